@@ -1,0 +1,102 @@
+"""Names, texts and presets of every task, without importing torch or mujoco.
+
+A task is a folder `simulation/tasks/<folder>/` whose `info.py` defines `INFO`. Nothing else registers it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+TASKS_FOLDER = Path(__file__).parent / "tasks"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """PPO settings of a task (spec: PPO settings). All counts are per candidate."""
+
+    worlds: int
+    """Parallel worlds of one candidate (M)."""
+    horizon: int
+    """Control steps collected per world and iteration."""
+    iterations: int
+    epochs: int
+    minibatches: int
+    hidden: tuple[int, ...]
+    activation: str = "elu"
+    learning_rate: float = 3e-4
+    kl_target: float = 0.008
+    reward_scale: float = 1.0
+    initial_std: float = 1.0
+    entropy_weight: float = 0.0
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    bounds_weight: float = 1e-4
+
+    @property
+    def samples(self) -> int:
+        """Environment steps one candidate is trained on."""
+        return self.worlds * self.horizon * self.iterations
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """Everything about a task that can be said without simulating it."""
+
+    name: str
+    """As in the papers: Cartpole, Ant, Humanoid, HumanoidJump."""
+    folder: str
+    """Its folder under simulation/tasks."""
+    sentence: str
+    """What the robot should do, in plain words, for participants: "The robot should run forward as fast as it can."."""
+    description: str
+    """The task text that a language model is shown."""
+    num_obs: int
+    num_actions: int
+    control_dt: float
+    """Seconds per control step."""
+    substeps: int
+    """Physics steps per control step."""
+    episode_steps: int
+    inputs: dict[str, str]
+    """Reward inputs, in order: name -> "Tensor (num_envs, 13)" or "float"."""
+    metric: str | None
+    """What the hidden metric measures, with its unit; None where people decide alone."""
+    presets: dict[str, Preset] = field(default_factory=dict)
+    clip_seconds: float = 10.0
+
+
+@cache
+def tasks() -> dict[str, TaskInfo]:
+    """Every task by name, in the order of their folders."""
+    folders = sorted(p.parent.name for p in TASKS_FOLDER.glob("*/info.py"))
+    infos = (importlib.import_module(f"simulation.tasks.{folder}.info").INFO for folder in folders)
+    return {info.name: info for info in infos}
+
+
+def task(name: str) -> TaskInfo:
+    """The task of this name. Raises ValueError naming the known ones."""
+    if name not in tasks():
+        raise ValueError(f"unknown task {name!r}; known: {', '.join(tasks())}")
+    return tasks()[name]
+
+
+def preset(task_name: str, preset_name: str) -> Preset:
+    """A task's preset. Raises ValueError naming the known ones."""
+    presets = task(task_name).presets
+    if preset_name not in presets:
+        raise ValueError(f"unknown preset {preset_name!r} of {task_name}; known: {', '.join(presets)}")
+    return presets[preset_name]
+
+
+def observation_source(name: str) -> str:
+    """The text of the task's observations.py: what a language model is shown, and nothing more."""
+    return (TASKS_FOLDER / task(name).folder / "observations.py").read_text()
+
+
+def reference_reward(name: str) -> str:
+    """The human-written reward of the task, as a candidate's source."""
+    return (TASKS_FOLDER / task(name).folder / "reference.py").read_text()

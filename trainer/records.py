@@ -1,0 +1,128 @@
+"""What goes into and comes out of a training run, as files in one folder. Imports neither torch nor mujoco.
+
+JOB_DIR/
+  job.json                       TrainJob, written by the caller
+  cancel                         create this empty file to stop the run at the next iteration
+  progress.json                  Progress, replaced atomically, at most twice a second
+  rollouts/<index>-<percent>.npz one filmed policy's states, e.g. 0-010.npz, 0-030.npz, 0-100.npz
+  clips/<index>-<percent>.mp4 .jpg   written by `simulation.film`, started by the caller
+  checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation
+  result.json                    TrainResult; its presence means that the run is over
+  log.txt                        what the run printed
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TrainJob:
+    """One lockstep training run of K reward functions on one task."""
+
+    task: str
+    """A name in simulation.catalog.TASKS."""
+    sources: tuple[str, ...]
+    """K reward function sources."""
+    preset: str = "quick"
+    """A preset of the task: quick or paper."""
+    seed: int = 0
+    """Initial weights, reset noise, action noise and minibatch order derive from it, equal for all K."""
+    overrides: dict[str, float | int] = field(default_factory=dict)
+    """Fields of the preset to replace, e.g. {"iterations": 3}."""
+    film_at: tuple[int, ...] = (10, 30, 100)
+    """Percentages of the budget at which each policy's rollout is recorded for filming."""
+    processes: int = 0
+    """Processes to split K over on a CPU; 0 = one per core."""
+
+
+@dataclass(frozen=True)
+class CandidateProgress:
+    """Where one candidate is."""
+
+    index: int
+    status: str = "training"
+    """training, done or failed."""
+    reason: str = ""
+    fraction: float = 0.0
+    rollouts: tuple[int, ...] = ()
+    """Percentages whose rollout file is complete."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a run; seconds_left is None until it can be estimated honestly."""
+
+    phase: str = "starting"
+    """starting, training or done."""
+    fraction: float = 0.0
+    seconds_left: float | None = None
+    samples: int = 0
+    samples_per_second: float = 0.0
+    candidates: tuple[CandidateProgress, ...] = ()
+
+
+@dataclass(frozen=True)
+class CandidateResult:
+    """What one candidate's training gave."""
+
+    index: int
+    ok: bool
+    reason: str = ""
+    trace: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Component (also "total", "episode_length") -> {"samples": about ten interval means, "max", "mean", "min"}."""
+    metric_trace: dict[str, Any] = field(default_factory=dict)
+    """The hidden metric in the same form, with every interval in "all"; empty where the task has none."""
+    rts: float | None = None
+    """Maximum of the metric over the intervals."""
+    final_score: float | None = None
+    samples: int = 0
+    nan_worlds: int = 0
+    """Worlds that went non-finite and were terminated, counted over the run."""
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A whole run. `error` is set, and ok False for all, when the run itself failed."""
+
+    candidates: tuple[CandidateResult, ...]
+    seconds: float = 0.0
+    samples: int = 0
+    cancelled: bool = False
+    error: str = ""
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Replace `path` atomically with the record as JSON."""
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(asdict(record)))
+    os.replace(temporary, path)
+
+
+def read_job(job_dir: Path) -> TrainJob:
+    """The job of this folder. Raises FileNotFoundError or TypeError on a folder that is not a job."""
+    data = json.loads((job_dir / "job.json").read_text())
+    return TrainJob(**{**data, "sources": tuple(data["sources"]), "film_at": tuple(data["film_at"])})
+
+
+def read_progress(job_dir: Path) -> Progress:
+    """The latest progress; a fresh Progress before the first."""
+    try:
+        data = json.loads((job_dir / "progress.json").read_text())
+    except FileNotFoundError:
+        return Progress()
+    candidates = tuple(CandidateProgress(**{**c, "rollouts": tuple(c["rollouts"])}) for c in data["candidates"])
+    return Progress(**{**data, "candidates": candidates})
+
+
+def read_result(job_dir: Path) -> TrainResult | None:
+    """The result, or None while there is none."""
+    try:
+        data = json.loads((job_dir / "result.json").read_text())
+    except FileNotFoundError:
+        return None
+    return TrainResult(**{**data, "candidates": tuple(CandidateResult(**c) for c in data["candidates"])})

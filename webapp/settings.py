@@ -1,0 +1,6 @@
+"""Placeholder until the web core lands: enough for pytest-django."""
+
+SECRET_KEY = "x"
+INSTALLED_APPS: list[str] = []
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+USE_TZ = True
