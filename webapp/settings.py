@@ -1,6 +1,137 @@
-"""Placeholder until the web core lands: enough for pytest-django."""
+"""Every setting, read from the environment in one place. A bad value fails loudly at start.
 
-SECRET_KEY = "x"
-INSTALLED_APPS: list[str] = []
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+Two modes, one code: *embedded* (default: SQLite, filesystem broker, local media) and *production*
+(PREFINE_DATABASE_URL and PREFINE_BROKER_URL point at PostgreSQL and Redis).
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
+"""Everything Prefine writes: database, runs, media, broker, logs."""
+for folder in ("runs", "media", "broker", "log", "records"):
+    (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
+
+
+def _secret_key() -> str:
+    """PREFINE_SECRET_KEY, or one drawn at the first start and kept in the data folder."""
+    if key := env.str("PREFINE_SECRET_KEY", default=""):
+        return key
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+DEBUG = env.bool("PREFINE_DEBUG", default=False)
+ALLOWED_HOSTS = env.list("PREFINE_HOSTS", default=["*"] if DEBUG else ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("PREFINE_ORIGINS", default=[])
+SITE_URL = env.str("PREFINE_URL", default="http://localhost:8000")
+SECURE = SITE_URL.startswith("https://")
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
+    "csp",
+    "webapp.experiments",
+    "webapp.studies",
+    "webapp.review",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "webapp.urls"
+ASGI_APPLICATION = "webapp.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+SQLITE = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "db.sqlite3",
+    "OPTIONS": {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    },
+}
+DATABASES = {"default": env.db_url("PREFINE_DATABASE_URL") if "PREFINE_DATABASE_URL" in env.ENVIRON else SQLITE}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# The broker is a doorbell: losing every message in it loses nothing (docs/architecture.md).
+CELERY_BROKER_URL = env.str("PREFINE_BROKER_URL", default="filesystem://")
+if CELERY_BROKER_URL.startswith("filesystem://"):
+    _queue = str(DATA_DIR / "broker")
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": _queue,
+        "data_folder_out": _queue,
+        "control_folder": str(DATA_DIR / "broker" / "control"),
+    }
+elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": None, "health_check_interval": 30}
+else:
+    raise ImproperlyConfigured(f"PREFINE_BROKER_URL must be filesystem:// or redis://..., not {CELERY_BROKER_URL!r}")
+
+# Every web process feeds its own layer by tailing the outbox, in both modes (docs/decisions/0004-outbox.md).
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = DATA_DIR / "media"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
 USE_TZ = True
+LOGIN_URL = "admin:login"
+
+UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
+"""How long a person may take back a confirmed choice."""
+LEASE_SECONDS = env.int("PREFINE_LEASE_SECONDS", default=15)
+"""A running job whose heartbeat is older than this is taken from its worker and queued again."""

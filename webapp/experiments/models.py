@@ -1,0 +1,334 @@
+"""The state of every loop. Logic about one row lives here; writes across rows live in loop.py and jobs.py."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from llm import methods
+from simulation import catalog
+
+
+def task_choices() -> list[tuple[str, str]]:
+    return [(name, name) for name in catalog.tasks()]
+
+
+def method_choices() -> list[tuple[str, str]]:
+    return [(name, method.title) for name, method in methods.METHODS.items()]
+
+
+class LanguageModel(models.Model):
+    class Kind(models.TextChoices):
+        OFFLINE = "offline", "Offline writer (built in, not a language model)"
+        OPENAI = "openai", "OpenAI-compatible endpoint"
+
+    name = models.CharField(max_length=80, unique=True)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.OFFLINE)
+    base_url = models.URLField(
+        blank=True, help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1."
+    )
+    model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
+    api_key = models.CharField(
+        max_length=300, blank=True, help_text="Kept on this server, never shown again. Empty: PREFINE_API_KEY is used."
+    )
+    price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
+    price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
+    price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.kind == self.Kind.OPENAI and not (self.base_url and self.model):
+            raise ValidationError("An OpenAI-compatible endpoint needs an address and a model name.")
+
+
+class LoopSettings(models.Model):
+    """What defines a loop: shared by a study (the plan) and an experiment (one run of it)."""
+
+    class JudgeKind(models.TextChoices):
+        HUMAN = "human", "A person"
+        PROXY = "proxy", "The hidden metric (proxy)"
+
+    task = models.CharField(max_length=40, choices=task_choices, default="Ant")
+    method = models.CharField(max_length=40, choices=method_choices, default="icpl")
+    judge = models.CharField(max_length=10, choices=JudgeKind, default=JudgeKind.HUMAN)
+    k = models.PositiveSmallIntegerField(
+        "candidates per iteration (K)", default=6, validators=[MinValueValidator(2), MaxValueValidator(12)]
+    )
+    n = models.PositiveSmallIntegerField(
+        "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(20)]
+    )
+    preset = models.CharField(
+        max_length=10,
+        choices=[("quick", "Quick: two CPU cores"), ("paper", "Paper: the published settings")],
+        default="quick",
+    )
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who writes the rewards. Empty: the offline writer.",
+    )
+
+    class Meta:
+        abstract = True
+
+    def clean(self) -> None:
+        if self.judge == self.JudgeKind.PROXY and catalog.task(self.task).metric is None:
+            raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
+
+    @property
+    def task_info(self) -> catalog.TaskInfo:
+        return catalog.task(self.task)
+
+
+class Experiment(LoopSettings):
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Not started"
+        RUNNING = "running", "Running"
+        WAITING = "waiting", "Waiting for a person"
+        FAILED = "failed", "Stopped by a failure"
+        CANCELLED = "cancelled", "Cancelled"
+        FINISHED = "finished", "Finished"
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=120)
+    seed = models.PositiveIntegerField(default=0)
+    participant = models.OneToOneField(
+        "studies.Participant", null=True, blank=True, on_delete=models.SET_NULL, related_name="experiment"
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, editable=False)
+    paused = models.BooleanField(default=False, editable=False)
+    error = models.TextField(blank=True, editable=False)
+    winner = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
+    overrides = models.JSONField(default=dict, editable=False)
+    """Fields of the training preset to replace; set by the command line and tests only."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, editable=False)
+    finished_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def live(self) -> bool:
+        return self.status in (self.Status.RUNNING, self.Status.WAITING)
+
+
+class Iteration(models.Model):
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="iterations")
+    number = models.PositiveSmallIntegerField()
+    best = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
+    worst = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
+    reason = models.TextField(blank=True)
+    tags = models.JSONField(default=list)
+    difference = models.TextField(blank=True)
+    """The describer's words on how this best differs from the one before."""
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "number"], name="one_iteration_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.experiment}, iteration {self.number}"
+
+
+class Candidate(models.Model):
+    class Status(models.TextChoices):
+        WRITTEN = "written", "Written"
+        TRAINING = "training", "Training"
+        TRAINED = "trained", "Trained"
+        FAILED = "failed", "Failed"
+
+    iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
+    index = models.PositiveSmallIntegerField()
+    source = models.TextField()
+    parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="children")
+    status = models.CharField(max_length=10, choices=Status, default=Status.WRITTEN)
+    reason = models.TextField(blank=True)
+    trace = models.JSONField(default=dict)
+    metric_trace = models.JSONField(default=dict)
+    """Hidden from participants and from preference methods."""
+    rts = models.FloatField(null=True)
+    final_score = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["iteration__number", "index"]
+        constraints = [models.UniqueConstraint(fields=["iteration", "index"], name="one_candidate_per_index")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        """The id that methods use: "<iteration>-<index>"."""
+        return f"{self.iteration.number}-{self.index}"
+
+
+class Request(models.Model):
+    """One request that a method yielded, and its result: what a replay is fed."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", "Open"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="requests")
+    step = models.PositiveIntegerField()
+    slot = models.PositiveSmallIntegerField(default=0)
+    """Place within a step of concurrent requests."""
+    kind = models.CharField(max_length=12)
+    fingerprint = models.CharField(max_length=64)
+    payload = models.JSONField()
+    status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
+    result = models.JSONField(null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["step", "slot"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "step", "slot"], name="one_request_per_step")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.step}.{self.slot}"
+
+    @property
+    def run_dir(self) -> Path:
+        """The training folder of a Train request."""
+        return Path(settings.DATA_DIR) / "runs" / f"{self.experiment.public_id}-{self.step}"
+
+
+class Job(models.Model):
+    """Work for a worker. The row is the truth: lease, heartbeat, attempt, cancellation (design idea 3)."""
+
+    class Kind(models.TextChoices):
+        ADVANCE = "advance"
+        WRITE = "write"
+        DESCRIBE = "describe"
+        TRAIN = "train"
+        FILM = "film"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    QUEUES = {"advance": "llm", "write": "llm", "describe": "llm", "train": "train", "film": "film"}
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
+    request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=10, choices=Kind)
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED, db_index=True)
+    arguments = models.JSONField(default=dict)
+    """For a film job: {"percent": 30}."""
+    owner = models.CharField(max_length=80, blank=True)
+    heartbeat = models.DateTimeField(null=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    cancel = models.BooleanField(default=False)
+    progress = models.JSONField(default=dict)
+    """What the worker last said: {"fraction", "seconds_left", "text", ...}."""
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def queue(self) -> str:
+        return self.QUEUES[self.kind]
+
+
+class Run(models.Model):
+    """One training run of a Train request: what it cost."""
+
+    request = models.OneToOneField(Request, on_delete=models.CASCADE, related_name="run")
+    seconds = models.FloatField(default=0)
+    samples = models.BigIntegerField(default=0)
+    nan_worlds = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
+class Clip(models.Model):
+    """A film of one candidate's policy at some percentage of its training."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "To be filmed"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Could not be filmed"
+
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="clips")
+    percent = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
+    name = models.UUIDField(default=uuid.uuid4, unique=True)
+    """File name in the media store, without ending: says nothing about what it shows."""
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["candidate", "percent"]
+        constraints = [models.UniqueConstraint(fields=["candidate", "percent"], name="one_clip_per_percent")]
+
+    @property
+    def video(self) -> str:
+        return f"clips/{self.name}.mp4"
+
+    @property
+    def poster(self) -> str:
+        return f"clips/{self.name}.jpg"
+
+
+class ModelCall(models.Model):
+    """One paid-for answer of a language model, saved as it arrives so that nothing is bought twice."""
+
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
+    model = models.CharField(max_length=120)
+    request_hash = models.CharField(max_length=64, db_index=True)
+    data: models.JSONField[Any] = models.JSONField()
+    """The call as llm.records/llm.client define it: messages, reply, finish reason, fingerprint, seed."""
+    prompt_tokens = models.PositiveIntegerField(null=True)
+    completion_tokens = models.PositiveIntegerField(null=True)
+    latency = models.FloatField(default=0)
+    cost = models.FloatField(null=True)
+    """US dollars; null when usage or price is unknown."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+
+class Event(models.Model):
+    """Append-only outbox: browsers get it pushed and catch up from it after a reconnect."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=30)
+    """started, written, clip, trained, judge, picked, undone, locked, finished, failed, paused and so on."""
+    public = models.BooleanField(default=False)
+    """A participant's page may be told that something changed (never the payload)."""
+    text = models.TextField(blank=True)
+    payload = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        ordering = ["id"]
