@@ -1,0 +1,174 @@
+"""K groups of M worlds of one task, stepped together."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from simulation import catalog, models
+from simulation.backends.cpu import CpuPhysics
+from simulation.worlds import Worlds
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one control step did, each (num_envs,)."""
+
+    terminated: Tensor
+    """bool: the task ended the episode (a fall), or the world diverged."""
+    truncated: Tensor
+    """bool: the episode reached its last step without being terminated; its value goes on."""
+    diverged: Tensor
+    """bool: the physics failed; the world stands in the state in which its episode began."""
+    metric: Tensor
+    """float32: the hidden metric, zeros where the task has none."""
+    metric_counts: Tensor
+    """bool: the entries over which the metric is averaged."""
+
+
+class Environment:
+    """N = groups x worlds worlds of one task, group-major: group g owns rows g * worlds to (g + 1) * worlds.
+
+    All noise is drawn once per step for one group and repeated for every group, so a group's history depends neither
+    on the groups beside it nor on which worlds reset. Raises ValueError on an unknown task.
+    """
+
+    def __init__(self, task: str, worlds: int, groups: int = 1, seed: int = 0, threads: int = 1) -> None:
+        self.info = catalog.task(task)
+        self.model = models.physics_model(task)
+        self.worlds, self.groups = worlds, groups
+        self._threads = threads
+        self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
+        self._generator = torch.Generator().manual_seed(seed)
+        self._noise = self._draw()
+        self._physics = self._start_physics()
+        self._state = Worlds(self.num_envs, self._task.constants)
+        self.reset()
+
+    @property
+    def num_envs(self) -> int:
+        """Worlds of all groups."""
+        return self.worlds * self.groups
+
+    @property
+    def obs_buf(self) -> Tensor:
+        """Observations (num_envs, num_obs) of the current state."""
+        return self._state.obs_buf
+
+    @property
+    def attributes(self) -> dict[str, Tensor | float]:
+        """Every reward input of the task: per-world tensors (num_envs, ...), constant tensors, floats."""
+        return {name: getattr(self._state, name) for name in self.info.inputs}
+
+    def inputs(self, group: int) -> dict[str, Tensor | float]:
+        """`attributes` with the rows of one group."""
+        rows = slice(group * self.worlds, (group + 1) * self.worlds)
+        constants = self._task.constants
+        return {n: v if n in constants else v[rows] for n, v in self.attributes.items()}
+
+    def step(self, actions: Tensor) -> Step:
+        """One control step with actions (num_envs, num_actions), clipped to [-1, 1].
+
+        Worlds that ended are not reset: call `reset(terminated | truncated)` after using the final observation.
+        """
+        state = self._state
+        self._noise = self._draw()
+        finite = torch.isfinite(actions.sum())
+        state.actions = actions.float().clamp(-1.0, 1.0) if finite else self._finite(actions)
+        state.progress_buf = state.progress_buf + 1
+        diverged = self._physics.step(self._task.control(state))
+        if not finite:
+            bad = torch.nonzero(~torch.isfinite(actions).all(1)).squeeze(1)
+            diverged = bad if diverged is None else torch.unique(torch.cat((bad, diverged)))
+        state.update(self._physics.read())
+        self._task.observe(state)
+        if diverged is None:
+            return self._judge(torch.zeros(self.num_envs, dtype=torch.bool))
+        return self._judge(self._restart(diverged))
+
+    def reset(self, mask: Tensor | None = None) -> None:
+        """Begin a new episode in the worlds of `mask` (num_envs,) bool, or in all, and observe it."""
+        ids = torch.arange(self.num_envs) if mask is None else torch.nonzero(mask).squeeze(1)
+        if len(ids) == 0:
+            return
+        qpos, qvel = self._task.start(self._noise[ids % self.worlds])
+        self._begin(ids, qpos, qvel, torch.zeros(len(ids), dtype=torch.int64))
+
+    def keep(self, groups: Sequence[int]) -> None:
+        """Go on with these groups only, in this order."""
+        ids = torch.cat([torch.arange(g * self.worlds, (g + 1) * self.worlds) for g in groups])
+        physics = self._physics.state()[ids]
+        self._state = self._state.rows(ids)
+        self.groups = len(groups)
+        self._physics = self._start_physics()
+        self._physics.load(physics)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to continue exactly, as tensors and plain values."""
+        return {
+            "task": self.info.name,
+            "worlds": self.worlds,
+            "groups": self.groups,
+            "physics": self._physics.state(),
+            "variables": {name: value.clone() for name, value in self._state.variables().items()},
+            "noise": self._noise.clone(),
+            "generator": self._generator.get_state(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from `state_dict()`, with its number of groups. Raises ValueError when task or worlds differ."""
+        if (state["task"], state["worlds"]) != (self.info.name, self.worlds):
+            raise ValueError(
+                f"the saved state is {state['worlds']} worlds a group of {state['task']}, this environment "
+                f"{self.worlds} of {self.info.name}; build it with the same task and worlds"
+            )
+        self.groups = state["groups"]
+        self._physics = self._start_physics()
+        self._physics.load(state["physics"])
+        self._state = Worlds(self.num_envs, self._task.constants, dict(state["variables"]))
+        self._noise = state["noise"].clone()
+        self._generator.set_state(state["generator"])
+
+    def qpos(self, world: int) -> np.ndarray:
+        """One world's generalised position (nq,), float64, in MuJoCo's order: for filming."""
+        return self._physics.qpos(world)
+
+    def _start_physics(self) -> CpuPhysics:
+        return CpuPhysics(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
+
+    def _draw(self) -> Tensor:
+        """The noise of one group for one step: uniform in [0, 1), (worlds, noise_size)."""
+        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator)
+
+    @staticmethod
+    def _finite(actions: Tensor) -> Tensor:
+        return torch.nan_to_num(actions.float(), nan=0.0).clamp(-1.0, 1.0)
+
+    def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
+        """Put worlds `ids` at the beginning of an episode and observe them."""
+        self._physics.place(ids, qpos, qvel)
+        fresh = Worlds(len(ids), self._task.constants, self._physics.read(ids))
+        fresh.start_qpos, fresh.start_qvel, fresh.progress_buf = qpos, qvel, progress
+        fresh.actions = torch.zeros(len(ids), self.info.num_actions)
+        self._task.begin(fresh)
+        self._task.observe(fresh)
+        self._state.replace_rows(ids, fresh)
+
+    def _restart(self, ids: Tensor) -> Tensor:
+        """Put diverged worlds back where their episode began; their mask (num_envs,)."""
+        old = self._state.rows(ids)
+        self._begin(ids, old.start_qpos, old.start_qvel, old.progress_buf)
+        return torch.zeros(self.num_envs, dtype=torch.bool).index_fill(0, ids, True)
+
+    def _judge(self, diverged: Tensor) -> Step:
+        state = self._state
+        terminated = self._task.terminated(state) | diverged
+        truncated = (state.progress_buf >= self.info.episode_steps - 1) & ~terminated
+        metric, counts = self._task.metric(state, terminated | truncated)
+        return Step(terminated, truncated, diverged, metric, counts & ~diverged)

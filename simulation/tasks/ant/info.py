@@ -1,0 +1,57 @@
+"""Ant: names, texts, presets."""
+
+from simulation.catalog import Preset, TaskInfo
+
+INFO = TaskInfo(
+    name="Ant",
+    folder="ant",
+    sentence="The robot should run forward as fast as it can.",
+    description="Make the four-legged robot run forward as fast as possible.",
+    num_obs=60,
+    num_actions=8,
+    control_dt=1 / 60,
+    substeps=2,
+    episode_steps=1000,
+    inputs={
+        "root_states": "Tensor (num_envs, 13)",
+        "targets": "Tensor (num_envs, 3)",
+        "potentials": "Tensor (num_envs,)",
+        "prev_potentials": "Tensor (num_envs,)",
+        "up_vec": "Tensor (num_envs, 3)",
+        "heading_vec": "Tensor (num_envs, 3)",
+        "inv_start_rot": "Tensor (num_envs, 4)",
+        "dof_pos": "Tensor (num_envs, 8)",
+        "dof_vel": "Tensor (num_envs, 8)",
+        "dof_limits_lower": "Tensor (8,)",
+        "dof_limits_upper": "Tensor (8,)",
+        "vec_sensor_tensor": "Tensor (num_envs, 24)",
+        "actions": "Tensor (num_envs, 8)",
+        "dt": "float",
+        "dof_vel_scale": "float",
+        "contact_force_scale": "float",
+    },
+    metric="forward progress in m/s",
+    presets={
+        "quick": Preset(
+            worlds=64,
+            horizon=32,
+            iterations=500,
+            epochs=5,
+            minibatches=2,
+            hidden=(128, 128),
+            activation="silu",
+            kl_target=0.02,
+            reward_scale=0.1,
+            initial_std=0.5,
+        ),
+        "paper": Preset(
+            worlds=4096,
+            horizon=16,
+            iterations=500,
+            epochs=4,
+            minibatches=2,
+            hidden=(256, 128, 64),
+            reward_scale=0.01,
+        ),
+    },
+)

@@ -1,0 +1,60 @@
+"""Ant: a four-legged robot with eight hinges (hip and ankle of each leg) on flat ground; x points ahead, z up."""
+
+import torch
+
+from simulation.rotations import euler_xyz, quat_mul, quat_rotate_inverse, quat_to_matrix, wrap_angle
+
+
+def compute_observations(env):
+    """Run after every control step (env.dt = 1/60 s). All tensors are float32, one row per environment.
+
+    env.root_states: (num_envs, 13), the torso in the world frame: position 0:3 in m, quaternion xyzw 3:7,
+        linear velocity 7:10 in m/s, angular velocity 10:13 in rad/s
+    env.dof_pos, env.dof_vel: (num_envs, 8), hinge angles in rad and velocities in rad/s, in the order hip_1, ankle_1,
+        hip_2, ankle_2, hip_3, ankle_3, hip_4, ankle_4 (1 front left, 2 back left, 3 back right, 4 front right)
+    env.dof_limits_lower, env.dof_limits_upper: (8,), the range of each hinge in rad
+    env.vec_sensor_tensor: (num_envs, 24), force in N and torque in Nm at the sensor of each of the four legs, 6 each
+    env.actions: (num_envs, 8), the policy's last actions in [-1, 1]; 1 is a torque of 15 Nm
+    env.targets: (num_envs, 3), a point 1000 m ahead
+    env.inv_start_rot: (num_envs, 4), inverse of the torso's rotation when it stands and faces the target
+    """
+    torso_position = env.root_states[:, 0:3]
+    torso_rotation = quat_mul(env.root_states[:, 3:7], env.inv_start_rot)
+    velocity = env.root_states[:, 7:10]
+    ang_velocity = env.root_states[:, 10:13]
+
+    # potentials rise by the distance covered towards the target, divided by dt
+    to_target = env.targets - torso_position
+    to_target = to_target * to_target.new_tensor([1.0, 1.0, 0.0])
+    distance = torch.linalg.vector_norm(to_target, dim=-1)
+    env.prev_potentials = env.potentials
+    env.potentials = -distance / env.dt
+
+    # the torso's z and x axes in the world
+    axes = quat_to_matrix(torso_rotation)
+    env.up_vec = axes[:, :, 2]
+    env.heading_vec = axes[:, :, 0]
+    up_proj = env.up_vec[:, 2]
+    heading_proj = (env.heading_vec * to_target).sum(-1) / distance
+
+    vel_loc = quat_rotate_inverse(torso_rotation, velocity)
+    angvel_loc = quat_rotate_inverse(torso_rotation, ang_velocity)
+    roll, _, yaw = euler_xyz(torso_rotation)
+    angle_to_target = wrap_angle(torch.atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+    dof_pos_scaled = (2.0 * env.dof_pos - env.dof_limits_upper - env.dof_limits_lower) / (
+        env.dof_limits_upper - env.dof_limits_lower
+    )
+
+    env.obs_buf = torch.cat(
+        (
+            torso_position[:, 2:3],  # 0: height of the torso
+            vel_loc,  # 1:4
+            angvel_loc,  # 4:7
+            torch.stack((yaw, roll, angle_to_target, up_proj, heading_proj), dim=-1),  # 7:12
+            dof_pos_scaled,  # 12:20, -1 and 1 at the limits
+            env.dof_vel * env.dof_vel_scale,  # 20:28
+            env.vec_sensor_tensor * env.contact_force_scale,  # 28:52
+            env.actions,  # 52:60
+        ),
+        dim=-1,
+    )
