@@ -1,0 +1,193 @@
+"""The look of a clip: light, projected shadow, a camera that follows smoothly. Renders a rollout to frames.
+
+Everything here is chosen for software rendering on one core: MuJoCo's shadow map and multisampling would cost three
+times the rest of the frame together, so the shadow is drawn as geometry instead (see docs/decisions/0002-rendering.md).
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import platform
+from collections.abc import Iterator
+
+import numpy as np
+
+from simulation.rollout import Rollout
+
+WIDTH, HEIGHT = 512, 384
+"""Pixels of every clip, whatever the task."""
+SUN = np.array([0.22, 0.26, -1.0])
+"""Direction in which the shadow falls: steep, so that a foot above the ground is apart from its shadow."""
+SHADOW_COLOUR = np.array([0.52, 0.56, 0.59, 1.0], dtype=np.float32)
+SHADOW_HEIGHT = 0.003
+"""Metres above the ground; lower flickers against it in the depth buffer."""
+FOLLOW_SECONDS = 0.4
+"""Standard deviation of the Gaussian that smooths the camera's path."""
+DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.35
+"""A new episode is shown by this many darker frames before and after, the darkest at the change."""
+MISSING_LIBRARY = "no OpenGL library for rendering without a screen; on Debian or Ubuntu: apt-get install libegl1"
+
+
+class FilmError(RuntimeError):
+    """A clip cannot be made; the message says why and what to do."""
+
+
+def choose_backend() -> None:
+    """Choose how MuJoCo renders, unless the environment already says it. Call before importing mujoco.
+
+    Raises FilmError where the machine has no library to render with.
+    """
+    os.environ.setdefault("LP_NUM_THREADS", "1")
+    if platform.system() != "Linux" or os.environ.get("MUJOCO_GL"):
+        return
+    if ctypes.util.find_library("EGL"):
+        os.environ["MUJOCO_GL"] = "egl"
+    elif ctypes.util.find_library("OSMesa"):
+        os.environ["MUJOCO_GL"] = "osmesa"
+    else:
+        raise FilmError(MISSING_LIBRARY)
+
+
+class Studio:
+    """Renders rollouts of one task. Holds an OpenGL context: use in one thread, close after use."""
+
+    def __init__(self, task: str) -> None:
+        """Raises ValueError on an unknown task, FilmError where nothing can be rendered here."""
+        choose_backend()
+        import mujoco
+
+        from simulation.models import visual_model
+
+        self.mujoco = mujoco
+        self.task = task
+        self.model = visual_model(task)
+        self.data = mujoco.MjData(self.model)
+        _make_cheap(self.model)
+        mujoco.mj_forward(self.model, self.data)
+        self.follows, self.camera, self.offset = self._camera()
+        try:
+            self.renderer = mujoco.Renderer(self.model, HEIGHT, WIDTH)
+        except (ImportError, RuntimeError, AttributeError, mujoco.FatalError) as error:
+            raise FilmError(f"cannot render with MUJOCO_GL={os.environ.get('MUJOCO_GL', '')}: {error}") from error
+        for flag in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
+            self.renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = False
+        self.option = mujoco.MjvOption()
+        self.option.sitegroup[:] = 0
+
+    def frames(self, rollout: Rollout, count: int, rate: int) -> Iterator[np.ndarray]:
+        """Yield `count` frames (HEIGHT, WIDTH, 3) uint8, `rate` per second; the array is reused for the next one.
+
+        Raises ValueError where the rollout is not of this task's model, or too short.
+        """
+        qpos, restart = self._sampled(rollout, count, rate)
+        targets = self._targets(qpos, restart, rate)
+        brightness = _brightness(restart)
+        frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
+        for state, target, light in zip(qpos, targets, brightness, strict=True):
+            self.data.qpos[:] = state
+            self.mujoco.mj_kinematics(self.model, self.data)
+            self.mujoco.mj_camlight(self.model, self.data)
+            self.camera.lookat[:] = target
+            self.renderer.update_scene(self.data, self.camera, self.option)
+            self._add_shadow()
+            self.renderer.render(out=frame)
+            if light < 1:
+                frame[:] = frame * light
+            yield frame
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        self.renderer.close()
+
+    def _sampled(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray]:
+        """The states shown (count, nq), nearest in time, and whether an episode began since the one before (count,)."""
+        if rollout.qpos.shape[1] != self.model.nq:
+            raise ValueError(
+                f"the rollout has {rollout.qpos.shape[1]} positions per state, {self.task} has {self.model.nq}"
+            )
+        steps = np.rint(np.arange(count) / rate / rollout.control_dt).astype(int)
+        if steps[-1] >= len(rollout.qpos):
+            raise ValueError(
+                f"the rollout lasts {len(rollout.qpos) * rollout.control_dt:.2f} s, the clip {count / rate:.2f} s"
+            )
+        episode = np.cumsum(rollout.restart)[steps]
+        return rollout.qpos[steps], np.diff(episode, prepend=episode[0]) > 0
+
+    def _camera(self) -> tuple[int, object, np.ndarray]:
+        """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus body position).
+
+        A camera of the world (body 0) stands still.
+        """
+        mujoco = self.mujoco
+        track = self.model.camera("track")
+        body = int(track.bodyid[0])
+        position = self.data.cam_xpos[track.id].copy()
+        forward = -self.data.cam_xmat[track.id].reshape(3, 3)[:, 2]
+        anchor = self.data.xpos[body].copy() if body else np.array([0.0, 0.0, position[2]])
+        camera = mujoco.MjvCamera()
+        camera.distance = float((anchor - position) @ forward)
+        camera.azimuth = float(np.degrees(np.arctan2(forward[1], forward[0])))
+        camera.elevation = float(np.degrees(np.arcsin(forward[2])))
+        self.model.vis.global_.fovy = track.fovy[0]
+        return body, camera, position + camera.distance * forward - anchor
+
+    def _targets(self, qpos: np.ndarray, restart: np.ndarray, rate: int) -> np.ndarray:
+        """Where the camera looks in each frame (count, 3): the body's path on the ground, smoothed, at constant height."""
+        path = np.empty((len(qpos), 3))
+        for step, state in enumerate(qpos):
+            self.data.qpos[:] = state
+            self.mujoco.mj_kinematics(self.model, self.data)
+            path[step] = self.data.xpos[self.follows]
+        path[:, 2] = self.model.body(self.follows).pos[2] if self.follows else self.data.cam_xpos[0][2]
+        for episode in np.split(np.arange(len(qpos)), np.flatnonzero(restart)):
+            path[episode] = _smooth(path[episode], FOLLOW_SECONDS * rate)
+        return path + self.offset
+
+    def _add_shadow(self) -> None:
+        """Draw every geom once more, flattened onto the ground along the sun's direction."""
+        scene, plane = self.renderer.scene, self.mujoco.mjtGeom.mjGEOM_PLANE
+        flatten = np.eye(3)
+        flatten[:, 2] -= SUN / SUN[2]
+        flatten[2, 2] = 5e-4
+        for index in range(scene.ngeom):
+            geom = scene.geoms[index]
+            if geom.type == plane:
+                continue
+            shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
+            position = position - SUN * (position[2] / SUN[2])
+            position[2] = SHADOW_HEIGHT
+            self.mujoco.mjv_initGeom(shadow, geom.type, np.ones(3), position, np.eye(3).ravel(), SHADOW_COLOUR)
+            shadow.size, shadow.mat = geom.size, flatten @ geom.mat
+            shadow.specular = shadow.emission = 0
+            scene.ngeom += 1
+
+
+def _make_cheap(model: object) -> None:
+    """Settings of a visual model that software rendering pays for and an eye hardly sees."""
+    model.vis.global_.offwidth, model.vis.global_.offheight = WIDTH, HEIGHT
+    quality = model.vis.quality
+    quality.shadowsize, quality.offsamples = 1, 0
+    quality.numslices, quality.numstacks, quality.numquads = 16, 10, 1
+    model.light_castshadow[:] = False
+
+
+def _smooth(path: np.ndarray, sigma: float) -> np.ndarray:
+    """Gaussian average of path (T, 3) over time, its ends continued by their mirror through the end point."""
+    radius = min(int(3 * sigma), len(path) - 1)
+    if radius < 1:
+        return path
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    before = 2 * path[0] - path[radius:0:-1]
+    after = 2 * path[-1] - path[-2 : -2 - radius : -1]
+    padded = np.concatenate([before, path, after])
+    return np.stack([np.convolve(axis, kernel / kernel.sum(), mode="valid") for axis in padded.T], axis=1)
+
+
+def _brightness(restart: np.ndarray) -> np.ndarray:
+    """Brightness (T,) of each frame: 1, falling to DIP_BRIGHTNESS at every restart and rising again."""
+    light = np.ones(len(restart))
+    for change in np.flatnonzero(restart):
+        distance = np.abs(np.arange(len(restart)) - change + 0.5)
+        light = np.minimum(light, DIP_BRIGHTNESS + (1 - DIP_BRIGHTNESS) * np.clip(distance / DIP_FRAMES, 0, 1))
+    return light
