@@ -1,0 +1,57 @@
+"""Everything that can go wrong between a method and a model. Each message says what to do about it."""
+
+from __future__ import annotations
+
+
+class MethodError(Exception):
+    """A method cannot go on, e.g. no candidate of an iteration could be trained."""
+
+
+class ReplayMismatch(Exception):
+    """The saved requests are not the ones that this method, version and seed would make."""
+
+
+class JudgeError(Exception):
+    """A judge cannot decide, e.g. the proxy judge on a task without a metric."""
+
+
+class PromptError(Exception):
+    """A prompt file and the values given for it do not fit together."""
+
+
+class ModelError(Exception):
+    """A model endpoint failed. `permanent`: asking again without changing something cannot help."""
+
+    permanent = False
+
+
+class Unauthorized(ModelError):
+    permanent = True
+
+
+class UnknownModel(ModelError):
+    permanent = True
+
+
+class BadRequest(ModelError):
+    permanent = True
+
+
+class RateLimited(ModelError):
+    pass
+
+
+class ServerFailed(ModelError):
+    pass
+
+
+class TimedOut(ModelError):
+    pass
+
+
+class Unreachable(ModelError):
+    pass
+
+
+class BadAnswer(ModelError):
+    """The endpoint answered 200 with something that is not a chat completion."""

@@ -1,0 +1,104 @@
+"""Find the reward function in what a model wrote, and mend what can be mended without asking again."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+
+FUNCTION = "compute_reward"
+_DEFINES = re.compile(rf"^[ \t]*def[ \t]+{FUNCTION}\b", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[ \t]*$")
+
+
+def source(text: str) -> str | None:
+    """The last code in `text` that defines compute_reward, mended; None when there is none.
+
+    Accepts fences that are indented, never closed or missing, and drops what a reasoning model thinks aloud.
+    """
+    answer = without_thinking(text)
+    blocks = [b for b in fenced_blocks(answer) if _DEFINES.search(b)]
+    if blocks:
+        return mend(blocks[-1])
+    start = _last_definition(answer)
+    return None if start is None else mend(answer[start:])
+
+
+def without_thinking(text: str) -> str:
+    """Without <think>...</think>; an unclosed one reaches to the end, a closing tag alone from the beginning."""
+    text = re.sub(r"<think(ing)?>.*?</think(ing)?>", "", text, flags=re.DOTALL)
+    text = re.split(r"</think(?:ing)?>", text)[-1]
+    return re.split(r"<think(?:ing)?>", text)[0]
+
+
+def fenced_blocks(text: str) -> list[str]:
+    """The contents of all fenced blocks, in order; the last may be unclosed."""
+    blocks: list[list[str]] = []
+    fence = ""
+    for line in text.splitlines():
+        match = _FENCE.match(line)
+        if match and not fence:
+            fence = match[1]
+            blocks.append([])
+        elif match and match[1].startswith(fence) and not match[2]:
+            fence = ""
+        elif fence:
+            blocks[-1].append(line)
+    return ["\n".join(block) for block in blocks]
+
+
+def _last_definition(text: str) -> int | None:
+    starts = [m.start() for m in _DEFINES.finditer(text)]
+    return starts[-1] if starts else None
+
+
+def mend(code: str) -> str:
+    """Dedented, without prose after the function, imports and @torch.jit.script.
+
+    The types of the signature are not touched here: the reward contract rewrites them.
+    """
+    lines = textwrap.dedent(code.expandtabs(4)).strip("\n").splitlines()
+    if parse("\n".join(lines)) is None:
+        lines = lines[: _end_of_function(lines)]
+    tree = parse("\n".join(lines))
+    dropped = _needless_lines(tree) if tree else set()
+    return "\n".join(line for i, line in enumerate(lines, 1) if i not in dropped).strip() + "\n"
+
+
+def _end_of_function(lines: list[str]) -> int:
+    """The index after the last line of compute_reward: where a line at the left margin follows its indented body."""
+    start = next(i for i, line in enumerate(lines) if _DEFINES.match(line))
+    for i in range(start + 1, len(lines)):
+        if re.match(r"[^\s)\]}#]", lines[i]) and re.match(r"\s+\S", lines[i - 1] or lines[i - 2]):
+            return i
+    return len(lines)
+
+
+def _needless_lines(tree: ast.Module) -> set[int]:
+    """Numbers of the lines that hold imports and @torch.jit.script."""
+    dropped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if isinstance(node, ast.FunctionDef):
+            dropped.update(d.lineno for d in node.decorator_list if ast.unparse(d) == "torch.jit.script")
+    return dropped
+
+
+def parse(code: str) -> ast.Module | None:
+    """The syntax tree, or None for what is not Python."""
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def essence(code: str) -> str:
+    """The program without comments, docstring and formatting: equal for programs that do exactly the same."""
+    tree = parse(code)
+    if tree is None:
+        return code.strip()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and len(node.body) > 1 and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)

@@ -1,0 +1,103 @@
+"""ICPL, in-context preference learning (Algorithm 1 of the paper; see docs/methods.md for what each prompt holds)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llm.messages import chat, first_prompt, problem_text, trace_text
+from llm.prompts import render
+from llm.records import Choose, Describe, Judge, Message, Outcome, Pick, Problem, Train, Write
+from llm.stepping import Steps, by_id, make_seed, picked
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one iteration leaves for the later prompts."""
+
+    iteration: int
+    best: Outcome
+    worst: Outcome | None
+    difference: str
+    reason: str
+
+
+def icpl(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, reasons: bool = True) -> Steps:
+    """Algorithm 1: N times write K rewards, train them, ask for best and worst; then choose among the N bests.
+
+    `reasons` puts a person's own words about the pick into the next prompt (not part of the paper's method).
+    Returns the winner's id. Raises MethodError when no candidate of an iteration can be trained.
+    """
+    rounds: list[Round] = []
+    for iteration in range(1, n + 1):
+        parent = rounds[-1].best.candidate.id if rounds else None
+        candidates = yield Write(iteration, write_prompt(problem, rounds), k, make_seed(rng), parent)
+        outcomes = yield Train(iteration, candidates)
+        seen = by_id(iteration, outcomes)
+        pick = yield Judge(iteration, outcomes)
+        best = picked(seen, pick.best)
+        worst = picked(seen, pick.worst) if pick.worst else None
+        difference = ""
+        if rounds:
+            difference = yield Describe(iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng))
+        rounds.append(Round(iteration, best, worst, difference, reason_text(pick) if reasons else ""))
+    if n == 1:
+        return rounds[0].best.candidate.id
+    winner: str = yield Choose(tuple(r.best for r in rounds))
+    return winner
+
+
+def reason_text(pick: Pick) -> str:
+    """A person's sentence and tags as one text; empty when there are none."""
+    tags = f"Tags: {', '.join(pick.tags)}" if pick.tags else ""
+    return "\n".join(part for part in (pick.reason.strip(), tags) if part)
+
+
+def write_prompt(problem: Problem, rounds: Sequence[Round]) -> tuple[Message, ...]:
+    """The first prompt, or the one that carries history, best, worst and the judge's words."""
+    if not rounds:
+        return first_prompt(problem)
+    last = rounds[-1]
+    parts = []
+    if rounds[:-1]:
+        parts.append(render("history", entries="\n\n".join(history_entry(r) for r in rounds[:-1])))
+    best = last.best
+    parts.append(
+        render(
+            "best",
+            iteration=last.iteration,
+            source=best.candidate.source.strip(),
+            trace=trace_text(best.trace),
+            difference=difference_text(last),
+        )
+    )
+    if last.worst:
+        worst = last.worst
+        source = worst.candidate.source.strip()
+        parts.append(render("worst", iteration=last.iteration, source=source, trace=trace_text(worst.trace)))
+    if last.reason:
+        parts.append(render("reason", reason=last.reason))
+    return chat(render("feedback", problem=problem_text(problem), examples="\n\n".join(parts)))
+
+
+def history_entry(entry: Round) -> str:
+    trace = trace_text(entry.best.trace)
+    return render("history_entry", iteration=entry.iteration, trace=trace, difference=difference_text(entry))
+
+
+def difference_text(entry: Round) -> str:
+    return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
+
+
+def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple[Message, ...]:
+    """What the second model is asked about two consecutive bests."""
+    text = render(
+        "describe",
+        description=problem.description.strip(),
+        earlier=earlier.candidate.source.strip(),
+        earlier_trace=trace_text(earlier.trace),
+        later=later.candidate.source.strip(),
+        later_trace=trace_text(later.trace),
+    )
+    return chat(text)

@@ -1,0 +1,28 @@
+"""OpenLoop, ICPL's ablation without feedback: K x N candidates, all written from the first prompt."""
+
+from __future__ import annotations
+
+import random
+
+from llm.messages import first_prompt
+from llm.records import Choose, Judge, Outcome, Problem, Train, Write
+from llm.stepping import Steps, by_id, make_seed, picked
+
+
+def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Steps:
+    """K x N candidates from one prompt, in N rounds of K so that a person never watches more than K videos at once.
+
+    Nothing of a judgement reaches a later prompt: each only finds the round's best, and the last choice is among those,
+    which is the best of all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be trained.
+    """
+    bests: list[Outcome] = []
+    for iteration in range(1, n + 1):
+        candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng))
+        outcomes = yield Train(iteration, candidates)
+        seen = by_id(iteration, outcomes)
+        pick = yield Judge(iteration, outcomes)
+        bests.append(picked(seen, pick.best))
+    if n == 1:
+        return bests[0].candidate.id
+    winner: str = yield Choose(tuple(bests))
+    return winner

@@ -1,0 +1,207 @@
+"""Run a method from its saved requests: to find out what it waits for, and to re-run an old experiment exactly.
+
+    python -m llm.replay RECORD.json
+
+re-runs a recorded experiment with no model and no simulation and prints its rounds and its winner.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from llm.errors import MethodError, ReplayMismatch
+from llm.methods import method as find_method
+from llm.records import Outcome, Pick, Problem, Request, fingerprint, result_from_json, trainable
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One answered request, as its row holds it."""
+
+    step: int
+    """The how-many-th yield of the method, from 0."""
+    position: int
+    """Its place in the list of that step; 0 for a single request."""
+    kind: str
+    fingerprint: str
+    result: Any
+    """As result_to_json gives it."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """The method waits. `requests` are all of the step, in order; `missing` are the positions still unanswered."""
+
+    step: int
+    requests: tuple[Request, ...]
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The method has returned the winner's id."""
+
+    candidate: str
+
+
+def advance(
+    method: str,
+    problem: Problem,
+    seed: int,
+    k: int,
+    n: int,
+    saved: Sequence[Saved],
+    options: Mapping[str, Any] | None = None,
+) -> Open | Finished:
+    """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
+
+    Raises ReplayMismatch when the saved requests are not the ones the method makes, ValueError for an unknown method,
+    and whatever MethodError the method itself raises.
+    """
+    steps = find_method(method).function(problem, random.Random(seed), k, n, **(options or {}))
+    waiting: dict[int, dict[int, Saved]] = {}
+    for row in saved:
+        waiting.setdefault(row.step, {})[row.position] = row
+    step = 0
+    try:
+        yielded = next(steps)
+        while True:
+            requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
+            answers = waiting.pop(step, {})
+            results = _results(step, requests, answers)
+            missing = tuple(p for p in range(len(requests)) if p not in answers)
+            if missing:
+                _nothing_left(waiting, step)
+                steps.close()
+                return Open(step, requests, missing)
+            yielded = steps.send(results if isinstance(yielded, list) else results[0])
+            step += 1
+    except StopIteration as stop:
+        _nothing_left(waiting, step)
+        return Finished(stop.value)
+
+
+def _results(step: int, requests: Sequence[Request], answers: Mapping[int, Saved]) -> list[Any]:
+    """The saved results of a step, in order, after checking that they answer these requests."""
+    for position, row in answers.items():
+        if position >= len(requests):
+            raise ReplayMismatch(
+                f"step {step} has {len(requests)} requests, but a result is saved for number {position}"
+            )
+        request = requests[position]
+        kind = type(request).__name__
+        if row.kind != kind:
+            raise ReplayMismatch(
+                f"step {step}: the method asks for {kind}, but the saved request is {row.kind}. {_ADVICE}"
+            )
+        if row.fingerprint != fingerprint(request):
+            raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved. {_ADVICE}")
+    return [result_from_json(answers[p].kind, answers[p].result) for p in sorted(answers)]
+
+
+_ADVICE = "Method, prompts, task text, seed or settings have changed since: restore them, or start a new experiment."
+
+
+def _nothing_left(waiting: Mapping[int, Any], step: int) -> None:
+    if waiting:
+        raise ReplayMismatch(
+            f"the method stops at step {step}, but results are saved for step {max(waiting)}. {_ADVICE}"
+        )
+
+
+# --- records --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Record:
+    """A whole experiment in one JSON file."""
+
+    problem: Problem
+    method: str
+    seed: int
+    k: int
+    n: int
+    requests: tuple[Saved, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    winner: str | None = None
+    """The id it ended with; None while unfinished."""
+    format: int = FORMAT
+
+
+def write_record(path: Path, record: Record) -> None:
+    path.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False))
+
+
+def read_record(path: Path) -> Record:
+    """Raises ValueError when the file is not a record of this format, OSError when it cannot be read."""
+    try:
+        data = json.loads(path.read_text())
+        if data.get("format") != FORMAT:
+            raise ValueError(f"format {data.get('format')!r}, but this version reads {FORMAT}")
+        requests = tuple(Saved(**r) for r in data["requests"])
+        return Record(**{**data, "problem": Problem(**data["problem"]), "requests": requests})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is not an experiment record: {error}") from error
+
+
+def replay(record: Record) -> Open | Finished:
+    """Re-run the record. Raises ReplayMismatch when it does not end as recorded."""
+    end = advance(record.method, record.problem, record.seed, record.k, record.n, record.requests, record.options)
+    reached = end.candidate if isinstance(end, Finished) else None
+    if reached != record.winner:
+        raise ReplayMismatch(f"the replay ends with {reached or 'an open request'}, the record with {record.winner}")
+    return end
+
+
+def rounds_table(record: Record) -> str:
+    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean."""
+    lines = [f"{'round':>5} {'trained':>8} {'best':>6} {'worst':>6} {'best RTS':>9} {'mean RTS':>9}"]
+    outcomes: tuple[Outcome, ...] = ()
+    for row in sorted(record.requests, key=lambda r: (r.step, r.position)):
+        result = result_from_json(row.kind, row.result)
+        if row.kind == "Train":
+            outcomes = result
+        if row.kind == "Judge":
+            lines.append(_round_line(len(lines), outcomes, result))
+    return "\n".join(lines)
+
+
+def _round_line(number: int, outcomes: Sequence[Outcome], pick: Pick) -> str:
+    seen = trainable(outcomes)
+    scores = {o.candidate.id: o.rts for o in seen if o.rts is not None}
+    best = f"{scores[pick.best]:.3f}" if pick.best in scores else "-"
+    mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
+    trained = f"{len(seen)}/{len(outcomes)}"
+    return f"{number:>5} {trained:>8} {pick.best:>6} {pick.worst or '-':>6} {best:>9} {mean:>9}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
+        print("usage: python -m llm.replay RECORD.json", file=sys.stderr)
+        return 1
+    try:
+        record = read_record(Path(arguments[0]))
+        end = replay(record)
+    except (OSError, ValueError, ReplayMismatch, MethodError) as error:
+        print(f"replay failed: {error}", file=sys.stderr)
+        return 1
+    print(f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}")
+    print(rounds_table(record))
+    if isinstance(end, Finished):
+        print(f"winner: {end.candidate}")
+    else:
+        kinds = ", ".join(type(end.requests[p]).__name__ for p in end.missing)
+        print(f"unfinished: waits at step {end.step} for {kinds}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,263 @@
+"""From a Write request to executable candidates: ask, extract, check, repair, ask afresh; nothing paid for is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol
+
+from llm import extract
+from llm.client import ChatBackend, OnReply, Reply
+from llm.errors import ModelError
+from llm.messages import inputs_text
+from llm.prompts import render
+from llm.records import Candidate, Describe, Message, Problem, Write, canonical
+
+REPAIRS = 2  # at most, for each answer
+ANSWERS_PER_CANDIDATE = 4  # budget: this many replies for each candidate asked for
+
+
+class Checked(Protocol):
+    """What the reward check says about one source."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def stage(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+Check = Callable[[Sequence[str]], Sequence[Checked]]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An answer that gave no candidate, and why."""
+
+    seed: int
+    stage: str
+    """cut off, no code, duplicate, or the stage of the reward check."""
+    reason: str
+    text: str
+    """The code, or the whole answer where there was none."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What writing gave. `error` is empty when all candidates asked for are there."""
+
+    candidates: tuple[Candidate, ...]
+    calls: tuple[Reply, ...]
+    """Every reply, also those used from `saved`, in the order of their seeds."""
+    refused: tuple[Refused, ...] = ()
+    error: str = ""
+    permanent: bool = False
+    """Whether trying again without changing something (a key, a model) is useless."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A plain answer. `error` says why `text` is empty."""
+
+    text: str
+    calls: tuple[Reply, ...]
+    error: str = ""
+    permanent: bool = False
+
+
+class OutOfBudget(Exception):
+    """As many replies were asked for as the request may cost."""
+
+
+@dataclass
+class Asking:
+    """The replies of one request: new ones, and those saved by an earlier, interrupted run, which are used first."""
+
+    backend: ChatBackend
+    seed: int
+    budget: int
+    saved: Mapping[tuple[str, int], Reply]
+    on_call: OnReply | None
+    calls: list[Reply] = field(default_factory=list)
+    used: int = 0
+    """Seeds given out."""
+    asked: int = 0
+    """Replies asked for, which the budget limits; saved ones are free."""
+    lock: Lock = field(default_factory=Lock)
+
+    def seeds(self, count: int) -> range:
+        """The next unused seeds, at most as many as the budget allows. Raises OutOfBudget when it allows none."""
+        count = min(count, self.budget - self.asked)
+        if count <= 0:
+            raise OutOfBudget
+        first = self.seed + self.used
+        self.used += count
+        return range(first, first + count)
+
+    def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
+        """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
+        key = canonical(list(messages))
+        found = [self.saved[key, seed] for seed in seeds if (key, seed) in self.saved]
+        new = [seed for seed in seeds if (key, seed) not in self.saved]
+        with self.lock:
+            self.calls.extend(found)
+            self.asked += len(new)
+        for first, count in _stretches(new):
+            found.extend(self.backend.complete(messages, count, first, self._arrived))
+        return sorted(found, key=lambda r: r.seed)
+
+    def _arrived(self, reply: Reply) -> None:
+        with self.lock:
+            self.calls.append(reply)
+            if self.on_call:
+                self.on_call(reply)
+
+
+def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of consecutive seeds as (first, count)."""
+    runs: list[tuple[int, int]] = []
+    for seed in seeds:
+        if runs and sum(runs[-1]) == seed:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((seed, 1))
+    return runs
+
+
+def saved_replies(saved: Sequence[Reply]) -> dict[tuple[str, int], Reply]:
+    """Replies by what was asked. Whoever answered, and with which parameters: it is paid for."""
+    return {(canonical(list(r.request["messages"])), r.seed): r for r in saved}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A reply and the conversation that it answers."""
+
+    messages: tuple[Message, ...]
+    reply: Reply
+
+    @property
+    def source(self) -> str | None:
+        return extract.source(self.reply.text)
+
+
+def write(
+    backend: ChatBackend,
+    request: Write,
+    problem: Problem,
+    check: Check,
+    saved: Sequence[Reply] = (),
+    on_call: OnReply | None = None,
+) -> Written:
+    """Ask for `request.count` different executable reward functions.
+
+    Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
+    to four replies for each candidate. `check` judges a batch of sources at once. `saved` are the replies of an earlier
+    run of this request; `on_call` is called with each new one as it arrives, so that the caller can save it.
+    Failures are in the result, not raised.
+    """
+    budget = ANSWERS_PER_CANDIDATE * request.count
+    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call)
+    accepted: dict[str, str] = {}  # essence -> source
+    refused: list[Refused] = []
+    error, permanent = "", False
+    try:
+        while len(accepted) < request.count:
+            seeds = asking.seeds(request.count - len(accepted))
+            attempts = [Attempt(request.messages, r) for r in asking.replies(request.messages, seeds)]
+            for repairs_left in range(REPAIRS, -1, -1):
+                failed = sift(attempts, check, accepted, refused)
+                if not failed or not repairs_left or len(accepted) >= request.count:
+                    break
+                attempts = repaired(failed, problem, asking)
+    except OutOfBudget:
+        error = too_few(len(accepted), request.count, asking.used, refused)
+    except ModelError as failure:
+        error, permanent = str(failure), failure.permanent
+    sources = list(accepted.values())[: request.count]
+    candidates = (Candidate(f"{request.iteration}-{i}", s, request.parent) for i, s in enumerate(sources, 1))
+    calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
+    return Written(tuple(candidates), calls, tuple(refused), error, permanent)
+
+
+def sift(
+    attempts: Sequence[Attempt], check: Check, accepted: dict[str, str], refused: list[Refused]
+) -> list[tuple[Attempt, Refused]]:
+    """Put new executable programs into `accepted`, the rest into `refused`; give back what a repair may save."""
+    readable = [(a, a.source) for a in attempts]
+    sources = [s for _, s in readable if s is not None]
+    verdicts = iter(check(sources) if sources else [])
+    failed = []
+    for attempt, source in readable:
+        verdict = next(verdicts) if source is not None else None
+        refusal = _refusal(attempt.reply, source, verdict, accepted)
+        if source is not None and refusal is None:
+            accepted[extract.essence(source)] = source
+        if refusal is not None:
+            refused.append(refusal)
+            if refusal.stage not in ("cut off", "duplicate"):
+                failed.append((attempt, refusal))
+    return failed
+
+
+def _refusal(reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, str]) -> Refused | None:
+    """Why this reply gives no candidate; None when it does."""
+    if verdict is not None and source is not None:
+        if not verdict.ok and reply.finish_reason != "length":
+            return Refused(reply.seed, verdict.stage, verdict.reason, source)
+        if verdict.ok and extract.essence(source) in accepted:
+            return Refused(reply.seed, "duplicate", "the same program was already written in this iteration", source)
+        if verdict.ok:
+            return None
+    if reply.finish_reason == "length":
+        return Refused(
+            reply.seed, "cut off", "the answer ended before it was complete: raise the token limit", reply.text
+        )
+    reason = "the answer has no Python function compute_reward" if reply.text.strip() else "the answer is empty"
+    return Refused(reply.seed, "no code", reason, reply.text)
+
+
+def repaired(failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking: Asking) -> list[Attempt]:
+    """Each failed answer asked again with what was wrong, concurrently. Raises OutOfBudget and ModelError."""
+    seeds = asking.seeds(len(failed))
+    talks = [repair_messages(attempt, refusal, problem) for attempt, refusal in failed[: len(seeds)]]
+    with ThreadPoolExecutor(max_workers=len(talks)) as pool:
+        answers = list(pool.map(lambda talk, seed: asking.replies(talk, [seed]), talks, seeds))
+    return [Attempt(talk, reply) for talk, found in zip(talks, answers, strict=True) for reply in found]
+
+
+def repair_messages(attempt: Attempt, refusal: Refused, problem: Problem) -> tuple[Message, ...]:
+    """The conversation so far, the answer, and what to correct."""
+    wanted = render("repair", stage=refusal.stage, reason=refusal.reason[:1500], inputs=inputs_text(problem))
+    answer = {"role": "assistant", "content": extract.without_thinking(attempt.reply.text).strip() or "(empty)"}
+    return (*attempt.messages, answer, {"role": "user", "content": wanted})
+
+
+def too_few(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
+    """What failed most, for the person who has to decide what to change."""
+    stage, times = Counter(r.stage for r in refused).most_common(1)[0] if refused else ("no reply", asked)
+    last = next((r.reason for r in reversed(refused) if r.stage == stage), "")
+    return (
+        f"only {got} of {wanted} reward functions were executable after {asked} answers. Most failed at stage "
+        f"{stage!r} ({times} times), for example: {last[:500]}. Try another model, or ask again."
+    )
+
+
+def ask(backend: ChatBackend, request: Describe, saved: Sequence[Reply] = (), on_call: OnReply | None = None) -> Asked:
+    """A plain answer to a Describe request; an empty or cut-off answer is asked again, three times in all."""
+    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call)
+    error, permanent, text = "", False, ""
+    try:
+        while not text:
+            reply = next(iter(asking.replies(request.messages, asking.seeds(1))), None)
+            if reply and reply.finish_reason != "length":
+                text = extract.without_thinking(reply.text).strip()
+    except OutOfBudget:
+        error = f"the model gave no complete answer in {asking.used} tries. Try another model, or ask again."
+    except ModelError as failure:
+        error, permanent = str(failure), failure.permanent
+    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent)
