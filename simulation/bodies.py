@@ -19,6 +19,17 @@ def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
     return torch.cat((qpos[:, 0:3], quaternion, qvel[:, 0:3], angular), dim=-1)
 
 
+def contact_wrenches(sensors: Tensor, centres: Tensor) -> Tensor:
+    """What the ground does to k bodies (n, 6k): per body force in N and torque in Nm about its centre, world frame.
+
+    `sensors` (n, 9k) are readings of <contact reduce="netforce" data="force torque pos"/> with the ground first,
+    `centres` (n, k, 3) the points that the torques are taken about.
+    """
+    force, torque, position = sensors.view(*centres.shape[:2], 9).split(3, dim=-1)
+    moment = torque + torch.linalg.cross(position - centres, force)
+    return torch.cat((force, moment), dim=-1).flatten(1)
+
+
 def joint_limits(model: mujoco.MjModel) -> tuple[Tensor, Tensor]:
     """Lower and upper limits in rad of every hinge, in joint order, each (dofs,)."""
     hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE

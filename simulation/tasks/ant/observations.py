@@ -13,7 +13,8 @@ def compute_observations(env):
     env.dof_pos, env.dof_vel: (num_envs, 8), hinge angles in rad and velocities in rad/s, in the order hip_1, ankle_1,
         hip_2, ankle_2, hip_3, ankle_3, hip_4, ankle_4 (1 front left, 2 back left, 3 back right, 4 front right)
     env.dof_limits_lower, env.dof_limits_upper: (8,), the range of each hinge in rad
-    env.vec_sensor_tensor: (num_envs, 24), force in N and torque in Nm at the sensor of each of the four legs, 6 each
+    env.vec_sensor_tensor: (num_envs, 24), force in N (3) and torque in Nm (3) from the ground on each of the
+        four feet, in the world frame; all zero while a foot is in the air
     env.actions: (num_envs, 8), the policy's last actions in [-1, 1]; 1 is a torque of 15 Nm
     env.targets: (num_envs, 3), a point 1000 m ahead
     env.inv_start_rot: (num_envs, 4), inverse of the torso's rotation when it stands and faces the target

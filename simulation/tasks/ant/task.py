@@ -19,7 +19,7 @@ TARGET = (1000.0, 0.0, 0.0)
 class Task:
     """Ant as IsaacGymEnvs resets, ends and measures it."""
 
-    fields = ("sensordata",)
+    fields = ("sensordata", "site_xpos")
     noise_size = 16
 
     def __init__(self, model: mujoco.MjModel) -> None:
@@ -61,7 +61,7 @@ class Task:
         """Variables and observations of the state reached."""
         env.root_states = bodies.root_states(env.qpos, env.qvel)
         env.dof_pos, env.dof_vel = env.qpos[:, 7:], env.qvel[:, 6:]
-        env.vec_sensor_tensor = env.sensordata
+        env.vec_sensor_tensor = bodies.contact_wrenches(env.sensordata, env.site_xpos)
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:
