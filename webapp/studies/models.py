@@ -56,6 +56,7 @@ class Participant(models.Model):
     consented_at = models.DateTimeField(null=True, editable=False)
     consent_version = models.CharField(max_length=20, blank=True, editable=False)
     consent_hash = models.CharField(max_length=64, blank=True, editable=False)
+    instructed_at = models.DateTimeField(null=True, editable=False)
     withdrawn_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

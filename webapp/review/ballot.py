@@ -1,0 +1,164 @@
+"""Votes: cast, take back, lock. A vote is a row before the page says thank you, and an answer once it is locked."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from llm.records import Pick
+from webapp.experiments import events, loop
+from webapp.experiments.models import Clip, Experiment, Request
+from webapp.review.models import Screening, Vote
+from webapp.review.screenings import FINAL, LETTERS, letters_of
+from webapp.studies.models import Participant
+
+TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
+TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
+TAGS = tuple(f"best: {tag}" for tag in TAGS_BEST) + tuple(f"worst: {tag}" for tag in TAGS_WORST)
+CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a form said. Letters as shown; empty where nothing was chosen."""
+
+    best: str = ""
+    worst: str = ""
+    cannot_tell: bool = False
+    reason: str = ""
+    tags: tuple[str, ...] = ()
+    client: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What became of a choice: the vote that stands, and what the person must know when that is not the obvious."""
+
+    vote: Vote | None
+    message: str = ""
+
+
+def cast(participant: Participant, token: str, choice: Choice) -> Cast:
+    """Save a choice for the screening with this token. Casting the same choice twice gives the same vote."""
+    screening = Screening.objects.filter(participant=participant, token=token).select_related("request").first()
+    if screening is None:
+        return Cast(None, "That page was out of date, so nothing was saved from it. This is where you are now.")
+    with transaction.atomic():
+        request = Request.objects.select_for_update().get(pk=screening.request_id)
+        standing = standing_vote(request)
+        if standing:
+            return Cast(standing, "" if _same(standing, screening, choice) else _already(standing, screening))
+        if request.status != Request.Status.OPEN or not request.experiment.live:
+            return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
+        picked = _picked(screening, choice)
+        if isinstance(picked, str):
+            return Cast(None, picked)
+        vote = _save(screening, choice, *picked)
+        events.record(request.experiment, "picked", "The participant picked.", public=True)
+    return Cast(vote)
+
+
+def standing_vote(request: Request) -> Vote | None:
+    return Vote.objects.filter(request=request, undone_at=None).first()
+
+
+def undo(vote: Vote) -> bool:
+    """Take a vote back; False when it is locked already."""
+    with transaction.atomic():
+        taken = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=timezone.now())
+        if taken:
+            events.record(vote.request.experiment, "undone", "The participant took the pick back.", public=True)
+    return bool(taken)
+
+
+def lock_due(votes: QuerySet[Vote] | None = None) -> int:
+    """Lock every vote (or those among `votes`) that can no longer be taken back, and answer its request, once."""
+    oldest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
+    scope = Vote.objects.all() if votes is None else votes
+    due = scope.filter(undone_at=None, locked_at=None, created_at__lte=oldest)
+    return sum(_lock(vote) for vote in due.select_related("request", "best__iteration", "worst__iteration"))
+
+
+def _lock(vote: Vote) -> bool:
+    with transaction.atomic():
+        if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
+            return False
+        events.record(vote.request.experiment, "locked", "The pick stands.", public=True)
+        loop.answer(vote.request, answer_of(vote))
+    return True
+
+
+def answer_of(vote: Vote) -> Pick | str:
+    if vote.request.kind == "Choose":
+        return vote.best.key
+    worst = vote.worst.key if vote.worst else None
+    return Pick(vote.best.key, worst, vote.reason, tuple(vote.tags))
+
+
+def seconds_to_undo(vote: Vote) -> float:
+    age = (timezone.now() - vote.created_at).total_seconds()
+    return 0.0 if vote.locked_at or vote.undone_at else max(0.0, settings.UNDO_SECONDS - age)
+
+
+def _picked(screening: Screening, choice: Choice) -> tuple[int, int | None] | str:
+    """Primary keys of best and worst, or what is wrong with the choice."""
+    playable = set(_playable(screening))
+    needs_worst = screening.request.kind == "Judge" and len(playable) > 1
+    if choice.cannot_tell:
+        drawn = random.Random(f"{screening.seed} cannot tell").sample(sorted(playable), min(2, len(playable)))
+        return (drawn[0], drawn[1] if needs_worst else None) if drawn else "There is no video to choose from."
+    best, worst = _candidate(screening, choice.best), _candidate(screening, choice.worst)
+    if best is None or (needs_worst and worst is None):
+        return "Choose the best and the worst video, then confirm." if needs_worst else "Choose a video, then confirm."
+    if best == worst and needs_worst:
+        return "Best and worst were the same video. Choose two different ones."
+    if not {best, worst if needs_worst else best} <= playable:
+        return "One of the videos you chose could not be played. Choose among the others."
+    return best, worst if needs_worst else None
+
+
+def _playable(screening: Screening) -> list[int]:
+    ready = Clip.objects.filter(candidate__in=screening.order, percent=FINAL, status=Clip.Status.READY)
+    return list(ready.values_list("candidate_id", flat=True))
+
+
+def _candidate(screening: Screening, letter: str) -> int | None:
+    shown = dict(zip(LETTERS, screening.order, strict=False))
+    return shown.get(letter)
+
+
+def _save(screening: Screening, choice: Choice, best: int, worst: int | None) -> Vote:
+    return Vote.objects.create(
+        request=screening.request,
+        screening=screening,
+        best_id=best,
+        worst_id=worst,
+        cannot_tell=choice.cannot_tell,
+        reason=choice.reason.strip()[:2000],
+        tags=[tag for tag in choice.tags if tag in TAGS],
+        client={key: value for key, value in choice.client.items() if key in CLIENT_KEYS},
+    )
+
+
+def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
+    if choice.cannot_tell or vote.cannot_tell:
+        return choice.cannot_tell == vote.cannot_tell
+    return vote.best_id == _candidate(screening, choice.best)
+
+
+def _already(vote: Vote, screening: Screening) -> str:
+    if vote.cannot_tell:
+        return "You had already answered this round: you could not tell the videos apart. That answer stands."
+    letters = letters_of(screening, [vote.best_id, vote.worst_id])
+    said = f"best {letters[0]}" + (f", worst {letters[1]}" if len(letters) > 1 else "")
+    return f"You had already chosen in this round: {said}. That choice stands."
+
+
+def experiment_votes(experiment: Experiment) -> QuerySet[Vote]:
+    return Vote.objects.filter(request__experiment=experiment)

@@ -1,0 +1,90 @@
+"""Clips and posters, by ticket. The address, the headers and the order of answers say nothing about what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
+from django.views.decorators.http import require_safe
+
+from webapp.experiments.models import Clip
+from webapp.review.models import ClipTicket
+
+CHUNK = 256 * 1024
+RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
+"""A single range. Anything else, several ranges among them, is answered with the whole file, as the RFC allows."""
+
+
+@require_safe
+async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = await _ticket(token)
+    return _file(request, ticket.clip.video, "video/mp4", token) if ticket else HttpResponse(status=404)
+
+
+@require_safe
+async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = await _ticket(token)
+    return _file(request, ticket.clip.poster, "image/jpeg", token) if ticket else HttpResponse(status=404)
+
+
+async def _ticket(token: str) -> ClipTicket | None:
+    return (
+        await ClipTicket.objects.select_related("clip")
+        .filter(token=token, participant__withdrawn_at=None, clip__status=Clip.Status.READY)
+        .afirst()
+    )
+
+
+def _file(request: HttpRequest, name: str, content_type: str, token: str) -> HttpResponseBase:
+    path = Path(settings.MEDIA_ROOT) / name
+    if not path.is_file():
+        return HttpResponse(status=404)
+    size = path.stat().st_size
+    # Derived from the ticket: time and size of the file would be the same for everybody who watches it.
+    headers = {
+        "ETag": f'"{hashlib.sha256(f"{token} {content_type}".encode()).hexdigest()[:24]}"',
+        "Cache-Control": "private, max-age=86400, immutable",
+        "Accept-Ranges": "bytes",
+    }
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return HttpResponseNotModified(headers=headers)
+    wanted = RANGE.fullmatch(request.headers.get("Range", ""))
+    if not wanted or request.headers.get("If-Range", headers["ETag"]) != headers["ETag"]:
+        return _answer(request, path, 0, size, 200, content_type, headers)
+    span = _span(*wanted.groups(), size)
+    if span is None:
+        return HttpResponse(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
+    first, last = span
+    headers["Content-Range"] = f"bytes {first}-{last}/{size}"
+    return _answer(request, path, first, last - first + 1, 206, content_type, headers)
+
+
+def _span(start: str, end: str, size: int) -> tuple[int, int] | None:
+    """First and last byte of one range (RFC 9110, section 14.1.2); None where it cannot be satisfied."""
+    if not start:
+        length = int(end)
+        return (max(0, size - length), size - 1) if length and size else None
+    first, last = int(start), min(int(end), size - 1) if end else size - 1
+    return (first, last) if first <= last and first < size else None
+
+
+def _answer(
+    request: HttpRequest, path: Path, start: int, length: int, status: int, content_type: str, headers: dict[str, str]
+) -> HttpResponseBase:
+    headers = {**headers, "Content-Length": str(length)}
+    if request.method == "HEAD":
+        return HttpResponse(status=status, content_type=content_type, headers=headers)
+    return StreamingHttpResponse(_read(path, start, length), status=status, content_type=content_type, headers=headers)
+
+
+async def _read(path: Path, start: int, length: int) -> AsyncIterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(start)
+        while length > 0 and (data := await asyncio.to_thread(file.read, min(CHUNK, length))):
+            length -= len(data)
+            yield data

@@ -1,0 +1,90 @@
+"""A round as one person sees it: which clips, in which order, under which addresses."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from webapp.experiments.models import Candidate, Clip, Request
+from webapp.review.models import ClipTicket, Screening
+from webapp.studies.models import Participant
+
+FINAL = 100
+"""The percentage of training whose clip is judged; earlier ones are practice."""
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One clip on a page. Says nothing about what made it."""
+
+    letter: str
+    token: str
+    status: str
+    """ready, pending or failed."""
+
+    @property
+    def video(self) -> str:
+        return reverse("clip", args=[self.token])
+
+    @property
+    def poster(self) -> str:
+        return reverse("poster", args=[self.token])
+
+
+def shown(request: Request) -> list[Candidate]:
+    """The candidates that a Judge or Choose request asks about, in the order of their making."""
+    keys = set(request.payload["candidates"])
+    candidates = Candidate.objects.filter(iteration__experiment=request.experiment_id).select_related("iteration")
+    return [candidate for candidate in candidates if candidate.key in keys]
+
+
+def screening_of(request: Request, participant: Participant) -> Screening:
+    """This person's screening of the request: the order is drawn once, from a seed that is kept."""
+    seed = secrets.randbits(48)
+    order = [candidate.pk for candidate in shown(request)]
+    random.Random(seed).shuffle(order)
+    screening, _ = Screening.objects.get_or_create(
+        request=request, participant=participant, defaults={"seed": seed, "order": order}
+    )
+    return screening
+
+
+def tiles(screening: Screening) -> list[Tile]:
+    clips = {clip.candidate_id: clip for clip in Clip.objects.filter(candidate__in=screening.order, percent=FINAL)}
+    tokens = tickets(screening.participant, clips.values())
+    return [
+        Tile(letter, tokens[clips[pk].pk], clips[pk].status) if pk in clips else Tile(letter, "", Clip.Status.FAILED)
+        for letter, pk in zip(LETTERS, screening.order, strict=False)
+    ]
+
+
+def practice(participant: Participant, request: Request) -> list[Tile]:
+    """The newest early clip of every robot in training, in an order that says nothing."""
+    keys = {candidate["id"] for candidate in request.payload["candidates"]}
+    ready = Clip.objects.filter(
+        candidate__iteration__experiment=request.experiment_id, percent__lt=FINAL, status=Clip.Status.READY
+    ).select_related("candidate__iteration")
+    newest = {clip.candidate_id: clip for clip in ready.order_by("percent") if clip.candidate.key in keys}
+    tokens = tickets(participant, newest.values())
+    return [Tile("", token, Clip.Status.READY) for token in sorted(tokens.values())]
+
+
+def tickets(participant: Participant, clips: Iterable[Clip]) -> dict[int, str]:
+    """Clip primary key -> its address token for this person."""
+    mine = ClipTicket.objects.filter(participant=participant)
+    known = dict(mine.values_list("clip_id", "token"))
+    missing = [ClipTicket(participant=participant, clip=clip) for clip in clips if clip.pk not in known]
+    if not missing:
+        return known
+    ClipTicket.objects.bulk_create(missing, ignore_conflicts=True)
+    return dict(mine.values_list("clip_id", "token"))
+
+
+def letters_of(screening: Screening, candidates: Sequence[int | None]) -> list[str]:
+    """The letters under which these candidates (primary keys) were shown."""
+    return [LETTERS[screening.order.index(pk)] for pk in candidates if pk in screening.order]

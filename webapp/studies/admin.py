@@ -1,0 +1,168 @@
+"""Studies: set up, invite, open and close. Participants are added by number; their links are copied from the study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import display
+
+from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
+from webapp.studies.models import Participant, Study
+
+MOST_AT_ONCE = 200
+CONSENT = """\
+Purpose. We study how people's choices can teach a simulated robot a movement.
+
+What you do. You watch short videos of a simulated robot and pick the best and the worst, for a few rounds of about \
+two minutes each. Between the rounds the robots practise; you can close the page and come back with your link.
+
+Risks and benefits. There are no known risks beyond those of looking at a screen.
+
+Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We store no name \
+and no address. The data is kept for ten years and may be published in this form.
+
+Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page withdraws you; what you \
+gave until then is deleted when you ask for it.
+"""
+
+
+class StudyForm(LoopForm):
+    class Meta(LoopForm.Meta):
+        model = Study
+        fields = [
+            *["title", "contact", "task", "method", "k", "n", "preset", "seed", "model"],
+            *["consent_text", "consent_version", "thanks_text", "demonstration"],
+        ]
+        help_texts = LoopForm.Meta.help_texts | {
+            "consent_version": "Change it whenever the text changes: it is stored with each consent.",
+            "thanks_text": "Shown after the last pick. Empty: a plain thank you.",
+            "seed": "Each participant's experiment takes the next seed from here on, so that repetitions differ.",
+            "demonstration": "Anybody may start it from the home page, without a personal link.",
+        }
+
+
+@admin.register(Study)
+class StudyAdmin(ModelAdmin):
+    form = StudyForm
+    fieldsets = [
+        (None, {"fields": ["title", "contact"]}),
+        ("What is learnt", {"fields": ["task", "method"]}),
+        ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
+        ("Who writes the rewards", {"fields": ["model"]}),
+        ("What participants read", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
+        ("Access", {"fields": ["demonstration"]}),
+    ]
+    list_display = ["title", "state", "task", "method", "people", "created_at"]
+    list_filter = ["status", "task"]
+    search_fields = ["title"]
+    actions = ["open_links", "close_links"]
+    change_form_outer_before_template = "admin/study_people.html"
+
+    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
+    def state(self, study: Study) -> tuple[str, str]:
+        return study.status, study.get_status_display().partition(":")[0]
+
+    @display(description="participants (finished)")
+    def people(self, study: Any) -> str:
+        return f"{study.people} ({study.done})"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
+        return super().get_queryset(request).annotate(people=Count("participants"), done=finished)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"consent_text": CONSENT, **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
+        """The plan stands once somebody consented: participants of one study must do the same."""
+        if obj is None or not obj.participants.filter(consented_at__isnull=False).exists():
+            return []
+        return ["task", "method", "k", "n", "preset", "seed", "model"]
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        study = self.get_object(request, object_id)
+        people = study.participants.select_related("experiment").order_by("label") if study else []
+        kwargs["extra_context"] = {"people": people, "most_at_once": MOST_AT_ONCE, **(kwargs.get("extra_context") or {})}
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:pk>/invite/", view(require_POST(self.invite)), name="study_invite"),
+            path("<int:pk>/status/", view(require_POST(self.set_status)), name="study_status"),
+            *super().get_urls(),
+        ]
+
+    def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
+        study = get_object_or_404(Study, pk=pk)
+        form = InviteForm(request.POST)
+        if not form.is_valid():
+            self.message_user(request, form.errors["count"][0], messages.ERROR)
+        else:
+            labels = invite(study, form.cleaned_data["count"])
+            self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
+
+    def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
+        form = StatusForm(request.POST)
+        if form.is_valid():
+            Study.objects.filter(pk=pk).update(status=form.cleaned_data["status"])
+            self.message_user(request, f"Links are {form.cleaned_data['status']}.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
+
+    @admin.action(description="Open: personal links work")
+    def open_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        self._set(request, queryset, Study.Status.OPEN)
+
+    @admin.action(description="Close: personal links say that the study is over")
+    def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        self._set(request, queryset, Study.Status.CLOSED)
+
+    def _set(self, request: HttpRequest, queryset: QuerySet[Study], status: Study.Status) -> None:
+        count = Study.objects.filter(pk__in=queryset.values("pk")).update(status=status)
+        self.message_user(request, f"{count} {'study is' if count == 1 else 'studies are'} {status}.", messages.SUCCESS)
+
+
+class InviteForm(forms.Form):
+    count = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        error_messages={
+            "required": "Say how many participants to add.",
+            "invalid": "The number of participants must be a whole number.",
+            "min_value": "Add at least one participant.",
+            "max_value": f"Add at most {MOST_AT_ONCE} participants at a time.",
+        },
+    )
+
+
+class StatusForm(forms.Form):
+    status = forms.ChoiceField(choices=Study.Status)
+
+
+@transaction.atomic
+def invite(study: Study, count: int) -> list[str]:
+    """Add participants P01, P02 ... after the highest such label, and return their labels."""
+    labels = Participant.objects.select_for_update().filter(study=study, label__regex=r"^P\d+$")
+    last = max((int(label[1:]) for label in labels.values_list("label", flat=True)), default=0)
+    people = [Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)]
+    return [person.label for person in Participant.objects.bulk_create(people)]
+
+
+@admin.register(Participant)
+class ParticipantAdmin(ReadOnlyAdmin):
+    list_display = ["label", "study", "consented_at", "finished_at", "withdrawn_at"]
+    list_filter = [("study", RelatedDropdownFilter)]
+    list_select_related = ["study"]
+    search_fields = ["label"]
+    exclude = ["token"]

@@ -1,0 +1,119 @@
+"""Where a participant is: one page per state, decided from the rows alone."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.humanize.templatetags.humanize import apnumber
+
+from webapp.experiments import progress
+from webapp.experiments.models import Experiment, Request
+from webapp.review import ballot
+from webapp.review.models import Vote
+from webapp.review.screenings import LETTERS, Tile, letters_of, practice, screening_of, tickets, tiles
+from webapp.studies.models import Participant, Study
+
+ASKING = ("Judge", "Choose")
+
+
+@dataclass(frozen=True)
+class Page:
+    name: str
+    """The template: studio/states/<name>.html."""
+    context: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
+    """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
+
+    @property
+    def template(self) -> str:
+        return f"studio/states/{self.name}.html"
+
+    @property
+    def version(self) -> str:
+        return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:16]
+
+
+def page_of(participant: Participant) -> Page:
+    study = participant.study
+    if participant.withdrawn_at:
+        return Page("withdrawn")
+    if participant.finished_at is None and study.status != Study.Status.OPEN:
+        return Page("closed", {"draft": study.status == Study.Status.DRAFT})
+    if participant.consented_at is None:
+        return Page("consent", key=study.consent_hash)
+    if participant.instructed_at is None:
+        return Page("instruction")
+    experiment = Experiment.objects.filter(participant=participant).first()
+    if experiment is None:
+        return Page("failed")
+    return _experiment_page(participant, experiment)
+
+
+def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
+    if experiment.status == Experiment.Status.FINISHED:
+        return _thanks(participant, experiment)
+    if experiment.status == Experiment.Status.FAILED:
+        return Page("failed")
+    if experiment.status == Experiment.Status.CANCELLED:
+        return Page("closed")
+    if experiment.paused:
+        return Page("paused")
+    request = experiment.requests.filter(kind__in=ASKING, status=Request.Status.OPEN).first()
+    if request is None:
+        return _waiting(participant, experiment)
+    vote = ballot.standing_vote(request)
+    return _picked(participant, request, vote) if vote else _review(participant, request)
+
+
+def round_of(participant: Participant) -> int:
+    """The round that this person is in; 0 before the first."""
+    last = Experiment.objects.filter(participant=participant, iterations__isnull=False).values_list(
+        "iterations__number", flat=True
+    )
+    return max(last, default=0)
+
+
+def _waiting(participant: Participant, experiment: Experiment) -> Page:
+    training = experiment.requests.filter(kind="Train", status=Request.Status.OPEN).first()
+    clips = practice(participant, training) if training else []
+    now = progress.snapshot(experiment)
+    key = f"{now.stage} {' '.join(tile.token for tile in clips)}"
+    return Page("waiting", {"clips": clips, "now": now}, key)
+
+
+def _review(participant: Participant, request: Request) -> Page:
+    screening = screening_of(request, participant)
+    shown = tiles(screening)
+    if not any(tile.status == "ready" for tile in shown):
+        return Page("failed")
+    context = {
+        "screening": screening,
+        "tiles": shown,
+        "final": request.kind == "Choose",
+        "single": sum(tile.status == "ready" for tile in shown) == 1,
+        "count": apnumber(len(shown)),
+        "tags_best": ballot.TAGS_BEST,
+        "tags_worst": ballot.TAGS_WORST,
+    }
+    return Page("review", context, screening.token + " ".join(tile.status for tile in shown))
+
+
+def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
+    shown = {tile.letter: tile for tile in tiles(vote.screening)}
+    letters = letters_of(vote.screening, [vote.best_id, vote.worst_id])
+    context = {
+        "vote": vote,
+        "picks": [shown[letter] for letter in letters],
+        "seconds": round(ballot.seconds_to_undo(vote), 1),
+        "final": request.kind == "Choose",
+    }
+    return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
+
+
+def _thanks(participant: Participant, experiment: Experiment) -> Page:
+    winner = experiment.winner
+    clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
+    token = tickets(participant, [clip])[clip.pk] if clip else ""
+    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None})
