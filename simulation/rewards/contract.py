@@ -1,0 +1,251 @@
+"""The contract of a reward function: from a source text to a callable on batched tensors.
+
+    compute_reward(<environment attributes>) -> (total (n,), {component: (n,)})
+
+The source passes the allow-list (`check`), is rewritten so that it cannot change its inputs or grow without bound, and
+is compiled with stand-ins for `torch` and `math` that hold only what is allowed (docs/decisions/0003-hostile-code.md).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simulation import catalog
+from simulation.rewards import allowed, guards, helpers
+from simulation.rewards.syntax import FUNCTION_NAME, Refused, parse
+
+FILENAME = "<reward>"
+GENERATED_ERRORS = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError),
+)
+"""What allowed code can raise."""
+
+
+class RewardFailure(RuntimeError):
+    """A reward function broke its contract while running. The message is the reason, for its writer."""
+
+
+@dataclass(frozen=True)
+class RewardFunction:
+    """A compiled reward."""
+
+    source: str
+    """Its canonical text (see normalise)."""
+    arguments: tuple[str, ...]
+    """The inputs that it reads."""
+    world_input: str
+    """An input with one row per world, which tells n."""
+    lines: tuple[str, ...]
+    """The text as it was written, for messages."""
+    function: Callable[..., Any]
+
+    def __call__(self, inputs: Mapping[str, Tensor | float]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Total reward (n,) and components {name: (n,)}, float32, for every world of `inputs` (see TaskInfo.inputs).
+
+        Results may share memory with the inputs. Raises RewardFailure when the function fails, or when a shape, a type
+        or a value (non-finite) breaks the contract.
+        """
+        try:
+            result = self.function(*[inputs[name] for name in self.arguments])
+        except GENERATED_ERRORS as error:
+            raise RewardFailure(self._explain(error)) from None
+        return _validated(result, inputs[self.world_input].shape[0])
+
+    def _explain(self, error: BaseException) -> str:
+        """The error with the line of the source that raised it."""
+        numbers = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILENAME]
+        where = ""
+        if numbers and numbers[-1] is not None and numbers[-1] <= len(self.lines):
+            where = f" in line {numbers[-1]}: {self.lines[numbers[-1] - 1].strip()[:160]}"
+        first = (str(error).strip() or "no further message").splitlines()[0][:300]
+        return f"{type(error).__name__}: {first}{where}"
+
+
+def compile_reward(source: str, task: str) -> RewardFunction:
+    """Compile a reward source for this task.
+
+    Raises syntax.Refused (a ValueError with `stage` and `reason`) when the source is not allowed or does not compile,
+    and ValueError on an unknown task.
+    """
+    function = parse(source, task)
+    canonical = _canonical(function, task)
+    module = ast.fix_missing_locations(ast.Module(body=[_Guard().visit(function)], type_ignores=[]))
+    scope = _scope()
+    try:
+        exec(compile(module, FILENAME, "exec", dont_inherit=True), scope)  # defines the function, runs nothing of it
+    except (SyntaxError, ValueError, RecursionError) as error:
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise Refused("compile", message) from None
+    inputs = catalog.task(task).inputs
+    return RewardFunction(
+        source=canonical,
+        arguments=tuple(argument.arg for argument in function.args.args),
+        world_input=next(name for name, kind in inputs.items() if "num_envs" in kind),
+        lines=tuple(source.splitlines()),
+        function=scope[FUNCTION_NAME],
+    )
+
+
+def normalise(source: str, task: str) -> str:
+    """The canonical text of a source: one function with the task's types; no import, decorator, comment or docstring.
+
+    Raises syntax.Refused when the source is not allowed.
+    """
+    return _canonical(parse(source, task), task)
+
+
+def _canonical(function: ast.FunctionDef, task: str) -> str:
+    """Rewrite the signature in place, and the function as text."""
+    inputs = catalog.task(task).inputs
+    function.decorator_list = []
+    function.returns = ast.parse("Tuple[torch.Tensor, Dict[str, torch.Tensor]]", mode="eval").body
+    for argument in function.args.args:
+        kind = inputs[argument.arg].split()[0]
+        argument.annotation = ast.parse("torch.Tensor" if kind == "Tensor" else kind, mode="eval").body
+        argument.type_comment = None
+    return ast.unparse(ast.fix_missing_locations(function)) + "\n"
+
+
+class _Guard(ast.NodeTransformer):
+    """Puts `guards` around what the syntax cannot bound, keeping line numbers; drops annotations."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        arguments = ast.arguments([], [ast.arg(a.arg) for a in node.args.args], None, [], [], None, [])
+        body = [self.visit(statement) for statement in node.body]
+        return ast.copy_location(ast.FunctionDef(node.name, arguments, body, [], None), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """`x += y` as `x = x + y`: a tensor's `+=` would change every name of it, an input's too."""
+        current = copy.deepcopy(node.target)
+        current.ctx = ast.Load()
+        value = _at(node, ast.BinOp(current, node.op, node.value))
+        return self.visit(_at(node, ast.Assign([node.target], value)))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """`x[i] = y` as `x = put(x, i, y)`."""
+        self.generic_visit(node)
+        target = node.targets[0]
+        if not isinstance(target, ast.Subscript):
+            return node
+        value = _call("__put", target.value, _index(target.slice), node.value)
+        return _at(node, ast.Assign([ast.Name(target.value.id, ast.Store())], value))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        guard = {ast.Mult: "__multiply", ast.Pow: "__power"}.get(type(node.op))
+        self.generic_visit(node)
+        if guard is None or _is_float(node.left) or _is_float(node.right):
+            return node
+        return _at(node, _call(guard, node.left, node.right))
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.iter = _at(node, _call("__bounded", node.iter))
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        node.iter = _at(node.iter, _call("__bounded", node.iter))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in allowed.SIZED:
+            return _at(node, ast.Call(ast.Name("__sized", ast.Load()), [node.func, *node.args], node.keywords))
+        return node
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _at(place: ast.AST, node: Any) -> Any:
+    """The node, at the line of another."""
+    return ast.copy_location(node, place)
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """What stands in brackets, as an argument: `:` becomes a slice object."""
+    if isinstance(node, ast.Tuple):
+        return _at(node, ast.Tuple([_index(element) for element in node.elts], ast.Load()))
+    if isinstance(node, ast.Slice):
+        none = ast.Constant(None)
+        return _at(node, _call("__slice", node.lower or none, node.upper or none, node.step or none))
+    return node
+
+
+def _is_float(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
+
+
+def _scope() -> dict[str, Any]:
+    """The globals of a compiled reward: stand-ins, guards, helpers and a few builtins."""
+    return {
+        "__builtins__": {name: getattr(builtins, name) for name in allowed.BUILTINS} | {"__import__": _import},
+        "torch": guards.TORCH,
+        "nn": guards.TORCH.nn,
+        "F": guards.TORCH.nn.functional,
+        "math": guards.MATH,
+        **guards.GUARDS,
+        **helpers.HELPERS,
+    }
+
+
+def _import(name: str, *details: Any) -> Any:
+    """What torch's C code calls, in the reward's frame, to load a part of torch late. Sources cannot name it."""
+    if name.partition(".")[0] != "torch":
+        raise ImportError(f"{name} is not available")
+    return builtins.__import__(name, *details)
+
+
+def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RewardFailure(f"it must return (total, components), a pair; it returned {_described(result)}")
+    total, components = result
+    if not isinstance(components, dict):
+        raise RewardFailure(f"the components must be a dictionary of tensors, not {_described(components)}")
+    if len(components) > allowed.MAX_COMPONENTS:
+        raise RewardFailure(f"{len(components)} components; {allowed.MAX_COMPONENTS} are allowed")
+    named = {"total": total}
+    for name, value in components.items():
+        if not isinstance(name, str) or name in allowed.RESERVED_COMPONENTS:
+            raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
+        named[name] = value
+    checked = {name: _column(name, value, worlds) for name, value in named.items()}
+    if not torch.stack(tuple(checked.values())).isfinite().all():
+        raise RewardFailure(_non_finite(checked))
+    return checked.pop("total"), checked
+
+
+def _column(name: str, value: Any, worlds: int) -> Tensor:
+    """The value as (n,) float32, or the failure that says why it is none."""
+    what = "the total" if name == "total" else f"component {name!r}"
+    if not isinstance(value, Tensor):
+        raise RewardFailure(f"{what} is {_described(value)}, expected a tensor of shape ({worlds},)")
+    if value.shape != (worlds,):
+        raise RewardFailure(f"{what} has shape {tuple(value.shape)}, expected ({worlds},): one value per world")
+    if not value.is_floating_point():
+        raise RewardFailure(f"{what} has dtype {value.dtype}, expected a float: use .float()")
+    return value.float()
+
+
+def _non_finite(columns: dict[str, Tensor]) -> str:
+    """Which results hold NaN or infinity, components before the total."""
+    bad = [name for name, column in columns.items() if not column.isfinite().all()]
+    named = [f"component {name!r}" for name in bad if name != "total"] or ["the total"]
+    kind = "NaN" if any(columns[name].isnan().any() for name in bad) else "infinite values"
+    return f"{', '.join(named)}: {kind} (guard divisions, roots, logarithms and exp against extreme values)"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "None" if value is None else f"a {type(value).__name__}"
