@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from simulation import catalog
 from simulation.rewards import allowed
-from simulation.rewards.walk import Checker, dotted, kind
+from simulation.rewards.walk import body_problems, dotted, kind
 
 FUNCTION_NAME = "compute_reward"
 MAX_PROBLEMS = 5
@@ -39,7 +39,7 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     problems = [*_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
     function.body = [s for s in map(_without_annotation, _without_docstring(function.body)) if not _is_import(s)]
-    problems += Checker(function, arguments).problems()
+    problems += body_problems(function, arguments)
     if problems:
         raise Refused("allow-list", _listed(problems, source))
     return function

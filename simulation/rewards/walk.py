@@ -43,7 +43,12 @@ def kind(node: ast.AST) -> str:
     return names.get(type(node).__name__, type(node).__name__)
 
 
-class Checker:
+def body_problems(function: ast.FunctionDef, arguments: set[str]) -> list[tuple[int, str]]:
+    """Everything in the body that is not allowed, as (line, what to change)."""
+    return _Checker(function, arguments).problems()
+
+
+class _Checker:
     """Walks the body of one function and collects (line, problem). A node without a rule is refused."""
 
     def __init__(self, function: ast.FunctionDef, arguments: set[str]) -> None:
@@ -56,7 +61,6 @@ class Checker:
         self.returns = False
 
     def problems(self) -> list[tuple[int, str]]:
-        """Everything that is wrong, by line."""
         for statement in self.body:
             self.visit(statement)
         if not self.returns:
