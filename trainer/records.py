@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+from simulation import catalog
+from simulation.catalog import Preset
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,11 @@ class TrainResult:
 def write_json(path: Path, record: Any) -> None:
     """Replace `path` atomically with the record as JSON."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(asdict(record)))
+    try:
+        temporary.write_text(json.dumps(asdict(record)))
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     os.replace(temporary, path)
 
 
@@ -126,3 +133,21 @@ def read_result(job_dir: Path) -> TrainResult | None:
     except FileNotFoundError:
         return None
     return TrainResult(**{**data, "candidates": tuple(CandidateResult(**c) for c in data["candidates"])})
+
+
+def preset_of(job: TrainJob) -> Preset:
+    """The job's preset with its overrides. Raises ValueError naming what is unknown or not positive."""
+    preset = catalog.preset(job.task, job.preset)
+    numbers = {f.name: type(getattr(preset, f.name)) for f in fields(preset)}
+    numbers = {name: kind for name, kind in numbers.items() if kind in (int, float)}
+    for name, value in job.overrides.items():
+        if name not in numbers:
+            raise ValueError(f"unknown override {name!r}; known: {', '.join(numbers)}")
+        if numbers[name] is int and (value != int(value) or value < 1):
+            raise ValueError(f"override {name}={value}: a whole number of at least 1 is needed")
+    return replace(preset, **{name: numbers[name](value) for name, value in job.overrides.items()})
+
+
+def shard_folder(job_dir: Path, first: int, last: int) -> Path:
+    """Where the process that trains candidates first to last - 1 keeps its progress, checkpoint and result."""
+    return job_dir / "checkpoints" / f"shard-{first}-{last}"

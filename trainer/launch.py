@@ -1,0 +1,100 @@
+"""Start training, filming and checking as subprocesses. Imports neither torch nor mujoco, so that a web process may
+import it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from simulation.rewards.verdict import Verdict
+from trainer.process import ROOT, clean_environment
+from trainer.records import TrainJob, read_job, read_result, write_json
+
+
+def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> subprocess.Popen[bytes]:
+    """Start or continue this job in this folder, in its own process group.
+
+    A folder with checkpoints of the same job continues from them; the result of a run that failed as a whole is removed
+    and the run tried again. With `die_with_parent` the run ends, resumable, soon after the calling process does. Raises
+    ValueError when the folder holds another job.
+    """
+    job_dir = Path(job_dir)
+    job_dir.mkdir(parents=True, exist_ok=True)
+    if (job_dir / "job.json").exists() and read_job(job_dir) != job:
+        raise ValueError(f"{job_dir} holds another job; use a folder of its own for each")
+    result = read_result(job_dir)
+    if result is not None and result.error:
+        (job_dir / "result.json").unlink()
+    write_json(job_dir / "job.json", job)
+    command = [sys.executable, "-m", "trainer.run", str(job_dir.resolve())]
+    if die_with_parent:
+        command += ["--parent", str(os.getpid())]
+    with (job_dir / "log.txt").open("ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=ROOT,
+            env=clean_environment(),
+            start_new_session=True,
+        )
+
+
+def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:
+    """Start filming (rollout file, clip file) pairs; one JSON line per clip on the process's stdout."""
+    command = [sys.executable, "-m", "simulation.film"]
+    for rollout, clip in pairs:
+        command += [str(Path(rollout).resolve()), str(Path(clip).resolve())]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=clean_environment(),
+        start_new_session=True,
+    )
+
+
+def check(task: str, sources: Sequence[str]) -> list[Verdict]:
+    """The verdict on each reward source, in order: syntax, then a dry run in a jailed process.
+
+    Raises RuntimeError when the checker itself did not answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="prefine-check-") as folder:
+        files = [Path(folder, f"{index}.py") for index in range(len(sources))]
+        for file, source in zip(files, sources, strict=True):
+            file.write_text(source)
+        done = subprocess.run(
+            [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=clean_environment(),
+        )
+    if done.returncode not in (0, 1) or not done.stdout.strip():
+        raise RuntimeError(f"the reward checker ended with status {done.returncode}: {done.stderr.strip()[-1000:]}")
+    return [Verdict(verdict["ok"], verdict["stage"], verdict["reason"]) for verdict in json.loads(done.stdout)]
+
+
+def stop(process: subprocess.Popen[bytes] | subprocess.Popen[str], timeout: float = 3.0) -> None:
+    """End a process started here and everything it started: politely, after `timeout` seconds for good."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()

@@ -1,0 +1,302 @@
+"""Train some of a job's candidates in lockstep, in this process: `python -m trainer.lockstep JOB_DIR FIRST LAST`.
+
+Started by trainer.run, one process per core. Everything that a continuation needs is in the shard's checkpoint, so that
+a run that was killed ends exactly as if it had not been.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import hashlib
+import json
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from simulation import catalog
+from simulation.environment import Environment
+from simulation.rewards.contract import compile_reward
+from simulation.rewards.syntax import Refused
+from trainer import checkpoint
+from trainer.collect import Collector, Horizon
+from trainer.networks import NetworkShape
+from trainer.ppo import PPO
+from trainer.process import EXIT_DISK_FULL, die_with_parent
+from trainer.records import (
+    CandidateProgress,
+    CandidateResult,
+    Progress,
+    TrainJob,
+    TrainResult,
+    preset_of,
+    read_job,
+    shard_folder,
+    write_json,
+)
+from trainer.rollouts import record_rollouts
+from trainer.traces import Series, metric_summary, summary
+
+CHECKPOINT_SECONDS = 5.0
+PROGRESS_SECONDS = 0.5
+
+
+@dataclass
+class Candidate:
+    """What is known about one candidate's training so far."""
+
+    index: int
+    reason: str = ""
+    cancelled: bool = False
+    series: dict[str, Series] = field(default_factory=dict)
+    """Component, "total", "episode_length" -> its series."""
+    metric: Series = field(default_factory=Series)
+    rollouts: list[int] = field(default_factory=list)
+    samples: int = 0
+    nan_worlds: int = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values only."""
+        return asdict(self) | {
+            "series": {name: [s.sums, s.counts] for name, s in self.series.items()},
+            "metric": [self.metric.sums, self.metric.counts],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Candidate:
+        """Inverse of state_dict."""
+        series = {name: Series(*saved) for name, saved in state["series"].items()}
+        return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
+
+
+class Lockstep:
+    """One shard: candidates FIRST to LAST - 1 of a job, trained in one simulation."""
+
+    def __init__(self, job_dir: Path, job: TrainJob, first: int, last: int, threads: int) -> None:
+        self.job_dir, self.job = job_dir, job
+        self.folder = shard_folder(job_dir, first, last)
+        self.info, self.preset = catalog.task(job.task), preset_of(job)
+        self.candidates = [Candidate(index) for index in range(first, last)]
+        self.active = list(self.candidates)
+        self.iteration = 0
+        self.seconds = 0.0
+        self._threads = threads
+        self._generator = torch.Generator().manual_seed(job.seed)
+        self._shape = NetworkShape(self.info.num_obs, self.info.num_actions, self.preset.hidden, self.preset.activation)
+        self._saved_at = self._told_at = self._clock = time.monotonic()
+
+    def prepare(self) -> None:
+        """Compile the rewards, continue from a checkpoint of this job or begin."""
+        saved = checkpoint.load(self.folder / "checkpoint.pt")
+        if saved is not None and saved["job"] == self._fingerprint():
+            self.candidates = [Candidate.from_state(state) for state in saved["candidates"]]
+            self.iteration, self.seconds = saved["iteration"], saved["seconds"]
+        else:
+            saved = None
+        rewards = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
+        self.active = [c for c in self.candidates if not c.reason]
+        if not self.active:
+            return
+        worlds, groups = self.preset.worlds, len(self.active)
+        env = Environment(self.info.name, worlds=worlds, groups=groups, seed=self.job.seed, threads=self._threads)
+        env.reset()
+        self.collector = Collector(env, [rewards[c.index] for c in self.active])
+        self.ppo = PPO(self._shape, self.preset, groups, self.job.seed, mixed_precision())
+        if saved is not None:
+            env.load_state_dict(saved["env"])
+            self.collector.ages = saved["ages"]
+            self.ppo.load_state_dict(saved["ppo"])
+            self._generator.set_state(saved["generator"])
+
+    def train(self) -> TrainResult:
+        """Train to the end of the budget, or until cancelled or no candidate is left."""
+        self._tell("training")
+        while self.active and self.iteration < self.preset.iterations:
+            if (self.job_dir / "cancel").exists():
+                self._cancel()
+                break
+            self._iterate()
+            self._film()
+            self._tick()
+        for group, candidate in enumerate(self.active):
+            path = self.job_dir / "checkpoints" / "policies" / f"{candidate.index}.pt"
+            checkpoint.save_policy(
+                path, self.ppo, group, task=self.info.name, preset=self.job.preset, seed=self.job.seed
+            )
+        self._tell("done")
+        return self._result()
+
+    def _iterate(self) -> None:
+        shape = (self.preset.horizon, self.preset.worlds, self.info.num_actions)
+        noise = torch.randn(shape, generator=self._generator)
+        horizon = self.collector.collect(self.ppo, noise)
+        self._trace(horizon)
+        # Failing before the update would change nothing for the others, but the experience would need slicing too.
+        self.ppo.update(horizon.experience, self._generator)
+        for candidate, finite in zip(self.active, self.ppo.finite().tolist(), strict=True):
+            if not finite and not candidate.reason:
+                candidate.reason = "training diverged: the policy's parameters became infinite or not a number"
+        self.iteration += 1
+        self._drop_failed()
+
+    def _trace(self, horizon: Horizon) -> None:
+        count = self.preset.horizon * self.preset.worlds
+        for group, (candidate, scorer) in enumerate(zip(self.active, horizon.scorers, strict=True)):
+            sums = scorer.sums()
+            candidate.samples += count
+            candidate.nan_worlds += int(horizon.diverged[group])
+            candidate.reason = scorer.reason and f"{scorer.reason} (after {candidate.samples} samples)"
+            if candidate.reason:
+                continue
+            for name, total in sums.items():
+                candidate.series.setdefault(name, Series()).add(total, count)
+            lengths = candidate.series.setdefault("episode_length", Series())
+            lengths.add(int(horizon.episode_steps[group]), int(horizon.episodes[group]))
+            candidate.metric.add(float(horizon.metric[group]), int(horizon.metric_counts[group]))
+
+    def _drop_failed(self) -> None:
+        groups = [group for group, candidate in enumerate(self.active) if not candidate.reason]
+        if len(groups) == len(self.active):
+            return
+        for candidate in self.active:
+            if candidate.reason:
+                print(f"candidate {candidate.index} failed: {candidate.reason}", flush=True)
+        self.active = [self.active[group] for group in groups]
+        if self.active:
+            self.collector.keep(groups)
+            self.ppo.keep(groups)
+
+    def _film(self) -> None:
+        for percent in self.job.film_at:
+            due = self.iteration >= max(1, round(self.preset.iterations * percent / 100))
+            waiting = [c for c in self.active if percent not in c.rollouts]
+            if not due or not waiting:
+                continue
+            paths = [self.job_dir / "rollouts" / f"{c.index}-{percent:03d}.npz" for c in waiting]
+            record_rollouts(self.info, self.ppo, paths)
+            for candidate in waiting:
+                candidate.rollouts.append(percent)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        self.seconds += now - self._clock
+        self._clock = now
+        if now - self._told_at >= PROGRESS_SECONDS:
+            self._tell("training")
+        if now - self._saved_at >= CHECKPOINT_SECONDS:
+            self._save()
+            self._saved_at = time.monotonic()
+
+    def _save(self) -> None:
+        state: dict[str, Any] = {
+            "job": self._fingerprint(),
+            "candidates": [candidate.state_dict() for candidate in self.candidates],
+            "iteration": self.iteration,
+            "seconds": self.seconds,
+        }
+        if self.active:
+            state |= {
+                "env": self.collector.env.state_dict(),
+                "ages": self.collector.ages,
+                "ppo": self.ppo.state_dict(),
+                "generator": self._generator.get_state(),
+            }
+        checkpoint.save(self.folder / "checkpoint.pt", state)
+
+    def _cancel(self) -> None:
+        for candidate in self.active:
+            candidate.reason, candidate.cancelled = "cancelled", True
+        self.active = []
+
+    def _compiled(self, candidate: Candidate) -> Any:
+        try:
+            return compile_reward(self.job.sources[candidate.index], self.info.name)
+        except Refused as refused:
+            candidate.reason = f"{refused.stage}: {refused.reason}"
+            return None
+
+    def _fingerprint(self) -> str:
+        """What a checkpoint must have been made for: the job, its split over processes apart."""
+        job = {k: v for k, v in asdict(self.job).items() if k != "processes"}
+        return hashlib.sha256(json.dumps([job, asdict(self.preset)], sort_keys=True).encode()).hexdigest()
+
+    def _tell(self, phase: str) -> None:
+        fraction = self.iteration / self.preset.iterations
+        candidates = tuple(
+            CandidateProgress(
+                index=c.index,
+                status="failed" if c.reason else "done" if phase == "done" else "training",
+                reason=c.reason,
+                fraction=c.samples / self.preset.samples,
+                rollouts=tuple(c.rollouts),
+            )
+            for c in self.candidates
+        )
+        samples = sum(c.samples for c in self.candidates)
+        fraction = 1.0 if phase == "done" or not self.active else fraction
+        write_json(
+            self.folder / "progress.json",
+            Progress(phase=phase, fraction=fraction, samples=samples, candidates=candidates),
+        )
+        self._told_at = time.monotonic()
+
+    def _result(self) -> TrainResult:
+        return TrainResult(
+            candidates=tuple(self._candidate_result(c) for c in self.candidates),
+            seconds=self.seconds,
+            samples=sum(c.samples for c in self.candidates),
+            cancelled=any(c.cancelled for c in self.candidates),
+        )
+
+    def _candidate_result(self, candidate: Candidate) -> CandidateResult:
+        iterations = self.preset.iterations
+        trace = {name: summary(series, iterations) for name, series in candidate.series.items()}
+        metric = metric_summary(candidate.metric, iterations)
+        return CandidateResult(
+            index=candidate.index,
+            ok=not candidate.reason,
+            reason=candidate.reason,
+            trace={name: values for name, values in trace.items() if values},
+            metric_trace=metric,
+            rts=metric["max"] if metric else None,
+            final_score=metric["all"][-1] if metric else None,
+            samples=candidate.samples,
+            nan_worlds=candidate.nan_worlds,
+        )
+
+
+def mixed_precision() -> bool:
+    """Whether this CPU multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def main() -> int:
+    """Train one shard; its exit status is 0, or EXIT_DISK_FULL."""
+    parser = argparse.ArgumentParser(prog="python -m trainer.lockstep", description="Train candidates FIRST..LAST-1.")
+    parser.add_argument("job_dir", type=Path)
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--threads", type=int, default=1, help="threads that step the physics")
+    parser.add_argument("--parent", type=int, required=True, help="process whose end ends this one")
+    arguments = parser.parse_args()
+    die_with_parent(arguments.parent)
+    torch.set_num_threads(1)
+    job_dir = arguments.job_dir.resolve()
+    lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads)
+    try:
+        lockstep.prepare()
+        write_json(lockstep.folder / "result.json", lockstep.train())
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(f"no space left on the disk of {job_dir}", file=sys.stderr, flush=True)
+        return EXIT_DISK_FULL
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

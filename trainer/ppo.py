@@ -1,0 +1,285 @@
+"""Proximal policy optimisation (Schulman et al., 2017) of K candidates at once.
+
+Shapes: K candidates, T steps of the horizon, M worlds per candidate, B = samples of a minibatch. Nothing here mixes
+candidates: every statistic is taken per candidate, every loss is a vector [K], and the learning rate, the optimiser's
+moments, the gradient norm and the normalisers have one row per candidate. So a candidate's training does not depend on
+which others share its stack.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simulation.catalog import Preset
+from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters
+from trainer.normalizer import RunningNormalizer
+
+LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+LEARNING_RATES = (1e-6, 1e-2)
+GRADIENT_NORM = 1.0
+ACTION_BOUND = 1.1
+"""Mean actions beyond this are penalised (the bounds loss of rl_games); the environment clips at 1."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """One horizon of experience of K candidates."""
+
+    observations: Tensor
+    """(K, T, M, num_obs), as the policy received them, not normalised."""
+    actions: Tensor
+    """(K, T, M, num_actions), not clipped."""
+    means: Tensor
+    """(K, T, M, num_actions), the policy's mean actions."""
+    rewards: Tensor
+    """(K, T, M)."""
+    terminated: Tensor
+    """(K, T, M) bool: the episode ended in a terminal state, whose value is zero."""
+    truncated: Tensor
+    """(K, T, M) bool: the episode was cut off by time."""
+    next_observations: Tensor
+    """(K, M, num_obs): where the next horizon begins, after resets."""
+    final_observations: dict[int, Tensor]
+    """Step -> (K, M, num_obs): observations before the reset, for each step at which some world was truncated."""
+
+
+@dataclass(frozen=True)
+class Minibatch:
+    """Samples of one update, views of the packed experience: (K, B) or (K, B, features)."""
+
+    observations: Tensor
+    actions: Tensor
+    means: Tensor
+    log_probs: Tensor
+    values: Tensor
+    returns: Tensor
+    advantages: Tensor
+
+
+def generalized_advantages(
+    rewards: Tensor,
+    values: Tensor,
+    next_values: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    gamma: float,
+    gae_lambda: float,
+) -> Tensor:
+    """Generalised advantage estimates (K, T, M) (Schulman et al., 2016, equation 16); all inputs (K, T, M).
+
+    next_values[t] is the value of the state that step t reached, *before* any reset. A terminal state is worth nothing.
+    A truncated episode is worth what its last state promised: it enters the error, but the sum over later errors ends
+    there too.
+    """
+    # delta_t = r_t + gamma V(s_t+1) - V(s_t)
+    errors = rewards + gamma * next_values * ~terminated - values
+    carry = gamma * gae_lambda * ~(terminated | truncated)
+    advantages = torch.empty_like(rewards)
+    advantage = torch.zeros_like(rewards[:, 0])
+    for t in reversed(range(rewards.shape[1])):
+        # A_t = delta_t + gamma lambda A_t+1
+        advantage = errors[:, t] + carry[:, t] * advantage
+        advantages[:, t] = advantage
+    return advantages
+
+
+def log_probability(actions: Tensor, means: Tensor, log_std: Tensor) -> Tensor:
+    """Log density (K, B) of actions (K, B, A) under diagonal Gaussians with log std (K, A)."""
+    scaled = (actions - means) * torch.exp(-log_std).unsqueeze(1)
+    return -0.5 * scaled.square().sum(-1) - (log_std + LOG_SQRT_2PI).sum(-1, keepdim=True)
+
+
+def gaussian_kl(old_means: Tensor, old_log_std: Tensor, means: Tensor, log_std: Tensor) -> Tensor:
+    """Mean over the batch of KL(old || new), [K]; means (K, B, A), log std (K, A)."""
+    old_variance, variance = torch.exp(2 * old_log_std).unsqueeze(1), torch.exp(2 * log_std).unsqueeze(1)
+    ratio = (old_variance + (old_means - means).square()) / (2 * variance)
+    return ((log_std - old_log_std).unsqueeze(1) + ratio - 0.5).sum(-1).mean(-1)
+
+
+def ppo_loss(batch: Minibatch, means: Tensor, log_std: Tensor, values: Tensor, preset: Preset) -> Tensor:
+    """Each candidate's loss [K] on its minibatch: clipped surrogate, clipped value error, entropy, action bounds."""
+    ratio = torch.exp(log_probability(batch.actions, means, log_std) - batch.log_probs)
+    # L_clip = -E[min(r A, clip(r, 1 - c, 1 + c) A)], equation 7
+    surrogate = torch.minimum(
+        ratio * batch.advantages, ratio.clamp(1 - preset.clip, 1 + preset.clip) * batch.advantages
+    )
+    clipped = batch.values + (values - batch.values).clamp(-preset.clip, preset.clip)
+    value_error = torch.maximum((values - batch.returns).square(), (clipped - batch.returns).square())
+    entropy = (log_std + LOG_SQRT_2PI + 0.5).sum(-1)
+    beyond = (means.abs() - ACTION_BOUND).clamp_min(0).square().sum(-1)
+    per_sample = -surrogate + value_error + preset.bounds_weight * beyond
+    return per_sample.mean(-1) - preset.entropy_weight * entropy
+
+
+def adapted_learning_rate(rates: Tensor, kl: Tensor, target: float) -> Tensor:
+    """Learning rates [K] after a step that moved the policies by kl [K]: down by 1.5 above twice the target, up below
+    half of it.
+    """
+    slower, faster = kl > 2 * target, kl < 0.5 * target
+    factor = torch.where(slower, 1 / 1.5, torch.where(faster, 1.5, 1.0))
+    return (rates * factor).clamp(*LEARNING_RATES)
+
+
+class StackedAdam:
+    """Adam (Kingma and Ba, 2015, algorithm 1) on flat parameters [K, P] with one learning rate per row."""
+
+    BETAS = (0.9, 0.999)
+    EPSILON = 1e-8
+
+    def __init__(self, parameters: Tensor) -> None:
+        self.first = torch.zeros_like(parameters)
+        self.second = torch.zeros_like(parameters)
+        self.steps = 0
+
+    def step(self, parameters: Tensor, gradient: Tensor, rates: Tensor) -> None:
+        """Move the parameters [K, P] in place; rates [K]."""
+        self.steps += 1
+        beta1, beta2 = self.BETAS
+        self.first.lerp_(gradient, 1 - beta1)
+        self.second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        scale = (self.second / (1 - beta2**self.steps)).sqrt_().add_(self.EPSILON)
+        parameters.sub_(self.first / scale * (rates / (1 - beta1**self.steps)).unsqueeze(1))
+
+    def keep(self, groups: list[int]) -> None:
+        """Go on with these rows only."""
+        self.first, self.second = self.first[groups], self.second[groups]
+
+
+class PPO:
+    """K learners: networks, normalisers, optimiser and learning rates.
+
+    `mixed_precision` runs the networks' products in bfloat16, parameters and losses staying in float32.
+    """
+
+    def __init__(self, shape: NetworkShape, preset: Preset, candidates: int, seed: int, mixed_precision: bool) -> None:
+        initial = initial_parameters(shape, preset.initial_std, torch.Generator().manual_seed(seed))
+        self.preset = preset
+        self.mixed_precision = mixed_precision
+        self.networks = StackedActorCritic(shape, initial.repeat(candidates, 1))
+        self.optimizer = StackedAdam(self.networks.flat)
+        self.observations = RunningNormalizer(candidates, shape.num_obs)
+        self.values = RunningNormalizer(candidates, 1)
+        self.rates = torch.full((candidates,), preset.learning_rate)
+
+    @torch.no_grad()
+    def mean_actions(self, observations: Tensor) -> Tensor:
+        """The policies' mean actions (K, M, num_actions) for observations (K, M, num_obs) of the environment."""
+        with self._precision():
+            return self.networks.mean(self.observations.normalize(observations))
+
+    @property
+    def std(self) -> Tensor:
+        """Standard deviations of the actions (K, num_actions)."""
+        return self.networks.log_std.detach().exp()
+
+    def update(self, experience: Experience, generator: torch.Generator) -> None:
+        """Improve all K policies from one horizon of experience; the generator draws the minibatch order they share."""
+        packed = self._pack(experience)
+        old_log_std = self.networks.log_std.detach().clone()
+        samples = packed.shape[1]
+        for _ in range(self.preset.epochs):
+            order = torch.randperm(samples, generator=generator)
+            for indices in order.chunk(self.preset.minibatches):
+                self._step(self._unpack(packed[:, indices]), old_log_std)
+        self.observations.update(experience.observations.flatten(1, 2))
+
+    def finite(self) -> Tensor:
+        """[K] bool: whether each candidate's parameters and normalisers are all finite."""
+        rows = (self.networks.flat, self.observations.variance, self.values.variance)
+        return torch.stack([row.isfinite().all(1) for row in rows]).all(0)
+
+    def keep(self, groups: list[int]) -> None:
+        """Go on with these candidates only."""
+        self.networks = StackedActorCritic(self.networks.shape, self.networks.flat[groups])
+        self.optimizer.keep(groups)
+        self.observations.keep(groups)
+        self.values.keep(groups)
+        self.rates = self.rates[groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a continuation needs: tensors and plain values."""
+        return {
+            "parameters": self.networks.flat,
+            "first": self.optimizer.first,
+            "second": self.optimizer.second,
+            "steps": self.optimizer.steps,
+            "observations": self.observations.state_dict(),
+            "values": self.values.state_dict(),
+            "rates": self.rates,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict."""
+        self.networks = StackedActorCritic(self.networks.shape, state["parameters"])
+        self.optimizer.first, self.optimizer.second = state["first"], state["second"]
+        self.optimizer.steps = state["steps"]
+        self.observations.load_state_dict(state["observations"])
+        self.values.load_state_dict(state["values"])
+        self.rates = state["rates"]
+
+    def _precision(self) -> torch.autocast:
+        return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.mixed_precision)
+
+    @torch.no_grad()
+    def _pack(self, experience: Experience) -> Tensor:
+        """The horizon as one tensor (K, T * M, features), so that a minibatch is one indexing operation."""
+        observations = self.observations.normalize(experience.observations.flatten(1, 2))
+        values, next_values = self._values(experience, observations)
+        preset = self.preset
+        advantages = generalized_advantages(
+            experience.rewards * preset.reward_scale,
+            values,
+            next_values,
+            experience.terminated,
+            experience.truncated,
+            preset.gamma,
+            preset.gae_lambda,
+        )
+        returns = (advantages + values).flatten(1).unsqueeze(-1)
+        self.values.update(returns)
+        variance, mean = torch.var_mean(advantages.flatten(1), dim=1, keepdim=True)
+        advantages = (advantages.flatten(1) - mean) / (variance.sqrt() + 1e-8)
+        means, actions = experience.means.flatten(1, 2), experience.actions.flatten(1, 2)
+        log_probs = log_probability(actions, means, self.networks.log_std)
+        scalars = (log_probs, self.values.normalize(values.flatten(1).unsqueeze(-1)).squeeze(-1))
+        scalars += (self.values.normalize(returns).squeeze(-1), advantages)
+        return torch.cat([observations, actions, means, *(s.unsqueeze(-1) for s in scalars)], dim=-1)
+
+    def _values(self, experience: Experience, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Values (K, T, M) of the states acted in, and of the states reached, before resets."""
+        candidates, horizon, worlds = experience.rewards.shape
+        values = self._value(observations).view(candidates, horizon, worlds)
+        last = self._value(self.observations.normalize(experience.next_observations)).unsqueeze(1)
+        next_values = torch.cat([values[:, 1:], last], dim=1)
+        for t, final in experience.final_observations.items():
+            reached = self._value(self.observations.normalize(final))
+            next_values[:, t] = torch.where(experience.truncated[:, t], reached, next_values[:, t])
+        return values, next_values
+
+    def _value(self, normalized: Tensor) -> Tensor:
+        with self._precision():
+            value = self.networks.value(normalized)
+        return self.values.denormalize(value.unsqueeze(-1)).squeeze(-1)
+
+    def _unpack(self, packed: Tensor) -> Minibatch:
+        shape = self.networks.shape
+        sizes = (shape.num_obs, shape.num_actions, shape.num_actions, 1, 1, 1, 1)
+        wide = packed.split(sizes, dim=-1)
+        return Minibatch(*wide[:3], *(scalar.squeeze(-1) for scalar in wide[3:]))
+
+    def _step(self, batch: Minibatch, old_log_std: Tensor) -> None:
+        networks = self.networks
+        with self._precision():
+            means, values = networks.mean(batch.observations), networks.value(batch.observations)
+        gradient = networks.gradient(ppo_loss(batch, means, networks.log_std, values, self.preset))
+        with torch.no_grad():
+            kl = gaussian_kl(batch.means, old_log_std, means, networks.log_std)
+            self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
+            norm = gradient.norm(dim=1, keepdim=True)
+            gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
+            self.optimizer.step(networks.flat, gradient, self.rates)

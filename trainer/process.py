@@ -1,0 +1,35 @@
+"""How the trainer's processes are started and how they end together. Imports neither torch nor mujoco."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The folder that holds the packages."""
+
+KEPT_VARIABLES = frozenset({"PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"})
+KEPT_PREFIXES = ("LC_", "MUJOCO_", "OMP_", "EGL_", "LIBGL_", "MESA_", "PYOPENGL_")
+PR_SET_PDEATHSIG = 1
+EXIT_DISK_FULL = 74
+"""Exit status of a process that stopped because a disk is full."""
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """The environment for a process that runs generated code: what is needed to start, no keys, no tokens, plus
+    `extra`.
+    """
+    kept = {k: v for k, v in os.environ.items() if k in KEPT_VARIABLES or k.startswith(KEPT_PREFIXES)}
+    return kept | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | extra
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, which must be its parent, ends; exits at once if it already has.
+
+    The signal comes when the *thread* that started this process ends, so only for children of a main thread.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        raise SystemExit(f"parent process {parent} is gone")

@@ -1,0 +1,38 @@
+"""Record what each policy does, for filming: deterministic, from the same start, one world per candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from simulation.catalog import TaskInfo
+from simulation.environment import Environment
+from simulation.rollout import write_rollout
+from trainer.ppo import PPO
+
+FILM_SEED = 2_000_000_011
+"""Resets of filmed episodes: equal for every candidate, iteration and run."""
+
+
+@torch.no_grad()
+def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
+    """Run each of the K policies' mean actions for the task's clip length and write one rollout file per candidate."""
+    env = Environment(info.name, worlds=1, groups=len(paths), seed=FILM_SEED)
+    env.reset()
+    frames = round(info.clip_seconds / info.control_dt)
+    qpos = np.empty((len(paths), frames, env.qpos(0).shape[0]))
+    restart = np.zeros((len(paths), frames), dtype=bool)
+    restart[:, 0] = True
+    for frame in range(frames):
+        for group in range(len(paths)):
+            qpos[group, frame] = env.qpos(group)
+        step = env.step(ppo.mean_actions(env.obs_buf.unsqueeze(1)).squeeze(1))
+        done = step.terminated | step.truncated
+        if done.any():
+            env.reset(done)
+            restart[:, frame + 1 : frame + 2] = done.unsqueeze(1).numpy()
+    for path, states, restarts in zip(paths, qpos, restart, strict=True):
+        write_rollout(path, info.name, states, info.control_dt, restarts)

@@ -1,0 +1,181 @@
+"""Coordinate a training run: `python -m trainer.run JOB_DIR`. Imports neither torch nor mujoco.
+
+Splits the job's candidates over single-threaded processes (trainer.lockstep), merges their progress and results, ends
+them when `cancel` appears or the parent goes, and continues from their checkpoints when started again on the same
+folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from trainer.process import EXIT_DISK_FULL
+from trainer.records import (
+    CandidateProgress,
+    CandidateResult,
+    Progress,
+    TrainJob,
+    TrainResult,
+    preset_of,
+    read_job,
+    read_progress,
+    read_result,
+    write_json,
+)
+from trainer.shard import Shard
+
+POLL_SECONDS = 0.1
+PROGRESS_SECONDS = 0.5
+CANCEL_SECONDS = 15.0
+"""How long after a cancellation a shard may take to write its result."""
+
+
+class ParentGone(Exception):
+    """The process that this run was to live and die with has ended."""
+
+
+def main() -> int:
+    """Run the job; exit status 0 when result.json holds results, 1 when it holds an error."""
+    parser = argparse.ArgumentParser(prog="python -m trainer.run", description="Train the job in this folder.")
+    parser.add_argument("job_dir", type=Path)
+    parser.add_argument("--parent", type=int, help="stop, resumable, when this process is no longer the parent")
+    arguments = parser.parse_args()
+    job_dir = arguments.job_dir.resolve()
+    with locked(job_dir):
+        if read_result(job_dir) is not None:
+            return 0
+        with contextlib.ExitStack() as stack:
+            try:
+                result = coordinate(job_dir, read_job(job_dir), arguments.parent, stack)
+            except ParentGone:
+                print("the parent process is gone; stopped, to be continued", flush=True)
+                return 1
+            except (OSError, ValueError) as error:
+                result = TrainResult(candidates=(), error=explain(error, job_dir))
+        return finish(job_dir, result)
+
+
+@contextlib.contextmanager
+def locked(job_dir: Path) -> Iterator[None]:
+    """Hold the folder, so that two coordinators never write into it at once; waits for a dying one to let go."""
+    (job_dir / "checkpoints").mkdir(exist_ok=True)
+    with (job_dir / "checkpoints" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextlib.ExitStack) -> TrainResult:
+    """Start or continue the shards and wait for them; the stack kills those that still run when it closes."""
+    preset_of(job)
+    if not job.sources:
+        raise ValueError("the job has no reward functions: sources is empty")
+    shards = split(job_dir, job)
+    for shard in shards:
+        if read_result(shard.folder) is None:
+            shard.start()
+            stack.callback(shard.stop)
+    told = cancelled = 0.0
+    while not all([shard.over() for shard in shards]):
+        if parent is not None and os.getppid() != parent:
+            raise ParentGone
+        now = time.monotonic()
+        if not cancelled and (job_dir / "cancel").exists():
+            cancelled = now
+        if cancelled and now - cancelled > CANCEL_SECONDS:
+            for shard in shards:
+                shard.stop()
+                shard.failure = shard.failure or "cancelled"
+        if now - told >= PROGRESS_SECONDS:
+            write_json(job_dir / "progress.json", merged_progress(shards, "training", now))
+            told = now
+        time.sleep(POLL_SECONDS)
+    write_json(job_dir / "progress.json", merged_progress(shards, "done", time.monotonic()))
+    return merged_result(shards, bool(cancelled))
+
+
+def split(job_dir: Path, job: TrainJob) -> list[Shard]:
+    """The candidates in contiguous parts of nearly equal size, one per process."""
+    cores = len(os.sched_getaffinity(0))
+    count = len(job.sources)
+    processes = min(job.processes or cores, count)
+    bounds = [round(i * count / processes) for i in range(processes + 1)]
+    threads = max(1, cores // processes)
+    return [Shard(job_dir, first, last, threads) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+
+
+def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:
+    """The progress of the whole run; it is over when its slowest shard is."""
+    parts = [shard.observe(now) for shard in shards]
+    candidates = [c for shard, part in zip(shards, parts, strict=True) for c in shard_candidates(shard, part)]
+    left = [shard.seconds_left(part, now) for shard, part in zip(shards, parts, strict=True)]
+    speeds = [shard.speed() for shard in shards if not shard.done]
+    return Progress(
+        phase="starting" if phase == "training" and all(part.phase == "starting" for part in parts) else phase,
+        fraction=1.0
+        if phase == "done"
+        else sum(c.fraction if c.status == "training" else 1.0 for c in candidates) / len(candidates),
+        seconds_left=None if None in left else max(left),
+        samples=sum(part.samples for part in parts),
+        samples_per_second=sum(speed[1] for speed in speeds if speed),
+        candidates=tuple(candidates),
+    )
+
+
+def shard_candidates(shard: Shard, part: Progress) -> list[CandidateProgress]:
+    """Where a shard's candidates are; failed, when the shard itself is."""
+    known = {c.index: c for c in part.candidates}
+    candidates = [known.get(index, CandidateProgress(index)) for index in range(shard.first, shard.last)]
+    if shard.failure:
+        return [c if c.reason else replace(c, status="failed", reason=shard.failure) for c in candidates]
+    return candidates
+
+
+def merged_result(shards: list[Shard], cancelled: bool) -> TrainResult:
+    """All candidates' results, in order; a shard without a result fails its own."""
+    candidates: list[CandidateResult] = []
+    seconds = 0.0
+    for shard in shards:
+        result = read_result(shard.folder)
+        if result is None:
+            known = {c.index: c for c in read_progress(shard.folder).candidates}
+            for index in range(shard.first, shard.last):
+                reason = (known[index].reason if index in known else "") or shard.failure
+                candidates.append(CandidateResult(index, ok=False, reason=reason))
+            continue
+        candidates.extend(result.candidates)
+        cancelled |= result.cancelled
+        seconds = max(seconds, result.seconds)
+    return TrainResult(tuple(candidates), seconds, sum(c.samples for c in candidates), cancelled)
+
+
+def explain(error: OSError | ValueError, job_dir: Path) -> str:
+    """The error that ended the run, as a person can act on it."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no space left on the disk of {job_dir}: free some and start again; it continues"
+    return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
+
+
+def finish(job_dir: Path, result: TrainResult) -> int:
+    """Write the result; where even that fails, say why on stderr."""
+    if result.error:
+        with contextlib.suppress(OSError):
+            print(result.error, file=sys.stderr, flush=True)
+    try:
+        write_json(job_dir / "result.json", result)
+    except OSError as error:
+        print(explain(error, job_dir), file=sys.stderr, flush=True)
+        return EXIT_DISK_FULL
+    return 1 if result.error else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

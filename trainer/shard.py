@@ -1,0 +1,111 @@
+"""One child process of a training run. Imports neither torch nor mujoco."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainer.process import EXIT_DISK_FULL, clean_environment
+from trainer.records import Progress, read_progress, read_result, shard_folder
+
+SPEED_SECONDS = 20.0
+"""Speed, and with it the time left, is measured over this many last seconds."""
+MEASURABLE_SECONDS = 1.0
+"""Nothing is estimated from less than this."""
+
+
+@dataclass
+class Shard:
+    """One child process and the candidates it trains."""
+
+    job_dir: Path
+    first: int
+    last: int
+    threads: int
+    process: subprocess.Popen[bytes] | None = None
+    restarted: bool = False
+    failure: str = ""
+    """Why its candidates cannot be trained, once that is certain."""
+    history: deque[tuple[float, float, int]] = field(default_factory=deque)
+    """(time, fraction, samples) over the last SPEED_SECONDS."""
+
+    @property
+    def folder(self) -> Path:
+        """Its progress, checkpoint and result."""
+        return shard_folder(self.job_dir, self.first, self.last)
+
+    def start(self) -> None:
+        """Start the child. It ends when this process does."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "trainer.lockstep", str(self.job_dir), str(self.first), str(self.last)]
+        command += ["--threads", str(self.threads), "--parent", str(os.getpid())]
+        # One thread of torch per process; idle OpenMP threads must not spin beside the other shards.
+        environment = clean_environment(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE", MKL_NUM_THREADS="1")
+        self.history.clear()
+        # MuJoCo writes its warnings into the working folder.
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment)
+
+    def stop(self) -> None:
+        """Kill the child, if it runs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def done(self) -> bool:
+        """Whether its result, or the certainty that there will be none, is here."""
+        return bool(self.failure) or self.process is None
+
+    def over(self) -> bool:
+        """Look after the child; whether it is done. Restarts it once after a crash; OSError when the disk is full."""
+        if self.process is None or self.failure or self.process.poll() is None:
+            return self.done
+        status = self.process.returncode
+        if status == 0 and read_result(self.folder) is not None:
+            self.process = None
+            return True
+        if status == EXIT_DISK_FULL:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        resumable = (self.folder / "checkpoint.pt").exists()
+        if resumable and not self.restarted:
+            print(f"shard {self.first}-{self.last} crashed ({cause}); continuing from its checkpoint", flush=True)
+            self.restarted = True
+            self.start()
+            return False
+        again = " again, after continuing from its checkpoint" if self.restarted else ""
+        self.failure = f"the training process crashed ({cause}){again}; see log.txt of the run"
+        print(f"shard {self.first}-{self.last}: {self.failure}", flush=True)
+        return True
+
+    def observe(self, now: float) -> Progress:
+        """Its latest progress, remembered for the speed."""
+        progress = read_progress(self.folder)
+        latest = (progress.fraction, progress.samples)
+        if progress.phase == "training" and (not self.history or self.history[-1][1:] != latest):
+            self.history.append((now, *latest))
+            while self.history[0][0] < now - SPEED_SECONDS:
+                self.history.popleft()
+        return progress
+
+    def speed(self) -> tuple[float, float] | None:
+        """Fraction and samples per second; None before they can be measured."""
+        if len(self.history) < 2:
+            return None
+        (begin, *first), (end, *last) = self.history[0], self.history[-1]
+        if end - begin < MEASURABLE_SECONDS or last[0] <= first[0]:
+            return None
+        return (last[0] - first[0]) / (end - begin), (last[1] - first[1]) / (end - begin)
+
+    def seconds_left(self, progress: Progress, now: float) -> float | None:
+        """Seconds to the end at the measured speed; None before it can be measured."""
+        if progress.fraction >= 1 or self.failure:
+            return 0.0
+        speed = self.speed()
+        return None if speed is None else max(0.0, (1 - progress.fraction) / speed[0] - (now - self.history[-1][0]))
