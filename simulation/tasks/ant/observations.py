@@ -2,7 +2,7 @@
 
 import torch
 
-from simulation.rotations import euler_xyz, quat_mul, quat_rotate_inverse, quat_to_matrix, wrap_angle
+from simulation.rotations import atan2, euler_xyz, quat_mul, quat_rotate_inverse, quat_to_matrix, wrap_angle
 
 
 def compute_observations(env):
@@ -41,7 +41,7 @@ def compute_observations(env):
     vel_loc = quat_rotate_inverse(torso_rotation, velocity)
     angvel_loc = quat_rotate_inverse(torso_rotation, ang_velocity)
     roll, _, yaw = euler_xyz(torso_rotation)
-    angle_to_target = wrap_angle(torch.atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+    angle_to_target = wrap_angle(atan2(to_target[:, 1], to_target[:, 0]) - yaw)
     dof_pos_scaled = (2.0 * env.dof_pos - env.dof_limits_upper - env.dof_limits_lower) / (
         env.dof_limits_upper - env.dof_limits_lower
     )
