@@ -24,8 +24,10 @@ SHADOW_HEIGHT = 0.003
 """Metres above the ground; lower flickers against it in the depth buffer."""
 FOLLOW_SECONDS = 0.4
 """Standard deviation of the Gaussian that smooths the camera's path."""
-DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.35
+DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.5
 """A new episode is shown by this many darker frames before and after, the darkest at the change."""
+DIP_SPACING = 16
+"""Frames between two such changes: fewer than three flashes a second (WCAG 2.2, 2.3.1), however often it restarts."""
 MISSING_LIBRARY = "no OpenGL library for rendering without a screen; on Debian or Ubuntu: apt-get install libegl1"
 
 
@@ -66,6 +68,7 @@ class Studio:
         _make_cheap(self.model)
         mujoco.mj_forward(self.model, self.data)
         self.follows, self.camera, self.offset = self._camera()
+        self.height = self.data.subtree_com[self.follows][2]
         try:
             self.renderer = mujoco.Renderer(self.model, HEIGHT, WIDTH)
         except (ImportError, RuntimeError, AttributeError, mujoco.FatalError) as error:
@@ -115,16 +118,13 @@ class Studio:
         return rollout.qpos[steps], np.diff(episode, prepend=episode[0]) > 0
 
     def _camera(self) -> tuple[int, object, np.ndarray]:
-        """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus body position).
-
-        A camera of the world (body 0) stands still.
-        """
+        """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus its centre)."""
         mujoco = self.mujoco
         track = self.model.camera("track")
         body = int(track.bodyid[0])
         position = self.data.cam_xpos[track.id].copy()
         forward = -self.data.cam_xmat[track.id].reshape(3, 3)[:, 2]
-        anchor = self.data.xpos[body].copy() if body else np.array([0.0, 0.0, position[2]])
+        anchor = self.data.subtree_com[body].copy()
         camera = mujoco.MjvCamera()
         camera.distance = float((anchor - position) @ forward)
         camera.azimuth = float(np.degrees(np.arctan2(forward[1], forward[0])))
@@ -133,13 +133,17 @@ class Studio:
         return body, camera, position + camera.distance * forward - anchor
 
     def _targets(self, qpos: np.ndarray, restart: np.ndarray, rate: int) -> np.ndarray:
-        """Where the camera looks in each frame (count, 3): the body's path on the ground, smoothed, at constant height."""
+        """Where the camera looks in each frame (count, 3): along the smoothed path of the centre of mass.
+
+        Its height is constant, so that a jump is seen as a jump.
+        """
         path = np.empty((len(qpos), 3))
         for step, state in enumerate(qpos):
             self.data.qpos[:] = state
             self.mujoco.mj_kinematics(self.model, self.data)
-            path[step] = self.data.xpos[self.follows]
-        path[:, 2] = self.model.body(self.follows).pos[2] if self.follows else self.data.cam_xpos[0][2]
+            self.mujoco.mj_comPos(self.model, self.data)
+            path[step] = self.data.subtree_com[self.follows]
+        path[:, 2] = self.height
         for episode in np.split(np.arange(len(qpos)), np.flatnonzero(restart)):
             path[episode] = _smooth(path[episode], FOLLOW_SECONDS * rate)
         return path + self.offset
@@ -187,7 +191,11 @@ def _smooth(path: np.ndarray, sigma: float) -> np.ndarray:
 def _brightness(restart: np.ndarray) -> np.ndarray:
     """Brightness (T,) of each frame: 1, falling to DIP_BRIGHTNESS at every restart and rising again."""
     light = np.ones(len(restart))
+    last = -DIP_SPACING
     for change in np.flatnonzero(restart):
+        if change - last < DIP_SPACING:
+            continue
+        last = change
         distance = np.abs(np.arange(len(restart)) - change + 0.5)
         light = np.minimum(light, DIP_BRIGHTNESS + (1 - DIP_BRIGHTNESS) * np.clip(distance / DIP_FRAMES, 0, 1))
     return light

@@ -14,8 +14,9 @@ from simulation.worlds import Worlds
 DOFS = 21
 TERMINATION_HEIGHT = 0.8
 """Metres; an episode ends when the torso's centre is lower. Standing, it is at 1.28 m."""
-FOOT_SENSORS = slice(0, 12)
-"""Force and torque of the right foot, then of the left, in sensordata."""
+FIELDS = ("sensordata", "qfrc_actuator", "site_xpos")
+"""What `read` needs of the physics: contact sensors and sites are those of the right foot, then the left."""
+FOOT_SENSORS = slice(0, 18)
 NOISE_SIZE = 2 * DOFS
 
 
@@ -49,8 +50,7 @@ def read(env: Worlds) -> None:
     env.root_states = bodies.root_states(env.qpos, env.qvel)
     env.dof_pos, env.dof_vel = env.qpos[:, 7:], env.qvel[:, 6:]
     env.dof_force_tensor = env.qfrc_actuator[:, 6:]
-    # MuJoCo's force sensor gives what the foot receives from the shin: the reaction is what the foot bears
-    env.vec_sensor_tensor = -env.sensordata[:, FOOT_SENSORS]
+    env.vec_sensor_tensor = bodies.contact_wrenches(env.sensordata[:, FOOT_SENSORS], env.site_xpos)
 
 
 def fallen(env: Worlds) -> Tensor:

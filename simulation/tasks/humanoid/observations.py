@@ -18,8 +18,8 @@ def compute_observations(env):
         all are 0 when it stands upright; hip_y and knee are negative when the leg is bent
     env.dof_force_tensor: (num_envs, 21), the motors' torques in Nm
     env.dof_limits_lower, env.dof_limits_upper: (21,), the range of each hinge in rad
-    env.vec_sensor_tensor: (num_envs, 12), force in N and torque in Nm that each foot bears, in the foot's frame:
-        right foot 0:6, left foot 6:12; z is positive when the foot carries weight
+    env.vec_sensor_tensor: (num_envs, 12), force in N (3) and torque in Nm (3) from the ground on the right foot 0:6
+        and on the left foot 6:12, in the world frame; all zero while a foot is in the air
     env.actions: (num_envs, 21), the policy's last actions in [-1, 1], as parts of each motor's strength
     env.targets: (num_envs, 3), a point 1000 m ahead
     env.inv_start_rot: (num_envs, 4), inverse of the torso's rotation when it stands and faces the target

@@ -17,7 +17,7 @@ TARGET = (1000.0, 0.0, 0.0)
 class Task:
     """Humanoid as IsaacGymEnvs resets, ends and measures it."""
 
-    fields = ("sensordata", "qfrc_actuator")
+    fields = body.FIELDS
     noise_size = body.NOISE_SIZE
 
     def __init__(self, model: mujoco.MjModel) -> None:
