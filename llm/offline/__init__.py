@@ -1,0 +1,88 @@
+"""The offline writer: rules that answer as a model would, from the same messages. It is not a language model.
+
+With inputs and a task it drafts a program; with a preferred program it refines that one; with two programs it describes
+their difference. The same messages and seed always give the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from llm.client import OnReply, Reply, request_hash
+from llm.offline.describing import describe
+from llm.offline.drafting import draft, source
+from llm.offline.quantities import derive
+from llm.offline.reading import Reading, read
+from llm.offline.refining import refine
+from llm.prices import Usage
+from llm.records import Message, canonical
+
+MODEL = "offline-writer"
+NOTICE = "This is Prefine's offline writer: a set of rules, not a language model."
+
+
+class OfflineWriter:
+    """A ChatBackend that needs no key, no network and no GPU."""
+
+    model = MODEL
+    endpoint = "offline"
+
+    def complete(
+        self, messages: Sequence[Message], count: int, seed: int, on_reply: OnReply | None = None
+    ) -> list[Reply]:
+        replies = [self._one(messages, seed + i) for i in range(count)]
+        for reply in replies:
+            if on_reply:
+                on_reply(reply)
+        return replies
+
+    def _one(self, messages: Sequence[Message], seed: int) -> Reply:
+        started = time.monotonic()
+        text = answer(messages, seed)
+        request = {"endpoint": self.endpoint, "model": MODEL, "messages": list(messages), "seed": seed}
+        return Reply(
+            text=text,
+            finish_reason="stop",
+            usage=Usage(sum(tokens(m["content"]) for m in messages), tokens(text)),
+            cost=0.0,
+            latency=time.monotonic() - started,
+            model=MODEL,
+            fingerprint="",
+            request=request,
+            request_hash=request_hash(request),
+            seed=seed,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def tokens(text: str) -> int:
+    """Words and punctuation marks: the rules' own measure of length, there is no tokenizer."""
+    return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+def answer(messages: Sequence[Message], seed: int) -> str:
+    """The reply to these messages."""
+    reading = read(messages)
+    digest = hashlib.sha256(f"{seed}:{canonical(list(messages))}".encode()).digest()
+    rng = random.Random(digest)
+    if reading.earlier and reading.later:
+        return f"{NOTICE} {describe(reading.earlier, reading.later)}"
+    if not reading.inputs:
+        return f"{NOTICE} It only writes reward functions from documented inputs and compares two of them."
+    code, done = _program(reading, seed, rng)
+    return f"{NOTICE} {done}\n\n```python\n{code}```\n"
+
+
+def _program(reading: Reading, seed: int, rng: random.Random) -> tuple[str, str]:
+    quantities = derive(reading)
+    refined = refine(reading, seed, rng, quantities)
+    if refined is not None:
+        return refined[0], f"Starting from the preferred program: {refined[1]}."
+    parts = draft(rng, seed, quantities)
+    listed = ", ".join(f"{p.quantity.name} ({p.form})" for p in parts)
+    return source(parts, reading.inputs), f"A first program from {listed}."

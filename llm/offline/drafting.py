@@ -1,0 +1,128 @@
+"""First programs: which quantities, in which form, with which weight. Six kinds, so that a round is a real choice."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, Quantity
+
+FORMS: Mapping[str, tuple[str, ...]] = {
+    MORE: ("linear", "saturating", "growing"),
+    NEAR_ONE: ("linear", "peak"),
+    NEAR_ZERO: ("peak", "bell", "absolute"),
+    LESS: ("cost", "decay"),
+}
+
+
+@dataclass(frozen=True)
+class Component:
+    """One term of a reward. At its typical size the term is about `weight`."""
+
+    quantity: Quantity
+    form: str
+    weight: float
+    temperature: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.quantity.name}_reward" if self.weight >= 0 else f"{self.quantity.name}_cost"
+
+    def lines(self) -> list[str]:
+        """Assignments that end in one to `name`."""
+        value = self.quantity.name
+        temperature = f"{value}_temperature"
+        lines = [f"{value} = {self.quantity.expression}"]
+        if self.form not in ("linear", "absolute", "cost"):
+            lines.append(f"{temperature} = {rounded(self.temperature)}")
+        return [*lines, f"{self.name} = {rounded(self.weight)} * {_form(self, value, temperature)}"]
+
+
+def _form(part: Component, x: str, t: str) -> str:
+    """The transformation as code, about 1 at the quantity's typical size or at its best."""
+    scale = rounded(part.quantity.scale)
+    forms = {
+        "linear": f"{x} / {scale}" if part.quantity.scale != 1.0 else x,
+        "saturating": f"torch.tanh({x} / {t})",
+        "growing": f"(torch.exp(torch.clamp({x} / {t}, -3.0, 3.0)) - 1.0)",
+        "peak": f"torch.exp(({x} - 1.0) / {t})"
+        if part.quantity.aim == NEAR_ONE
+        else f"torch.exp(-torch.abs({x}) / {t})",
+        "bell": f"torch.exp(-torch.square({x}) / {t})",
+        "absolute": f"torch.abs({x}) / {scale}",
+        "cost": f"{x} / {scale}",
+        "decay": f"torch.exp(-{x} / {t})",
+    }
+    return forms[part.form]
+
+
+def rounded(value: float) -> float:
+    """Three significant digits."""
+    return float(f"{value:.3g}")
+
+
+def component(rng: random.Random, quantity: Quantity, weight: float, form: str | None = None) -> Component:
+    """The quantity in a form that suits its aim; costs get a negative weight."""
+    form = form or rng.choice(FORMS[quantity.aim])
+    temperature = quantity.scale * math.exp(rng.uniform(-0.7, 0.7))
+    if form == "bell":
+        temperature *= quantity.scale
+    signed = -weight if form in ("absolute", "cost") else weight
+    return Component(quantity, form, signed, temperature)
+
+
+def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list[Component]:
+    """The components of a first program of this kind (any number; kinds repeat after six)."""
+    aims = [q for q in quantities if q.relevance > 0] or list(quantities[:3])
+    goals = [q for q in aims if q.aim != LESS or q.relevance >= aims[0].relevance] or aims
+    top = [q for q in goals if q.relevance > 0.5 * goals[0].relevance] or goals[:1]
+    rest = [q for q in quantities if q not in top]
+    steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO)]
+    costs = [q for q in rest if q.aim == LESS]
+    goal = rng.choice(top[:3])
+    plans = (
+        lambda: [
+            component(rng, goal, _around(rng, 2.0), "linear" if goal.aim == MORE else None),
+            *_some(rng, costs, 1, 0.1),
+        ],
+        lambda: [component(rng, goal, _around(rng, 1.0)), *_some(rng, steady, 2, 0.3), *_some(rng, costs, 1, 0.1)],
+        lambda: [component(rng, q, _around(rng, 1.0)) for q in top[:2]] + _some(rng, costs, 2, 0.2),
+        lambda: [component(rng, goal, _around(rng, 0.5)), *_some(rng, steady, 2, 0.8), *_some(rng, costs, 2, 0.3)],
+        lambda: [component(rng, rng.choice(goals), _around(rng, 1.0)), *_some(rng, steady, 1, 0.5)],
+        lambda: [component(rng, goal, _around(rng, 1.0)), *_some(rng, rest, 3, 0.4)],
+    )
+    return plans[kind % len(plans)]()
+
+
+def _around(rng: random.Random, value: float) -> float:
+    return value * math.exp(rng.uniform(-0.7, 0.7))
+
+
+def _some(rng: random.Random, pool: Sequence[Quantity], count: int, weight: float) -> list[Component]:
+    return [component(rng, q, _around(rng, weight)) for q in rng.sample(list(pool), min(count, len(pool)))]
+
+
+def source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:
+    """The program of these components, as text."""
+    names = {q.name: q for q in (p.quantity for p in parts)}
+    used = [name for name in inputs if any(name in q.inputs for q in names.values())]
+    arguments = ", ".join(f"{name}: {annotation(inputs[name])}" for name in used)
+    body = [f"    {line}" for part in parts for line in part.lines()]
+    total = " + ".join(p.name for p in parts)
+    listed = ", ".join(f'"{p.name}": {p.name}' for p in parts)
+    return "\n".join(
+        [
+            f"def compute_reward({arguments}) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:",
+            *body,
+            f"    total_reward = {total}",
+            f"    return total_reward, {{{listed}}}",
+            "",
+        ]
+    )
+
+
+def annotation(kind: str) -> str:
+    """The type of an argument, from how the prompt documents the input."""
+    return "torch.Tensor" if "ensor" in kind else kind.split()[0]

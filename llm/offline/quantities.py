@@ -1,0 +1,227 @@
+"""Scalar quantities that a reward could use, derived from the names and shapes of the inputs a prompt documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from llm.offline.reading import Reading, words
+
+MORE, NEAR_ONE, NEAR_ZERO, LESS = "more", "near one", "near zero", "less"
+
+# Words of a task (and of a judge) -> tags of the quantities that they speak about.
+MEANINGS: Mapping[str, tuple[str, ...]] = {
+    "run": ("forward", "speed", "progress"),
+    "forward": ("forward", "progress"),
+    "walk": ("forward", "speed", "progress"),
+    "fast": ("speed", "progress"),
+    "slow": ("speed", "progress"),
+    "straight": ("heading", "sideways"),
+    "crooked": ("heading", "sideways"),
+    "balance": ("upright", "angle"),
+    "upright": ("upright", "angle"),
+    "pole": ("pole",),
+    "cart": ("cart",),
+    "fall": ("upright", "height"),
+    "falls": ("upright", "height"),
+    "stand": ("upright", "height"),
+    "jump": ("rise", "airborne", "height"),
+    "jumps": ("rise", "airborne", "height"),
+    "human": ("knee", "symmetry"),
+    "knees": ("knee",),
+    "legs": ("symmetry", "knee"),
+    "wobble": ("spin", "sideways"),
+    "wobbles": ("spin", "sideways"),
+    "shaky": ("spin", "effort"),
+    "jerky": ("effort", "joints"),
+    "smooth": ("effort", "joints"),
+    "reach": ("distance",),
+    "hover": ("distance", "spin"),
+    "keep": ("distance",),
+    "spin": ("rotation",),
+    "target": ("distance", "progress"),
+    "open": ("distance",),
+    "quickly": ("speed",),
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number per environment, with what is known about it."""
+
+    name: str
+    expression: str
+    """Python over the inputs; shape (num_envs,)."""
+    aim: str
+    """more: larger is better. near one, near zero: best there. less: a cost, never negative."""
+    scale: float
+    """A typical size."""
+    tags: frozenset[str]
+    relevance: float = 0.0
+    """How much the task text speaks of it."""
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(re.findall(r"(?<![.\w])([a-z_]\w*)", self.expression)) - {"torch", "dim", "keepdim"}
+
+
+def derive(reading: Reading) -> list[Quantity]:
+    """All quantities, the most relevant for the task first."""
+    shapes = {name: shape(text) for name, text in reading.inputs.items()}
+    found: dict[str, Quantity] = {}
+    for rule in (_changes, _columns, _states, _vectors, _sides, _joints, _distances):
+        for quantity in rule(shapes, reading):
+            found.setdefault(quantity.name, quantity)
+    ranked = [
+        replace(q, relevance=relevance(q, reading.task) + 0.5 * relevance(q, reading.said)) for q in found.values()
+    ]
+    return sorted(ranked, key=lambda q: (-q.relevance, q.name))
+
+
+def relevance(quantity: Quantity, text: str) -> float:
+    """The number of meanings that the quantity shares with the words of `text`."""
+    meant = [tag for word in words(text) for tag in (*MEANINGS.get(word, ()), word)]
+    return float(sum(tag in quantity.tags for tag in meant))
+
+
+def shape(text: str) -> tuple[int, ...] | None:
+    """Dimensions after num_envs; () for one number per environment; None for what is not per environment."""
+    match = re.search(r"\(\s*num_envs\s*,?([\d,\s]*)\)", text)
+    return tuple(int(d) for d in re.findall(r"\d+", match[1])) if match else None
+
+
+Shapes = Mapping[str, tuple[int, ...] | None]
+
+
+def _quantity(name: str, expression: str, aim: str, scale: float, tags: str) -> Quantity:
+    return Quantity(name, expression, aim, scale, frozenset(tags.split()) | (words(name) - {"speed", "velocity"}))
+
+
+def _changes(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """X - prev_X: progress of a potential, rise of a position."""
+    for name, dims in shapes.items():
+        before = f"prev_{name}"
+        if before not in shapes:
+            continue
+        if dims == ():
+            yield _quantity("progress", f"{name} - {before}", MORE, 2.0, "progress forward speed target")
+        elif dims == (3,):
+            yield _quantity("climb", f"{name}[:, 2] - {before}[:, 2]", MORE, 0.02, "rise up")
+
+
+def _columns(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Single columns that the observation code names in a comment: `env.dof_pos[:, 1],  # pole angle`."""
+    pattern = r"^\s*(?:\w+\s*=\s*)?(?:env\.)?(\w+)\[:,\s*(\d+)\],?\s*#\s*([\w ]+?)\s*(?:$|[,(:])"
+    for name, column, label in re.findall(pattern, reading.observation_source, re.MULTILINE):
+        if shapes.get(name) is None:
+            continue
+        tags = words(label)
+        moving = bool(tags & {"velocity", "speed"})
+        extra = "angle" if "angle" in tags and not moving else ""
+        scale = 2.0 if moving else 0.3
+        yield _quantity("_".join(re.findall(r"\w+", label.lower())), f"{name}[:, {column}]", NEAR_ZERO, scale, extra)
+
+
+def _states(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Rigid body states: position 0:3, quaternion xyzw 3:7, linear velocity 7:10, angular velocity 10:13."""
+    for name, dims in shapes.items():
+        if dims != (13,):
+            continue
+        of = "" if name.startswith("root") else f"{name}_"
+        yield _quantity(f"{of}height", f"{name}[:, 2]", MORE, 0.5, "height upright")
+        yield from _motion(of, f"{name}[:, 7]", f"{name}[:, 8]", f"{name}[:, 9]", f"{name}[:, 7:9]")
+        yield _quantity(f"{of}spin", f"torch.sum(torch.square({name}[:, 10:13]), dim=-1)", LESS, 5.0, "spin stable")
+        if "up_vec" not in shapes:
+            tilt = f"1.0 - 2.0 * (torch.square({name}[:, 3]) + torch.square({name}[:, 4]))"
+            yield _quantity(f"{of}upright", tilt, NEAR_ONE, 1.0, "upright stable")
+
+
+def _motion(of: str, ahead: str, aside: str, up: str, plane: str) -> Iterator[Quantity]:
+    yield _quantity(f"{of}forward_speed", ahead, MORE, 2.0, "forward speed velocity")
+    yield _quantity(f"{of}ground_speed", f"torch.norm({plane}, dim=-1)", MORE, 2.0, "speed velocity")
+    yield _quantity(f"{of}sideways_speed", aside, NEAR_ZERO, 0.5, "sideways stable")
+    yield _quantity(f"{of}vertical_speed", up, NEAR_ZERO, 0.5, "bounce")
+    yield _quantity(f"{of}rising_speed", f"torch.clamp({up}, min=0.0)", MORE, 1.0, "rise up airborne")
+
+
+def _vectors(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Three numbers whose name says what they are."""
+    for name, dims in shapes.items():
+        if dims != (3,):
+            continue
+        kind, of = words(name), _prefix(name)
+        if name.startswith("up_vec"):
+            yield _quantity("upright", f"{name}[:, 2]", NEAR_ONE, 1.0, "upright stable")
+        elif name.startswith("heading_vec"):
+            yield _quantity("heading", f"{name}[:, 0]", NEAR_ONE, 1.0, "heading forward straight")
+        elif kind & {"angular", "angvel", "angvels"}:
+            yield _quantity(f"{of}spin", f"torch.sum(torch.square({name}), dim=-1)", LESS, 5.0, "spin stable")
+        elif kind & {"velocity", "linvel", "linvels"} and "local" not in kind:
+            yield from _motion(of, f"{name}[:, 0]", f"{name}[:, 1]", f"{name}[:, 2]", f"{name}[:, 0:2]")
+        elif kind & {"position", "positions", "pos"} and not kind & {"prev", "goal", "target"}:
+            yield _quantity(f"{of}height", f"{name}[:, 2]", MORE, 0.5, "height upright")
+
+
+def _prefix(name: str) -> str:
+    """The body that a vector belongs to, as a prefix; none for the robot itself."""
+    left = [w for w in name.split("_") if w not in _GENERIC]
+    return "_".join(left) + "_" if left else ""
+
+
+_GENERIC = frozenset(
+    {"velocity", "linvel", "linvels", "angvel", "angvels", "angular", "position", "positions", "pos", "world", "torso"}
+    | {"root", "vec", "local"}
+)
+
+
+def _sides(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """right_X and left_X: both feet in the air, both knees bent, both sides alike."""
+    for right, dims in shapes.items():
+        left = right.replace("right_", "left_", 1)
+        if not right.startswith("right_") or shapes.get(left) != dims:
+            continue
+        part = right.removeprefix("right_")
+        if dims == (3,) and "force" in part:
+            both = f"torch.norm({right}, dim=-1) + torch.norm({left}, dim=-1)"
+            apart = f"torch.norm({right}, dim=-1) - torch.norm({left}, dim=-1)"
+            yield _quantity("ground_force", both, LESS, 300.0, "airborne rise")
+            yield _quantity("foot_imbalance", apart, NEAR_ZERO, 200.0, "symmetry")
+        elif dims == ():
+            tags = "symmetry knee" if "knee" in part else "symmetry"
+            yield _quantity(f"{part}_difference", f"{right} - {left}", NEAR_ZERO, 0.5, tags)
+            if "knee" in part:
+                yield _quantity("knee_bend", f"torch.abs({right}) + torch.abs({left})", MORE, 1.5, "knee")
+
+
+def _joints(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Effort, joint speed, power and nearness to joint limits."""
+    wide = {name: dims[0] for name, dims in shapes.items() if dims is not None and len(dims) == 1}
+    mean_square = "torch.mean(torch.square({0}), dim=-1)".format
+    if "actions" in wide:
+        yield _quantity("effort", mean_square("actions"), LESS, 0.5, "effort smooth")
+    speeds = next(
+        (n for n in ("dof_vel", "dof_velocities", "shadow_hand_dof_vel", "franka_dof_vel") if n in wide), None
+    )
+    if speeds and wide[speeds] > 2:
+        yield _quantity("joint_speed", mean_square(speeds), LESS, 20.0, "joints smooth")
+        if wide.get("actions") == wide[speeds]:
+            power = f"torch.mean(torch.abs(actions * {speeds}), dim=-1)"
+            yield _quantity("power", power, LESS, 2.0, "effort joints")
+    if "dof_pos" in wide and {"dof_limits_lower", "dof_limits_upper"} <= set(shapes):
+        place = "(2.0 * dof_pos - dof_limits_upper - dof_limits_lower) / (dof_limits_upper - dof_limits_lower)"
+        near = f"torch.mean((torch.abs({place}) > 0.98).float(), dim=-1)"
+        yield _quantity("joint_limits", near, LESS, 0.3, "joints")
+
+
+def _distances(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """How far something is from where its goal is."""
+    for name in shapes:
+        goal = next((g for g in ("goal_pos", "target_pos") if shapes.get(g) == (3,)), None)
+        if goal and name != goal and shapes[name] == (3,) and words(name) & {"pos", "position"}:
+            expression = f"torch.norm({name} - {goal}, dim=-1)"
+            yield _quantity(f"{_prefix(name)}distance", expression, LESS, 0.2, "distance target")
+        other = name.replace("object_rot", "goal_rot")
+        if other != name and shapes.get(other) == shapes[name] == (4,):
+            expression = f"1.0 - torch.square(torch.sum({name} * {other}, dim=-1))"
+            yield _quantity("rotation_error", expression, LESS, 0.5, "rotation distance target")

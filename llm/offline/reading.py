@@ -1,0 +1,111 @@
+"""What the offline writer can tell from a chat: exactly the messages that a language model would get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from llm import extract
+from llm.records import Message
+
+GOOD = frozenset({"preferred", "best", "good", "positive"})
+BAD = frozenset({"rejected", "worst", "bad", "negative"})
+_HEADING = re.compile(r"^#{1,4}\s+(.*)$")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_INPUT = re.compile(r"^\s*[-*]\s*`(\w+)`\s*:\s*(.+)$")
+_TRACE = re.compile(r"^\s*[-*]\s*([^:\n]+?):\s*\[(.*?)\],\s*max ([^,]+), mean ([^,]+), min (\S+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The trace of one component."""
+
+    samples: tuple[float, ...]
+    max: float
+    mean: float
+    min: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A reward function shown in a prompt, with its trace."""
+
+    source: str
+    trace: Mapping[str, Row]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A prompt, understood as far as rules go."""
+
+    task: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    observation_source: str = ""
+    preferred: Example | None = None
+    rejected: Example | None = None
+    earlier: Example | None = None
+    later: Example | None = None
+    said: str = ""
+    """The judge's own words."""
+
+
+def read(messages: Sequence[Message]) -> Reading:
+    """Task, inputs, observation code and examples, found by the headings they stand under."""
+    parts = sections("\n\n".join(m["content"] for m in messages if m["role"] == "user"))
+    return Reading(
+        task=next((body for title, body in parts if words(title) & {"task"}), "").strip(),
+        inputs=_inputs(parts),
+        observation_source=next((_code(body) for title, body in parts if words(title) & {"observation"}), ""),
+        preferred=_example(parts, GOOD),
+        rejected=_example(parts, BAD),
+        earlier=_example(parts, frozenset({"earlier"})),
+        later=_example(parts, frozenset({"later"})),
+        said=next((body for title, body in parts if words(title) & {"said", "reason"}), "").strip(),
+    )
+
+
+def sections(text: str) -> list[tuple[str, str]]:
+    """(title, body) of each Markdown section; lines inside code blocks are never headings."""
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    fenced = False
+    for line in text.splitlines():
+        fenced ^= bool(_FENCE.match(line))
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            parts.append((heading[1], []))
+        else:
+            parts[-1][1].append(line)
+    return [(title, "\n".join(lines)) for title, lines in parts]
+
+
+def words(text: str) -> frozenset[str]:
+    """Lower-case words and parts of identifiers."""
+    return frozenset(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()))
+
+
+def _inputs(parts: Sequence[tuple[str, str]]) -> dict[str, str]:
+    body = next((body for title, body in parts if words(title) & {"inputs"}), "")
+    return {m[1]: m[2] for line in body.splitlines() if (m := _INPUT.match(line))}
+
+
+def _code(body: str) -> str:
+    return "\n\n".join(extract.fenced_blocks(body))
+
+
+def _example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example | None:
+    """The last section so titled that holds a reward function."""
+    found = [(body, extract.source(body)) for title, body in parts if words(title) & names and "def " in body]
+    return next((Example(code, trace(body)) for body, code in reversed(found) if code), None)
+
+
+def trace(text: str) -> dict[str, Row]:
+    """The reward trace in `text`, by component; rows that hold no numbers are left out."""
+    rows = {}
+    for name, samples, *ends in _TRACE.findall(text):
+        try:
+            values = tuple(float(v) for v in samples.split(",") if v.strip())
+            rows[name.strip("` ")] = Row(values, *(float(v) for v in ends))
+        except ValueError:
+            continue
+    return rows

@@ -1,0 +1,207 @@
+"""The next program: a structured local search around the preferred one, away from the rejected one."""
+
+from __future__ import annotations
+
+import ast
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llm.offline.drafting import component, rounded
+from llm.offline.program import Program, accesses
+from llm.offline.quantities import LESS, MORE, Quantity
+from llm.offline.reading import Example, Reading, Row
+
+FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
+DOMINATES = 3.0  # a component this much larger than all others together drowns them
+
+
+@dataclass
+class Search:
+    """What the strategies look at. `program` is edited in place; `done` says how, for the answer."""
+
+    program: Program
+    rng: random.Random
+    reading: Reading
+    quantities: Sequence[Quantity]
+    done: list[str]
+
+    @property
+    def trace(self) -> Mapping[str, Row]:
+        return self.reading.preferred.trace if self.reading.preferred else {}
+
+    def meaning(self, name: str) -> Quantity | None:
+        return meaning(self.program, name, self.quantities)
+
+    def serves_goal(self, name: str) -> bool:
+        """Whether the component is about what the task text asks for most."""
+        best = max((q.relevance for q in self.quantities), default=0.0)
+        found = self.meaning(name)
+        return found is not None and best > 0 and found.relevance > 0.5 * best
+
+    def goals(self) -> list[str]:
+        return [name for name in self.program.components() if self.serves_goal(name)]
+
+    def others(self) -> list[str]:
+        return [name for name in self.program.components() if not self.serves_goal(name)]
+
+    def scale(self, name: str, factor: float) -> None:
+        if self.program.scale(name, factor):
+            self.done.append(f"`{name}` x {rounded(factor)}")
+
+    def drop(self, name: str) -> None:
+        if self.program.drop(name):
+            self.done.append(f"without `{name}`")
+
+    def add(self, pool: Sequence[Quantity], weight: float, form: str | None = None) -> None:
+        """One new component, sized against the preferred program's own."""
+        present = {self.meaning(name) for name in self.program.components()}
+        free = [q for q in pool if q not in present]
+        if free:
+            part = component(self.rng, self.rng.choice(free), weight * typical(self.trace), form)
+            if self.program.add(part, self.reading.inputs):
+                self.done.append(f"new `{part.name}`")
+
+    def jitter(self, spread: float) -> None:
+        """Every number times a random factor, log-normal."""
+        for _, constant in self.program.constants():
+            assert isinstance(constant.value, float)
+            constant.value = rounded(constant.value * math.exp(self.rng.gauss(0.0, spread)))
+        self.done.append(f"all numbers moved by about {round(100 * spread)}%")
+
+
+def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quantity | None:
+    """The quantity that a component of any author is about: the one that reads the same inputs."""
+    read = program.reads(name)
+
+    def overlap(quantity: Quantity) -> float:
+        wanted = accesses(ast.parse(quantity.expression, mode="eval"))
+        return len(read & wanted) / max(len(read | wanted), 1)
+
+    best = max(quantities, key=overlap, default=None)
+    return best if best is not None and overlap(best) >= 0.5 else None
+
+
+def size(row: Row | None) -> float:
+    """Mean size of a component over the training."""
+    return sum(abs(v) for v in row.samples) / len(row.samples) if row and row.samples else 0.0
+
+
+def typical(trace: Mapping[str, Row]) -> float:
+    """The size of the largest component, as a unit for new ones; 1 without a trace."""
+    sizes = [size(row) for name, row in trace.items() if name not in ("total", "episode_length")]
+    return max(sizes, default=0.0) or 1.0
+
+
+def flat(row: Row) -> bool:
+    return max(row.samples) - min(row.samples) < FLAT * max(abs(v) for v in row.samples) if row.samples else False
+
+
+def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence[Quantity]) -> tuple[str, str] | None:
+    """(source, what was done) of a program near the preferred one; None when that has no structure to edit.
+
+    Six strategies take turns by seed, so that one round holds a near-copy and five different directions.
+    """
+    program = Program.parse(reading.preferred.source) if reading.preferred else None
+    if program is None:
+        return None
+    search = Search(program, rng, reading, quantities, [])
+    STRATEGIES[seed % len(STRATEGIES)](search)
+    if not search.done:
+        search.jitter(0.3)
+    return program.source, "; ".join(search.done)
+
+
+def near_copy(search: Search) -> None:
+    search.jitter(0.05)
+
+
+def away_from_rejected(search: Search) -> None:
+    """Where best and worst differ in how much a component counts, go further the same way."""
+    good, bad = shares(search.reading.preferred, search), shares(search.reading.rejected, search)
+    names = {search.meaning(name): name for name in search.program.components()}
+    for quantity, name in names.items():
+        if quantity is None or quantity not in bad:
+            if bad:
+                search.scale(name, 1.3)
+        elif good.get(quantity, 0.0) > 0 and bad[quantity] > 0:
+            factor = math.sqrt(good[quantity] / bad[quantity])
+            search.scale(name, min(max(factor, 0.5), 2.0))
+    search.jitter(0.1)
+
+
+def shares(example: Example | None, search: Search) -> dict[Quantity, float]:
+    """Quantity -> its part of the sizes of all components."""
+    program = Program.parse(example.source) if example else None
+    if example is None or program is None:
+        return {}
+    sizes = {name: size(example.trace.get(name)) for name in program.components()}
+    whole = sum(sizes.values()) or 1.0
+    found = {meaning(program, name, search.quantities): value / whole for name, value in sizes.items()}
+    return {quantity: value for quantity, value in found.items() if quantity is not None}
+
+
+def mind_the_trace(search: Search) -> None:
+    """Shrink what drowns the rest, wake what is flat, drop what is negligible."""
+    sizes = {name: size(search.trace.get(name)) for name in search.program.components()}
+    for name, value in sizes.items():
+        row = search.trace.get(name)
+        rest = sum(sizes.values()) - value
+        if search.serves_goal(name) or row is None:
+            continue
+        if value > DOMINATES * rest:
+            search.scale(name, 0.3)
+        elif value < 0.01 * rest:
+            search.drop(name)
+        elif flat(row):
+            soften(search, name)
+    if not search.done:
+        emphasise_goal(search)
+
+
+def soften(search: Search, name: str) -> None:
+    """Another temperature for a component that does not move, or another size where it has none."""
+    factor = search.rng.choice((0.4, 2.5))
+    temperatures = search.program.temperatures(name)
+    for constant in temperatures:
+        assert isinstance(constant.value, float)
+        constant.value = rounded(constant.value * factor)
+    if temperatures:
+        search.done.append(f"temperature of `{name}` x {factor}")
+    else:
+        search.scale(name, 0.5)
+
+
+def emphasise_goal(search: Search) -> None:
+    """More of what the task asks for, or its plain linear form beside what is there."""
+    aims = [q for q in search.quantities if q.aim == MORE and search.quantities[0].relevance < 2 * q.relevance]
+    if aims and search.rng.random() < 0.5:
+        search.add(aims, search.rng.uniform(0.5, 2.0), "linear")
+    if not search.done:
+        for name in search.goals():
+            search.scale(name, search.rng.uniform(1.5, 3.0))
+
+
+def restructure(search: Search) -> None:
+    """One of the supporting components out, or another one in."""
+    others = search.others()
+    if others and search.rng.random() < 0.6:
+        search.drop(search.rng.choice(others))
+    else:
+        avoided = shares(search.reading.rejected, search)
+        pool = [q for q in search.quantities if q not in avoided]
+        form = None
+        search.add(pool, search.rng.uniform(0.05, 0.3), form)
+    search.jitter(0.15)
+
+
+def leap(search: Search) -> None:
+    """Far from the preferred program, so that the search does not settle on its first hill."""
+    search.jitter(0.5)
+    costs = [n for n in search.others() if (m := search.meaning(n)) is not None and m.aim == LESS]
+    if costs:
+        search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
+
+
+STRATEGIES = (near_copy, away_from_rejected, mind_the_trace, emphasise_goal, restructure, leap)
