@@ -2,8 +2,21 @@
 
 import os
 
-from channels.routing import ProtocolTypeRouter
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
+from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-application = ProtocolTypeRouter({"http": get_asgi_application()})
+http = get_asgi_application()
+
+from webapp.experiments.consumers import BenchConsumer, StudioConsumer  # noqa: E402  (needs the apps loaded)
+
+sockets = URLRouter(
+    [
+        path("ws/s/<str:token>/", StudioConsumer.as_asgi()),
+        path("ws/bench/<uuid:public_id>/", BenchConsumer.as_asgi()),
+    ]
+)
+application = ProtocolTypeRouter({"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(sockets))})

@@ -43,6 +43,7 @@ SECURE = SITE_URL.startswith("https://")
 
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -106,11 +107,24 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
         "data_folder_in": _queue,
         "data_folder_out": _queue,
         "control_folder": str(DATA_DIR / "broker" / "control"),
+        "polling_interval": 0.1,
     }
 elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": None, "health_check_interval": 30}
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "socket_timeout": None,
+        "socket_connect_timeout": 2,
+        "health_check_interval": 30,
+    }
+    CELERY_WORKER_DISABLE_PREFETCH = True
 else:
     raise ImproperlyConfigured(f"PREFINE_BROKER_URL must be filesystem:// or redis://..., not {CELERY_BROKER_URL!r}")
+
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 1.0
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 
 # Every web process feeds its own layer by tailing the outbox, in both modes (docs/decisions/0004-outbox.md).
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
@@ -120,7 +134,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"allow_overwrite": True}},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -179,3 +193,7 @@ UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 """How long a person may take back a confirmed choice."""
 LEASE_SECONDS = env.int("PREFINE_LEASE_SECONDS", default=15)
 """A running job whose heartbeat is older than this is taken from its worker and queued again."""
+ATTEMPTS = env.int("PREFINE_ATTEMPTS", default=3)
+"""A step that failed so often in a row without getting further stops its experiment."""
+FILM_AT = (10, 30, 100)
+"""Percentages of the training after which clips are filmed; the last ones are judged."""

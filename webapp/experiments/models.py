@@ -236,12 +236,21 @@ class Job(models.Model):
     request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=10, choices=Kind)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED, db_index=True)
-    arguments = models.JSONField(default=dict)
-    """For a film job: {"percent": 30}."""
-    owner = models.CharField(max_length=80, blank=True)
+    percent = models.PositiveSmallIntegerField(default=0)
+    """For a film job: how far into training; 100 is the final clip."""
+    owner = models.CharField(max_length=160, blank=True)
+    """Who holds the lease: "<machine>:<process id>:<random>"."""
     heartbeat = models.DateTimeField(null=True)
-    attempt = models.PositiveSmallIntegerField(default=0)
+    attempt = models.PositiveIntegerField(default=0)
+    """Counts the leases ever given; owner and attempt together fence off a worker that lost its lease."""
+    strikes = models.PositiveSmallIntegerField(default=0)
+    """Attempts in a row that ended badly without getting further; too many fail the job."""
+    reached = models.FloatField(default=0)
+    """The fraction at the last strike."""
     cancel = models.BooleanField(default=False)
+    rung_at = models.DateTimeField(null=True)
+    rings = models.PositiveSmallIntegerField(default=0)
+    """How often a worker was called for this job since it was queued; the pause between calls doubles."""
     progress = models.JSONField(default=dict)
     """What the worker last said: {"fraction", "seconds_left", "text", ...}."""
     error = models.TextField(blank=True)
@@ -251,6 +260,12 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "kind", "percent"], name="one_job_per_request"),
+            models.UniqueConstraint(
+                fields=["experiment"], condition=models.Q(kind="advance", status="queued"), name="one_queued_advance"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
@@ -304,7 +319,8 @@ class ModelCall(models.Model):
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
     model = models.CharField(max_length=120)
-    request_hash = models.CharField(max_length=64, db_index=True)
+    request_hash = models.CharField(max_length=64)
+    seed = models.BigIntegerField()
     data: models.JSONField[Any] = models.JSONField()
     """The call as llm.records/llm.client define it: messages, reply, finish reason, fingerprint, seed."""
     prompt_tokens = models.PositiveIntegerField(null=True)
@@ -316,6 +332,9 @@ class ModelCall(models.Model):
 
     class Meta:
         ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "request_hash", "seed"], name="no_answer_is_bought_twice")
+        ]
 
 
 class Event(models.Model):

@@ -1,0 +1,116 @@
+"""Websockets: they tell pages that something happened, and never write."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+
+from webapp.experiments.models import Event, Experiment
+from webapp.experiments.tail import bench_group, studio_group, tail
+
+NOT_FOUND = 4404
+FORBIDDEN = 4403
+CATCH_UP = 500
+"""A page that missed more events than this reloads better."""
+
+
+class EventConsumer(AsyncJsonWebsocketConsumer):
+    """Joins a group, catches up from the outbox, answers pings."""
+
+    group = ""
+
+    async def listen(self, group: str) -> None:
+        """From here on the tail's messages arrive. Before catching up, so that nothing falls between the two."""
+        self.group = group
+        await self.channel_layer.group_add(group, self.channel_name)
+        tail.join()
+        await self.accept()
+
+    async def disconnect(self, code: int) -> None:
+        if self.group:
+            tail.leave()
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+
+    async def receive_json(self, content: Any, **kwargs: Any) -> None:
+        if isinstance(content, dict) and content.get("type") == "ping":
+            await self.send_json({"type": "pong"})
+
+    def after(self) -> int | None:
+        """The id in ?after=<id>; None without one."""
+        values = parse_qs(self.scope["query_string"].decode()).get("after", [])
+        return int(values[0]) if values and values[0].isdecimal() else None
+
+    @classmethod
+    async def decode_json(cls, text_data: str) -> Any:
+        """Anything that is not JSON is as good as nothing."""
+        try:
+            return await super().decode_json(text_data)
+        except ValueError:
+            return None
+
+
+class StudioConsumer(EventConsumer):
+    """A participant's page: told that something changed, never what."""
+
+    async def connect(self) -> None:
+        experiment_id = await experiment_of(self.scope["url_route"]["kwargs"]["token"])
+        if experiment_id is None:
+            await self.close(NOT_FOUND)
+            return
+        await self.listen(studio_group(experiment_id))
+        after = self.after()
+        if after is not None and await missed(experiment_id, after, public=True):
+            await self.send_json({"type": "changed"})
+
+    async def studio_changed(self, message: dict[str, Any]) -> None:
+        await self.send_json({"type": "changed"})
+
+
+class BenchConsumer(EventConsumer):
+    """The experimenter's dashboard: each event once, in full."""
+
+    async def connect(self) -> None:
+        self.sent: set[int] = set()
+        user = self.scope.get("user")
+        if user is None or not user.is_staff:
+            await self.close(FORBIDDEN)
+            return
+        experiment_id = await experiment_with(str(self.scope["url_route"]["kwargs"]["public_id"]))
+        if experiment_id is None:
+            await self.close(NOT_FOUND)
+            return
+        await self.listen(bench_group(experiment_id))
+        after = self.after()
+        if after is not None:
+            for number, kind, text in await missed(experiment_id, after):
+                await self.bench_event({"id": number, "kind": kind, "text": text})
+
+    async def bench_event(self, message: dict[str, Any]) -> None:
+        if message["id"] in self.sent:
+            return
+        self.sent.add(message["id"])
+        await self.send_json({**message, "type": "event"})
+
+
+@database_sync_to_async
+def experiment_of(token: str) -> int | None:
+    """The experiment of the participant behind this link; None for a foreign, withdrawn or not yet started one."""
+    mine = Experiment.objects.filter(participant__token=token, participant__withdrawn_at=None)
+    return mine.values_list("pk", flat=True).first()
+
+
+@database_sync_to_async
+def experiment_with(public_id: str) -> int | None:
+    return Experiment.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
+
+
+@database_sync_to_async
+def missed(experiment_id: int, after: int, public: bool = False) -> list[tuple[int, str, str]]:
+    """The events since `after` that this page is to hear of."""
+    rows = Event.objects.filter(experiment_id=experiment_id, id__gt=after).order_by("id")
+    if public:
+        rows = rows.filter(public=True)
+    return list(rows.values_list("id", "kind", "text")[:CATCH_UP])

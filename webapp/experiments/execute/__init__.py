@@ -1,0 +1,38 @@
+"""Do what a job says. Runs in a worker, or in `manage.py run_experiment`; never in the web process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from webapp.experiments import leases, loop
+from webapp.experiments.execute.describe import describe
+from webapp.experiments.execute.film import film
+from webapp.experiments.execute.train import train
+from webapp.experiments.execute.write import write
+from webapp.experiments.models import Job
+
+
+def advance(lease: leases.Lease) -> None:
+    with lease.settle() as experiment:
+        loop.advance(experiment)
+
+
+EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
+    Job.Kind.ADVANCE: advance,
+    Job.Kind.WRITE: write,
+    Job.Kind.DESCRIBE: describe,
+    Job.Kind.TRAIN: train,
+    Job.Kind.FILM: film,
+}
+
+
+def run(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
+    """Claim the job and do it. False when there was nothing to claim."""
+    lease = leases.claim(job_id)
+    if lease is None:
+        return False
+    lease.report = report
+    with lease:
+        EXECUTORS[lease.job.kind](lease)
+    return True

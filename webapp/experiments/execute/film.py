@@ -1,0 +1,132 @@
+"""Film the policies of a round: the final clips on every core, early ones on the side."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+
+from trainer import launch
+from webapp.experiments import events, results
+from webapp.experiments.execute.train import FINAL, candidates_of, outcomes
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Clip, Request
+
+PASSES = 2
+"""A clip that could not be rendered is tried once more."""
+EARLY_NICENESS = 15
+
+
+@dataclass(frozen=True)
+class Take:
+    """One clip to film."""
+
+    clip: Clip
+    rollout: Path
+    target: Path
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a filming process said of one clip."""
+
+    target: Path
+    error: str
+
+
+def film(lease: Lease) -> None:
+    request, percent = lease.job.request, lease.job.percent
+    assert request is not None
+    errors: dict[int, str] = {}
+    for _ in range(PASSES):
+        takes = takes_of(request, percent, lease.job.attempt)
+        if takes:
+            errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
+    with lease.settle() as experiment:
+        for clip in pending(request, percent):
+            clip.status, clip.error = Clip.Status.FAILED, errors.get(clip.pk, "the film process ended early")
+            clip.save(update_fields=["status", "error"])
+            text = f"The clip of {clip.candidate.key} at {percent}% could not be filmed: {clip.error}"
+            events.emit(experiment, "clip failed", text, public=True)
+        if percent == FINAL:
+            results.complete(request, outcomes(request))
+
+
+def pending(request: Request, percent: int) -> list[Clip]:
+    clips = Clip.objects.filter(candidate__in=candidates_of(request), percent=percent, status=Clip.Status.PENDING)
+    return list(clips.select_related("candidate__iteration"))
+
+
+def takes_of(request: Request, percent: int, attempt: int) -> list[Take]:
+    """What is still to be filmed, into a folder of this attempt."""
+    positions = {candidate.pk: position for position, candidate in enumerate(candidates_of(request))}
+    folder = request.run_dir / "clips" / str(attempt)
+    takes = []
+    for clip in pending(request, percent):
+        name = f"{positions[clip.candidate_id]}-{percent:03d}"
+        takes.append(Take(clip, request.run_dir / "rollouts" / f"{name}.npz", folder / f"{name}.mp4"))
+    return takes
+
+
+def shoot(lease: Lease, takes: list[Take], processes: int) -> dict[int, str]:
+    """Film these with so many processes and store what comes; returns the errors by clip. Raises Stopped."""
+    waiting = {take.target: take.clip for take in takes}
+    errors: dict[int, str] = {}
+    lines: queue.Queue[Said | None] = queue.Queue()
+    crews = [start(takes[i::processes], lines, niced=lease.job.percent != FINAL) for i in range(processes) if takes[i:]]
+    going = len(crews)
+    total = len(takes)
+    try:
+        while going:
+            lease.beat({"fraction": 1 - len(waiting) / total, "clips_left": len(waiting)})
+            try:
+                said = lines.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            if said is None:
+                going -= 1
+            elif clip := waiting.pop(said.target, None):
+                if said.error:
+                    errors[clip.pk] = said.error
+                else:
+                    store(lease, clip, said.target)
+    finally:
+        for crew in crews:
+            launch.stop(crew)
+    return errors
+
+
+def start(takes: list[Take], lines: queue.Queue[Said | None], niced: bool) -> subprocess.Popen[str]:
+    process = launch.film([(take.rollout, take.target) for take in takes])
+    if niced:
+        os.setpriority(os.PRIO_PROCESS, process.pid, EARLY_NICENESS)
+    threading.Thread(target=listen, args=(process, lines), daemon=True).start()
+    return process
+
+
+def listen(process: subprocess.Popen[str], lines: queue.Queue[Said | None]) -> None:
+    """Pass on one JSON line per clip, then None."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        said = json.loads(line)
+        lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
+    lines.put(None)
+
+
+def store(lease: Lease, clip: Clip, film: Path) -> None:
+    """Put a clip and its poster into the media store under the clip's opaque name, then say that it is there."""
+    for name, path in ((clip.video, film), (clip.poster, film.with_suffix(".jpg"))):
+        with path.open("rb") as file:
+            default_storage.save(name, File(file))
+        path.unlink()
+    with lease.hold() as experiment:
+        Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error="")
+        text = f"{clip.candidate.key} at {clip.percent}%"
+        events.emit(experiment, "clip", text, {"candidate": clip.candidate.key, "percent": clip.percent}, public=True)

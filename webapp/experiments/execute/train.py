@@ -1,0 +1,155 @@
+"""Train the candidates of a round in a subprocess, watch it, have it filmed."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from llm import records
+from trainer import launch
+from trainer.records import CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
+from webapp.experiments import events, jobs, results
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
+
+POLL_SECONDS = 0.2
+FINAL = 100
+
+
+class TrainerDied(Exception):
+    """The training process ended without a result."""
+
+
+def train(lease: Lease) -> None:
+    request, experiment = lease.job.request, lease.job.experiment
+    assert request is not None
+    candidates = candidates_of(request)
+    Candidate.objects.filter(pk__in=[c.pk for c in candidates], status=Candidate.Status.WRITTEN).update(
+        status=Candidate.Status.TRAINING
+    )
+    process = launch.train(request.run_dir, job_of(experiment, request, candidates), die_with_parent=True)
+    try:
+        result = watch(lease, process, request, len(candidates))
+    finally:
+        launch.stop(process)
+    if result.error or result.cancelled:
+        reason = result.error or "the run was cancelled from outside"
+        lease.fail(f"Training round {request.payload['iteration']} failed: {reason}")
+        return
+    with lease.settle() as experiment:
+        take_in(experiment, request, candidates, result)
+
+
+def candidates_of(request: Request) -> list[Candidate]:
+    """The rows of a Train request's candidates, in the request's order."""
+    found = [results.candidate(request.experiment, c["id"]) for c in request.payload["candidates"]]
+    return [candidate for candidate in found if candidate]
+
+
+def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
+    """All candidates of a round start from the same weights and noise; every round has its own."""
+    return TrainJob(
+        task=experiment.task,
+        sources=tuple(c.source for c in candidates),
+        preset=experiment.preset,
+        seed=1000 * experiment.seed + request.payload["iteration"],
+        overrides=experiment.overrides,
+        film_at=settings.FILM_AT,
+    )
+
+
+def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult:
+    """Pass progress on until the process ends. Raises TrainerDied when it leaves no result, and Stopped."""
+    filmed: set[int] = set()
+    while process.poll() is None:
+        time.sleep(POLL_SECONDS)
+        progress = read_progress(request.run_dir)
+        lease.beat(asdict(progress))
+        for percent in ready_to_film(progress, count) - filmed:
+            film_early(lease, request, percent)
+            filmed.add(percent)
+    result = read_result(request.run_dir)
+    if result is None:
+        raise TrainerDied(
+            f"the training process ended with status {process.returncode} without a result; its last words: "
+            f"{last_words(request.run_dir / 'log.txt')}"
+        )
+    lease.beat(asdict(read_progress(request.run_dir)))
+    return result
+
+
+def ready_to_film(progress: Progress, count: int) -> set[int]:
+    """Early percentages at which every candidate that still trains has been recorded."""
+    going = [set(c.rollouts) for c in progress.candidates if c.status != "failed"]
+    if len(progress.candidates) < count or not going:
+        return set()
+    return set.intersection(*going) - {FINAL}
+
+
+def film_early(lease: Lease, request: Request, percent: int) -> None:
+    with lease.hold() as experiment:
+        order_film(experiment, request, candidates_of(request), percent)
+
+
+def order_film(experiment: Experiment, request: Request, candidates: list[Candidate], percent: int) -> None:
+    """Clips to be, and the job that films them; asked twice it does nothing new."""
+    for candidate in candidates:
+        Clip.objects.get_or_create(candidate=candidate, percent=percent)
+    jobs.add(experiment, Job.Kind.FILM, request, percent)
+
+
+def take_in(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
+    """Save what training gave, and order the clips that will be judged."""
+    for candidate, outcome in zip(candidates, result.candidates, strict=True):
+        save_outcome(candidate, outcome)
+    Run.objects.update_or_create(
+        request=request,
+        defaults={
+            "seconds": result.seconds,
+            "samples": result.samples,
+            "nan_worlds": sum(c.nan_worlds for c in result.candidates),
+        },
+    )
+    jobs.cancel(experiment, request, Job.Kind.FILM, below_percent=FINAL)
+    trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
+    events.emit(experiment, "filming", f"{len(trained)} of {len(candidates)} policies trained", public=True)
+    if trained:
+        order_film(experiment, request, trained, FINAL)
+    else:
+        results.complete(request, outcomes(request))
+
+
+def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
+    candidate.status = Candidate.Status.TRAINED if outcome.ok else Candidate.Status.FAILED
+    candidate.reason = outcome.reason
+    candidate.trace, candidate.metric_trace = outcome.trace, outcome.metric_trace
+    candidate.rts, candidate.final_score = outcome.rts, outcome.final_score
+    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score"])
+
+
+def outcomes(request: Request) -> Any:
+    """The result of a Train request, from what is saved of its candidates."""
+    trained = [
+        records.Outcome(
+            candidate=records.Candidate(**asked),
+            ok=row.status == Candidate.Status.TRAINED,
+            reason=row.reason,
+            trace=row.trace,
+            metric_trace=row.metric_trace,
+            rts=row.rts,
+        )
+        for asked, row in zip(request.payload["candidates"], candidates_of(request), strict=True)
+    ]
+    return records.result_to_json("Train", trained)
+
+
+def last_words(log: Path) -> str:
+    """The end of a run's log."""
+    if not log.exists():
+        return "none"
+    return log.read_bytes()[-1000:].decode(errors="replace").strip() or "none"

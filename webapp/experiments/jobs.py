@@ -1,0 +1,99 @@
+"""Queue work and ring for a worker. The row is the truth; the message only says "look" (design idea 3)."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from functools import partial
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from kombu.exceptions import ChannelError, OperationalError
+
+from webapp.celery import app
+from webapp.experiments.models import Experiment, Job, Request
+
+log = logging.getLogger(__name__)
+
+FIRST_RING_SECONDS = 5
+LAST_RING_SECONDS = 160
+RINGS_PER_TICK = 4
+
+
+def add(experiment: Experiment, kind: str, request: Request | None = None, percent: int = 0) -> Job:
+    """Queue this work once: a second call for the same request, kind and percentage changes nothing."""
+    job, created = Job.objects.get_or_create(
+        experiment=experiment, kind=kind, request=request, percent=percent, **_only_queued(kind)
+    )
+    if created:
+        ring(job)
+    return job
+
+
+def _only_queued(kind: str) -> dict[str, str]:
+    """Advancing is asked for again and again; one *waiting* call is enough, as a running one may already have read."""
+    return {"status": Job.Status.QUEUED} if kind == Job.Kind.ADVANCE else {}
+
+
+def requeue(job: Job) -> None:
+    """Queue a job that has ended once more, with a clean sheet."""
+    Job.objects.filter(pk=job.pk).update(
+        status=Job.Status.QUEUED, owner="", strikes=0, reached=0, cancel=False, error="", rings=0, finished_at=None
+    )
+    ring(job)
+
+
+def cancel(experiment: Experiment, request: Request | None = None, kind: str = "", below_percent: int = 0) -> None:
+    """Drop the queued jobs that match and ask the running ones to stop."""
+    matching = Job.objects.filter(experiment=experiment)
+    if request:
+        matching = matching.filter(request=request)
+    if kind:
+        matching = matching.filter(kind=kind)
+    if below_percent:
+        matching = matching.filter(percent__lt=below_percent)
+    matching.filter(status=Job.Status.QUEUED).update(status=Job.Status.CANCELLED, finished_at=Now())
+    matching.filter(status=Job.Status.RUNNING).update(cancel=True)
+
+
+def ring(job: Job) -> None:
+    """Call a worker once the current transaction is committed."""
+    Job.objects.filter(pk=job.pk).update(rung_at=Now(), rings=F("rings") + 1)
+    transaction.on_commit(partial(send, job.pk, job.queue))
+
+
+def send(job_id: int, queue: str) -> None:
+    """A broker that is away loses nothing: the reaper rings again."""
+    try:
+        app.send_task("prefine.run_job", (job_id,), queue=queue, retry=False, ignore_result=True)
+    except (OperationalError, ChannelError, OSError) as error:
+        log.warning("the broker did not take the call for job %s: %s", job_id, error)
+
+
+def ring_again() -> int:
+    """Call once more for the oldest queued jobs of each queue that nobody came for. Returns how many."""
+    rung = 0
+    for kinds in _kinds_by_queue().values():
+        queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=kinds, experiment__paused=False)
+        for job in queued.order_by("id")[:RINGS_PER_TICK]:
+            pause = min(FIRST_RING_SECONDS * 2 ** max(0, job.rings - 1), LAST_RING_SECONDS)
+            due = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=pause))
+            if Job.objects.filter(due, pk=job.pk, status=Job.Status.QUEUED, rings=job.rings).exists():
+                ring(job)
+                rung += 1
+    return rung
+
+
+def ring_all(experiment: Experiment) -> None:
+    """Call for every queued job of an experiment, after a pause."""
+    for job in Job.objects.filter(experiment=experiment, status=Job.Status.QUEUED):
+        ring(job)
+
+
+def _kinds_by_queue() -> dict[str, list[str]]:
+    queues: dict[str, list[str]] = {}
+    for kind, queue in Job.QUEUES.items():
+        queues.setdefault(queue, []).append(kind)
+    return queues

@@ -1,0 +1,202 @@
+"""Who may work on a job, and for how long: claim, renew, settle, lose (design idea 3)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from webapp.experiments import events, jobs, loop, results
+from webapp.experiments.models import Experiment, Job
+
+BEAT_SECONDS = 0.5
+"""Progress is written at most this often."""
+
+
+class Stopped(Exception):
+    """The worker must put the job down: it lost the lease, or somebody cancelled or paused."""
+
+
+class Lost(Stopped):
+    pass
+
+
+class Cancelled(Stopped):
+    pass
+
+
+class Paused(Stopped):
+    pass
+
+
+def claim(job_id: int) -> Lease | None:
+    """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
+    paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
+    owner = f"{machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    taken = not paused and Job.objects.filter(pk=job_id, status=Job.Status.QUEUED).update(
+        status=Job.Status.RUNNING,
+        owner=owner,
+        attempt=F("attempt") + 1,
+        heartbeat=Now(),
+        started_at=Now(),
+        progress={},
+        error="",
+    )
+    if not taken:
+        return None
+    job = Job.objects.select_related("experiment", "request__experiment").filter(pk=job_id, owner=owner).first()
+    return Lease(job) if job else None
+
+
+class Lease:
+    """The right to work on one job. Leaving the `with` block without `settle` gives the job back, or a strike."""
+
+    def __init__(self, job: Job, report: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self.job = job
+        self.report = report
+        """Told of each progress; the command line prints it."""
+        self.progress: dict[str, Any] = {}
+        self._beaten_at = time.monotonic()
+        self._settled = False
+
+    def beat(self, progress: dict[str, Any] | None = None) -> None:
+        """Renew the lease, at most twice a second. Raises Stopped when the work must end."""
+        self.progress = progress or self.progress
+        if time.monotonic() - self._beaten_at < BEAT_SECONDS:
+            return
+        self._beaten_at = time.monotonic()
+        if not self._mine().update(heartbeat=Now(), progress=self.progress):
+            raise Lost
+        if self.report:
+            self.report(self.progress)
+        cancelled, paused = Job.objects.values_list("cancel", "experiment__paused").get(pk=self.job.pk)
+        if cancelled:
+            raise Cancelled
+        if paused and self.job.kind == Job.Kind.TRAIN:
+            raise Paused
+
+    @contextmanager
+    def hold(self) -> Iterator[Experiment]:
+        """A transaction that takes effect only while the lease is ours, with the experiment locked."""
+        with transaction.atomic():
+            experiment = loop.lock(self.job.experiment_id)
+            if not self._mine().update(heartbeat=Now()):
+                raise Lost
+            yield experiment
+
+    @contextmanager
+    def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
+        """The transaction that ends the job together with everything its result changes."""
+        with self.hold() as experiment:
+            self._mine().update(status=status, error=error, finished_at=Now(), progress=self.progress)
+            yield experiment
+        self._settled = True
+
+    def fail(self, error: str) -> None:
+        """The job cannot succeed as things are: it, its request and the experiment stop with this reason."""
+        with self.settle(Job.Status.FAILED, error) as experiment:
+            results.fail(experiment, error, self.job.request)
+
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Renew the lease from a thread while this one waits for something. Raises Stopped at the end if need be."""
+        done, stopped = threading.Event(), list[Stopped]()
+        thread = threading.Thread(target=self._beat_until, args=(done, stopped), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+        if stopped:
+            raise stopped[0]
+
+    def _beat_until(self, done: threading.Event, stopped: list[Stopped]) -> None:
+        try:
+            while not done.wait(BEAT_SECONDS * 2):
+                self.beat()
+        except Stopped as reason:
+            stopped.append(reason)
+        finally:
+            connection.close()
+
+    def _mine(self) -> Any:
+        return Job.objects.filter(
+            pk=self.job.pk, status=Job.Status.RUNNING, owner=self.job.owner, attempt=self.job.attempt
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Stopped ends here; any other exception counts against the job and goes on to the caller's log."""
+        if self._settled or isinstance(reason, Lost):
+            return isinstance(reason, Stopped)
+        if isinstance(reason, Cancelled):
+            self._mine().update(status=Job.Status.CANCELLED, finished_at=Now())
+            return True
+        if isinstance(reason, Paused) or (reason is not None and not isinstance(reason, Exception)):
+            self._mine().update(status=Job.Status.QUEUED, owner="", rings=0)
+            return isinstance(reason, Paused)
+        strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
+        return False
+
+
+@transaction.atomic
+def strike(job: Job, error: str) -> None:
+    """An attempt ended badly: queue the job again, or give up after too many in a row that got no further."""
+    experiment = loop.lock(job.experiment_id)
+    held = Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, owner=job.owner, attempt=job.attempt)
+    row = held.first()
+    if row is None:
+        return
+    fraction = float(row.progress.get("fraction") or 0)
+    strikes = 1 if fraction > row.reached else row.strikes + 1
+    if row.cancel:
+        held.update(status=Job.Status.CANCELLED, finished_at=Now())
+    elif strikes >= settings.ATTEMPTS:
+        text = (
+            f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
+        )
+        held.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
+        results.fail(experiment, text, row.request)
+    else:
+        held.update(status=Job.Status.QUEUED, owner="", error=error, strikes=strikes, reached=fraction, rings=0)
+        events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
+        jobs.ring(row)
+
+
+def take_back_stale() -> int:
+    """Queue the jobs again whose worker is gone: its process has ended on this machine, or it is silent. How many."""
+    running = Job.objects.filter(status=Job.Status.RUNNING)
+    stale_at = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    silent = set(running.filter(heartbeat__lt=stale_at).values_list("pk", flat=True))
+    gone = [job for job in running if job.pk in silent or _process_ended(job.owner)]
+    for job in gone:
+        strike(job, "the worker disappeared")
+    return len(gone)
+
+
+def machine() -> str:
+    """This machine, or this container: process ids mean something only within it."""
+    return f"{socket.gethostname()[:80]}/{os.stat('/proc/self/ns/pid').st_ino}"
+
+
+def _process_ended(owner: str) -> bool:
+    host, _, rest = owner.partition(":")
+    return host == machine() and not os.path.exists(f"/proc/{rest.partition(':')[0]}")

@@ -1,0 +1,238 @@
+"""The loop: replays a method from its saved requests, opens what it asks for next, takes in what comes back.
+
+Every function that changes an experiment locks its row first, so that the order of locks is experiment, request, job.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from llm import replay
+from llm.errors import JudgeError, MethodError, ReplayMismatch
+from llm.judges import proxy
+from llm.records import Choose, Judge, Pick, Problem, fingerprint, payload, result_to_json, trainable
+from llm.records import Request as MethodRequest
+from simulation import catalog
+from webapp.experiments import events, jobs, results
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
+
+PERSON_KINDS = ("Judge", "Choose")
+JOB_KINDS = {"Write": Job.Kind.WRITE, "Describe": Job.Kind.DESCRIBE, "Train": Job.Kind.TRAIN}
+
+
+# --- what people do -------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def start(experiment: Experiment) -> bool:
+    """Start a draft. False when it was started before."""
+    row = lock(experiment.pk)
+    if row.status != Experiment.Status.DRAFT:
+        return False
+    _set(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now())
+    events.emit(row, "started", f"{row.method} on {row.task}: K={row.k}, N={row.n}, judge {row.judge}", public=True)
+    jobs.add(row, Job.Kind.ADVANCE)
+    return True
+
+
+@transaction.atomic
+def pause(experiment: Experiment) -> bool:
+    """Stop handing out work; a training run stops and later continues from its checkpoint. False when not live."""
+    row = lock(experiment.pk)
+    if not row.live or row.paused:
+        return False
+    _set(row, experiment, paused=True)
+    events.emit(row, "paused", public=True)
+    return True
+
+
+@transaction.atomic
+def resume(experiment: Experiment) -> bool:
+    row = lock(experiment.pk)
+    if not row.paused:
+        return False
+    _set(row, experiment, paused=False)
+    events.emit(row, "resumed", public=True)
+    jobs.ring_all(row)
+    return True
+
+
+@transaction.atomic
+def cancel(experiment: Experiment) -> bool:
+    """End an experiment for good; its results so far stay. False when it has ended already."""
+    row = lock(experiment.pk)
+    if row.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
+        return False
+    _set(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
+    jobs.cancel(row)
+    events.emit(row, "cancelled", public=True)
+    return True
+
+
+@transaction.atomic
+def retry(experiment: Experiment) -> bool:
+    """Go on from the step that failed. False when nothing has failed."""
+    row = lock(experiment.pk)
+    if row.status != Experiment.Status.FAILED:
+        return False
+    _set(row, experiment, status=Experiment.Status.RUNNING, error="")
+    row.requests.filter(status=Request.Status.FAILED).update(status=Request.Status.OPEN, error="", finished_at=None)
+    events.emit(row, "retried", public=True)
+    for job in row.jobs.filter(status=Job.Status.FAILED).exclude(kind=Job.Kind.ADVANCE):
+        jobs.requeue(job)
+    jobs.add(row, Job.Kind.ADVANCE)
+    return True
+
+
+@transaction.atomic
+def answer(request_pk: int, result: Any) -> bool:
+    """Take a person's answer to a Judge (as of llm.records.Pick) or Choose (a candidate id), exactly once.
+
+    False when the request is not open any more, or the experiment is not live. Raises ValueError for a candidate that
+    was not shown.
+    """
+    request = Request.objects.get(pk=request_pk)
+    row = lock(request.experiment_id)
+    if request.kind not in PERSON_KINDS:
+        raise ValueError(f"a person does not answer a {request.kind} request")
+    named = [result["best"], result["worst"]] if request.kind == "Judge" else [result]
+    for candidate in named:
+        if candidate is not None and candidate not in request.payload["candidates"]:
+            raise ValueError(f"candidate {candidate!r} was not shown; shown were {request.payload['candidates']}")
+    if not row.live or not results.complete(request, result):
+        return False
+    row.status = Experiment.Status.RUNNING
+    row.save(update_fields=["status"])
+    return True
+
+
+@transaction.atomic
+def refilm(clip: Clip) -> bool:
+    """Film a clip that failed once more. False when it did not fail."""
+    row = lock(clip.candidate.iteration.experiment_id)
+    if not Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED).update(status=Clip.Status.PENDING, error=""):
+        return False
+    request = row.requests.get(kind="Train", payload__iteration=clip.candidate.iteration.number)
+    jobs.requeue(jobs.add(row, Job.Kind.FILM, request, clip.percent))
+    return True
+
+
+def waiting_request(experiment: Experiment) -> Request | None:
+    """The open Judge or Choose request that a person should answer, if there is one."""
+    if experiment.judge != LoopSettings.JudgeKind.HUMAN or not experiment.live:
+        return None
+    return experiment.requests.filter(kind__in=PERSON_KINDS, status=Request.Status.OPEN).first()
+
+
+# --- what happens by itself -----------------------------------------------------------------------------------
+
+
+def lock(pk: int) -> Experiment:
+    """The experiment, locked until the transaction ends (SQLite locks the whole database by itself)."""
+    return Experiment.objects.select_for_update(no_key=True).get(pk=pk)
+
+
+def problem_of(experiment: LoopSettings) -> Problem:
+    """What a method may know of the task."""
+    info = experiment.task_info
+    return Problem(info.name, info.description, catalog.observation_source(info.name), info.inputs)
+
+
+def saved(experiment: Experiment) -> list[replay.Saved]:
+    """The answered requests, as a replay is fed them."""
+    done = experiment.requests.filter(status=Request.Status.DONE)
+    return [replay.Saved(r.step, r.slot, r.kind, r.fingerprint, r.result) for r in done]
+
+
+def advance(experiment: Experiment) -> None:
+    """Replay the method and open what it asks for next; in a transaction that holds the experiment's lock."""
+    going_on = experiment.status == Experiment.Status.RUNNING
+    while going_on:
+        try:
+            state = replay.advance(
+                experiment.method,
+                problem_of(experiment),
+                experiment.seed,
+                experiment.k,
+                experiment.n,
+                saved(experiment),
+            )
+            if isinstance(state, replay.Finished):
+                _finish(experiment, state.candidate)
+                return
+            going_on = any([_open(experiment, state, slot) for slot in state.missing])
+        except (ReplayMismatch, MethodError, JudgeError, ValueError) as error:
+            results.fail(experiment, str(error))
+            return
+
+
+def _open(experiment: Experiment, state: replay.Open, slot: int) -> bool:
+    """Save the request and have it worked on. True when it was answered at once."""
+    asked = state.requests[slot]
+    kind = type(asked).__name__
+    request, created = Request.objects.get_or_create(
+        experiment=experiment,
+        step=state.step,
+        slot=slot,
+        defaults={"kind": kind, "fingerprint": fingerprint(asked), "payload": payload(asked)},
+    )
+    if request.fingerprint != fingerprint(asked):
+        raise ReplayMismatch(
+            f"step {state.step} ({kind}): the method now asks something else than the open request {request.kind}. "
+            "Method, prompts, task text or settings have changed since: restore them, or start a new experiment."
+        )
+    if isinstance(asked, Judge | Choose):
+        return _judge(experiment, request, asked, created)
+    Iteration.objects.get_or_create(experiment=experiment, number=asked.iteration)
+    jobs.add(experiment, JOB_KINDS[kind], request)
+    return False
+
+
+def _judge(experiment: Experiment, request: Request, asked: Judge | Choose, created: bool) -> bool:
+    """Have a judgement made: at once by the proxy, or where there is no choice; else wait for a person."""
+    decided = _only_choice(asked) or (proxy.judge(asked) if experiment.judge == LoopSettings.JudgeKind.PROXY else None)
+    if decided is not None:
+        return results.complete(request, result_to_json(request.kind, decided), advance=False)
+    Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
+    experiment.status = Experiment.Status.WAITING
+    if created:
+        what = f"Round {asked.iteration}: pick best and worst" if isinstance(asked, Judge) else "Pick the winner"
+        events.emit(experiment, "judge", what, public=True)
+    return False
+
+
+def _only_choice(asked: MethodRequest) -> Pick | str | None:
+    assert isinstance(asked, Judge | Choose)
+    shown = trainable(asked.outcomes)
+    if len(shown) != 1:
+        return None
+    return Pick(shown[0].candidate.id, None) if isinstance(asked, Judge) else shown[0].candidate.id
+
+
+def _finish(experiment: Experiment, candidate: str) -> None:
+    number, index = candidate.split("-")
+    winner = Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+    Experiment.objects.filter(pk=experiment.pk).update(
+        status=Experiment.Status.FINISHED, winner=winner, finished_at=Now()
+    )
+    events.emit(experiment, "finished", f"The winner is {candidate}", public=True)
+
+
+def without_work() -> list[Experiment]:
+    """Running experiments that nothing is queued or running for: they need an advance job."""
+    busy = Q(jobs__status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
+    running = Experiment.objects.filter(status=Experiment.Status.RUNNING, paused=False)
+    return list(running.exclude(pk__in=Experiment.objects.filter(busy).values("pk")))
+
+
+def _set(row: Experiment, given: Experiment, **values: Any) -> None:
+    """Write these fields, also into the caller's copy."""
+    for copy in (row, given):
+        for name, value in values.items():
+            setattr(copy, name, value)
+    row.save(update_fields=list(values))

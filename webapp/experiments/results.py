@@ -1,0 +1,84 @@
+"""Take in a result, or a failure: the request's row and everything that pages read, in one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.functions import Now
+
+from webapp.experiments import events, jobs
+from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
+
+
+def complete(request: Request, result: Any, advance: bool = True) -> bool:
+    """Answer an open request, exactly once; the caller holds the experiment's lock. False when it is not open."""
+    open_row = Request.objects.filter(pk=request.pk, status=Request.Status.OPEN)
+    if not open_row.update(status=Request.Status.DONE, result=result, error="", finished_at=Now()):
+        return False
+    experiment = request.experiment
+    _RECORD[request.kind](experiment, request, result)
+    if advance:
+        jobs.add(experiment, Job.Kind.ADVANCE)
+    return True
+
+
+def fail(experiment: Experiment, error: str, request: Request | None = None) -> None:
+    """Stop the experiment with a reason; `loop.retry` goes on from here."""
+    if request:
+        Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(
+            status=Request.Status.FAILED, error=error, finished_at=Now()
+        )
+    live = Experiment.objects.filter(
+        pk=experiment.pk, status__in=(Experiment.Status.RUNNING, Experiment.Status.WAITING)
+    )
+    if live.update(status=Experiment.Status.FAILED, error=error):
+        events.emit(experiment, "failed", error)
+        events.emit(experiment, "stopped", public=True)
+
+
+def _written(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+    iteration, _ = Iteration.objects.get_or_create(experiment=experiment, number=request.payload["iteration"])
+    for written in result:
+        Candidate.objects.get_or_create(
+            iteration=iteration,
+            index=int(written["id"].partition("-")[2]),
+            defaults={"source": written["source"], "parent": candidate(experiment, written["parent"])},
+        )
+    events.emit(experiment, "written", f"Round {iteration.number}: {len(result)} rewards written", public=True)
+
+
+def _trained(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+    trained = sum(outcome["ok"] for outcome in result)
+    text = f"Round {request.payload['iteration']}: {trained} of {len(result)} policies trained and filmed"
+    events.emit(experiment, "trained", text, public=True)
+
+
+def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
+    best, worst = candidate(experiment, result["best"]), candidate(experiment, result["worst"])
+    experiment.iterations.filter(number=request.payload["iteration"]).update(
+        best=best, worst=worst, reason=result.get("reason", ""), tags=list(result.get("tags", ())), finished_at=Now()
+    )
+    text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
+    events.emit(experiment, "picked", text)
+    events.emit(experiment, "locked", public=True)
+
+
+def _described(experiment: Experiment, request: Request, result: str) -> None:
+    experiment.iterations.filter(number=request.payload["iteration"]).update(difference=result)
+    events.emit(experiment, "described", result)
+
+
+def _chosen(experiment: Experiment, request: Request, result: str) -> None:
+    events.emit(experiment, "picked", f"Winner of winners: {result}")
+    events.emit(experiment, "locked", public=True)
+
+
+_RECORD = {"Write": _written, "Train": _trained, "Judge": _judged, "Describe": _described, "Choose": _chosen}
+
+
+def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
+    """The row of a method's candidate id."""
+    if key is None:
+        return None
+    number, index = key.split("-")
+    return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)

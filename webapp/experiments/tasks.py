@@ -1,0 +1,10 @@
+"""What a message makes a worker do."""
+
+from celery import shared_task
+
+from webapp.experiments import execute
+
+
+@shared_task(name="prefine.run_job", ignore_result=True)
+def run_job(job_id: int) -> None:
+    execute.run(job_id)
