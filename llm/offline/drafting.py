@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from llm.offline import layout
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, Quantity
 
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -106,21 +108,17 @@ def _some(rng: random.Random, pool: Sequence[Quantity], count: int, weight: floa
 
 def source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:
     """The program of these components, as text."""
-    names = {q.name: q for q in (p.quantity for p in parts)}
-    used = [name for name in inputs if any(name in q.inputs for q in names.values())]
+    used = [name for name in inputs if any(name in p.quantity.inputs for p in parts)]
     arguments = ", ".join(f"{name}: {annotation(inputs[name])}" for name in used)
-    body = [f"    {line}" for part in parts for line in part.lines()]
+    body = "\n".join(f"    {line}" for part in parts for line in part.lines())
     total = " + ".join(p.name for p in parts)
     listed = ", ".join(f'"{p.name}": {p.name}' for p in parts)
-    return "\n".join(
-        [
-            f"def compute_reward({arguments}) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:",
-            *body,
-            f"    total_reward = {total}",
-            f"    return total_reward, {{{listed}}}",
-            "",
-        ]
-    )
+    function = ast.parse(
+        f"def compute_reward({arguments}) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:\n{body}\n"
+        f"    total_reward = {total}\n    return total_reward, {{{listed}}}\n"
+    ).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return layout.text(function)
 
 
 def annotation(kind: str) -> str:

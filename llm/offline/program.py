@@ -10,37 +10,33 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from llm import extract
+from llm.offline import layout
 from llm.offline.drafting import Component, annotation, rounded
 
 
 class Program:
-    """One reward function. Edits change it in place: `copy` first."""
+    """One reward function. Edits change it in place."""
 
-    def __init__(self, tree: ast.Module, function: ast.FunctionDef, end: ast.Return) -> None:
-        self.tree, self.function, self.end = tree, function, end
+    def __init__(self, function: ast.FunctionDef, end: ast.Return) -> None:
+        self.function, self.end = function, end
 
     @classmethod
     def parse(cls, source: str) -> Program | None:
         """None for what is not a function compute_reward that ends in `return total, components`."""
         tree = extract.parse(source)
-        functions = [
-            n for n in (tree.body if tree else []) if isinstance(n, ast.FunctionDef) and n.name == extract.FUNCTION
-        ]
-        if tree is None or not functions or not isinstance(functions[-1].body[-1], ast.Return):
+        function = tree.body[0] if tree and len(tree.body) == 1 else None
+        if not isinstance(function, ast.FunctionDef) or function.name != extract.FUNCTION:
             return None
-        end = functions[-1].body[-1]
+        end, others = function.body[-1], (function.args.kwonlyargs, function.args.posonlyargs, function.args.defaults)
+        if any(others) or not isinstance(end, ast.Return):
+            return None
         if not isinstance(end.value, ast.Tuple) or len(end.value.elts) != 2:
             return None
-        return cls(tree, functions[-1], end)
-
-    def copy(self) -> Program:
-        again = Program.parse(self.source)
-        assert again is not None, "a program that was parsed parses again"
-        return again
+        return cls(function, end)
 
     @property
     def source(self) -> str:
-        return ast.unparse(ast.fix_missing_locations(self.tree)) + "\n"
+        return layout.text(self.function)
 
     @property
     def _returned(self) -> list[ast.expr]:
@@ -97,12 +93,16 @@ class Program:
     # --- constants --------------------------------------------------------------------------------------------
 
     def constants(self) -> Iterator[tuple[str, ast.Constant]]:
-        """(variable assigned, number) for every non-zero float; exponents and arguments such as eps are not moved."""
+        """(variable assigned, number) for every float that is a weight, a temperature or a target.
+
+        Exponents, thresholds, indices and keyword arguments stay, and the 1.0 and 2.0 inside a formula are part of it.
+        """
         for statement in self.function.body:
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-            name = target.id if isinstance(target, ast.Name) else ""
-            for node in _without_fixed(statement):
-                if isinstance(node, ast.Constant) and isinstance(node.value, float) and abs(node.value) > 1e-4:
+            name = _plain_target(statement) or ""
+            leading = set(_factors(statement.value)) if isinstance(statement, ast.Assign) else set()
+            for node in _movable(statement):
+                plain = isinstance(node, ast.Constant) and isinstance(node.value, float) and abs(node.value) > 1e-4
+                if isinstance(node, ast.Constant) and plain and (node in leading or node.value not in (1.0, 2.0)):
                     yield name, node
 
     def temperatures(self, component: str) -> list[ast.Constant]:
@@ -286,14 +286,22 @@ def _plain_target(node: ast.stmt) -> str | None:
     return None
 
 
-def _without_fixed(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below, except indices, exponents and keyword arguments."""
+def _factors(node: ast.expr) -> Iterator[ast.AST]:
+    """The factors and divisors that the whole value is multiplied with."""
+    if isinstance(node, ast.UnaryOp):
+        yield from _factors(node.operand)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
+
+
+def _movable(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below, except under indices, exponents, comparisons and keyword arguments."""
     yield node
     for child in ast.iter_child_nodes(node):
-        fixed = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and child is node.right
-        if (
-            not fixed
-            and not isinstance(child, ast.keyword)
-            and not (isinstance(node, ast.Subscript) and child is node.slice)
-        ):
-            yield from _without_fixed(child)
+        exponent = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and child is node.right
+        index = isinstance(node, ast.Subscript) and child is node.slice
+        if not (exponent or index or isinstance(child, ast.keyword | ast.Compare)):
+            yield from _movable(child)
