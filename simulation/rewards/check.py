@@ -1,8 +1,15 @@
-"""Syntax check of a reward source, and the command line `python -m simulation.rewards.check`."""
+"""Syntax check of a reward source, and the command line `python -m simulation.rewards.check --task T FILE...`."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
 from simulation import catalog
+from simulation.rewards import sandbox
 from simulation.rewards.syntax import Refused, parse
 from simulation.rewards.verdict import Verdict
 
@@ -18,3 +25,23 @@ def check_syntax(source: str, task: str) -> Verdict:
     except Refused as refused:
         return Verdict(False, refused.stage, refused.reason)
     return Verdict(True, "allow-list")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the verdict on one file as a JSON object, on several as a list; 0 when all are good, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m simulation.rewards.check", description=main.__doc__)
+    parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file that defines compute_reward")
+    options = parser.parse_args(arguments)
+    try:
+        sources = [path.read_text() for path in options.files]
+        verdicts = sandbox.check(options.task, sources)
+    except (OSError, ValueError, sandbox.SandboxError) as error:
+        verdicts = [Verdict(False, "input", str(error))]
+    records = [asdict(verdict) for verdict in verdicts]
+    print(json.dumps(records[0] if len(options.files) == 1 or len(records) == 1 else records, indent=2))
+    return 0 if all(verdict.ok for verdict in verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -31,7 +31,12 @@ GENERATED_ERRORS = (
 
 
 class RewardFailure(RuntimeError):
-    """A reward function broke its contract while running. The message is the reason, for its writer."""
+    """A reward function broke its contract. The message is the reason, for its writer."""
+
+    def __init__(self, reason: str, stage: str = "contract") -> None:
+        super().__init__(reason)
+        self.stage = stage
+        """run: it raised an error; limits: it ran out of memory; contract: what it returned is wrong."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ class RewardFunction:
         try:
             result = self.function(*[inputs[name] for name in self.arguments])
         except GENERATED_ERRORS as error:
-            raise RewardFailure(self._explain(error)) from None
+            out_of_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
+            raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
         return _validated(result, inputs[self.world_input].shape[0])
 
     def _explain(self, error: BaseException) -> str:

@@ -11,6 +11,6 @@ class Verdict:
 
     ok: bool
     stage: str
-    """Where it ended: parse, allow-list, compile, run, contract, limits, or done."""
+    """Where it ended: parse, allow-list, compile, run, contract, limits, or done; input where there was no source."""
     reason: str = ""
     """A sentence or short traceback that a model (or a person) can act on."""

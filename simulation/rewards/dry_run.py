@@ -1,0 +1,177 @@
+"""The checking process: simulates samples once, then tries each source in a locked child of its own.
+
+Started by `sandbox.check` with a clean environment, in an empty folder; reads a request on stdin, answers on stdout.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simulation import catalog
+from simulation.rewards import contract, samples, sandbox
+from simulation.rewards.samples import Sample
+from simulation.rewards.syntax import Refused
+from simulation.rewards.verdict import Verdict
+
+MEMORY_BYTES = 1 << 30
+CPU_SECONDS = 5
+CALL_SECONDS = 0.02
+"""Processor time that one call on samples.WORLDS worlds may take; usual ones take 0.0002."""
+ANSWER_BYTES = 1 << 16
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Answer one request: {"task", "sources", "timeout"} -> [verdict, ...]."""
+    _die_with_parent()
+    torch.set_num_threads(1)
+    request = json.load(sys.stdin)
+    tried = samples.collect(request["task"])
+    verdicts = [_in_child(request["task"], source, tried, request["timeout"]) for source in request["sources"]]
+    json.dump([asdict(verdict) for verdict in verdicts], sys.stdout)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _in_child(task: str, source: str, tried: list[Sample], timeout: float) -> Verdict:
+    """Fork, lock the child, judge the source there, and read its answer until the wall clock runs out."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _child(task, source, tried, writing)
+    os.close(writing)
+    answer, in_time = _read(reading, time.monotonic() + timeout)
+    os.close(reading)
+    if not in_time:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not in_time:
+        return Verdict(False, "limits", f"it did not finish within {timeout:g} s")
+    return _decoded(answer, status)
+
+
+def _child(task: str, source: str, tried: list[Sample], writing: int) -> None:
+    """What the child does; never returns. It keeps one open file: the pipe to its parent."""
+    _die_with_parent()
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):
+        os.dup2(null, standard)
+    os.closerange(3, writing)
+    os.closerange(writing + 1, 1 << 16)
+    for note in sandbox.lock((), MEMORY_BYTES, CPU_SECONDS):
+        print(note, file=sys.stderr, flush=True)
+    os.close(2)
+    os.write(writing, json.dumps(asdict(judge(task, source, tried))).encode()[:ANSWER_BYTES])
+    os._exit(0)
+
+
+def _read(reading: int, deadline: float) -> tuple[bytes, bool]:
+    """What the child wrote until it closed the pipe, and whether it did so before the deadline."""
+    answer = b""
+    while len(answer) <= ANSWER_BYTES:
+        ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return answer, False
+        part = os.read(reading, ANSWER_BYTES)
+        if not part:
+            return answer, True
+        answer += part
+    return b"", True
+
+
+def _decoded(answer: bytes, status: int) -> Verdict:
+    """The child's verdict, or what its death means."""
+    if status == -signal.SIGXCPU or (status == -signal.SIGKILL and not answer):
+        return Verdict(False, "limits", f"it used more than {CPU_SECONDS} s of processor time, or too much memory")
+    if status != 0:
+        return Verdict(False, "run", f"it crashed the process that ran it (status {status})")
+    try:
+        data: dict[str, Any] = json.loads(answer)
+        return Verdict(bool(data["ok"]), str(data["stage"]), str(data["reason"]))
+    except (ValueError, KeyError, TypeError):
+        return Verdict(False, "run", "it ended the process that ran it without an answer")
+
+
+def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
+    """The verdict on a source, in this process: call it in a locked one only."""
+    try:
+        reward = contract.compile_reward(source, task)
+        started = time.process_time()
+        results = [_run(reward, sample) for sample in tried]
+        seconds = (time.process_time() - started) / len(tried)
+        _deterministic(reward, tried[0])
+        _independent(reward, tried[1], {n for n, kind in catalog.task(task).inputs.items() if "num_envs" in kind})
+        _varying([total for total, _ in results])
+    except Refused as refused:
+        return Verdict(False, refused.stage, refused.reason)
+    except contract.RewardFailure as failure:
+        return Verdict(False, failure.stage, str(failure))
+    if seconds > CALL_SECONDS:
+        return Verdict(
+            False, "limits", f"one call takes {1000 * seconds:.0f} ms: use batched tensor operations, no loops"
+        )
+    return Verdict(True, "done")
+
+
+def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[str, Tensor]]:
+    """One call, on inputs that it must not change."""
+    before = {name: samples.copied(value) for name, value in sample.inputs.items()}
+    try:
+        total, components = reward(sample.inputs)
+    except contract.RewardFailure as failure:
+        raise contract.RewardFailure(f"{failure} (on {sample.kind})", failure.stage) from None
+    for name, value in before.items():
+        if isinstance(value, Tensor) and not torch.equal(value, sample.inputs[name]):
+            raise contract.RewardFailure(f"it changes its input {name!r}: work on a clone")
+    if any(result.requires_grad for result in (total, *components.values())):
+        raise contract.RewardFailure("its results carry gradients")
+    return total.clone(), {name: value.clone() for name, value in components.items()}
+
+
+def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
+    state = torch.get_rng_state()
+    first, second = reward(sample.inputs), reward(sample.inputs)
+    same = torch.equal(first[0], second[0]) and torch.equal(torch.get_rng_state(), state)
+    if not same or any(not torch.equal(value, second[1].get(name)) for name, value in first[1].items()):
+        raise contract.RewardFailure("two calls on the same inputs differ: a reward must be deterministic")
+
+
+def _independent(reward: contract.RewardFunction, sample: Sample, per_world: set[str]) -> None:
+    """The reward of a world must not change when worlds are permuted or left out."""
+    total, components = reward(sample.inputs)
+    every = torch.randperm(samples.WORLDS, generator=torch.Generator().manual_seed(2))
+    for index in (every, every[: samples.WORLDS // 2]):
+        try:
+            other, others = reward(samples.rows(sample.inputs, per_world, index))
+        except contract.RewardFailure as failure:
+            raise contract.RewardFailure(f"{failure} (with {len(index)} worlds)", failure.stage) from None
+        for name, value in {**components, "total": total}.items():
+            changed = other if name == "total" else others.get(name)
+            scale = max(1.0, value.abs().max().item())
+            if changed is None or not torch.allclose(changed, value[index], rtol=1e-4, atol=1e-5 * scale):
+                what = "the total" if name == "total" else f"component {name!r}"
+                reason = f"{what} of one world depends on the other worlds: reduce over dim=-1, never over all worlds"
+                raise contract.RewardFailure(reason)
+
+
+def _varying(totals: list[Tensor]) -> None:
+    values = torch.cat(totals)
+    if values.max() == values.min():
+        reason = (
+            f"the total is constant ({values[0].item():g}) over all worlds and steps: nothing can be learned from it"
+        )
+        raise contract.RewardFailure(reason)
