@@ -2,6 +2,15 @@
 
 from simulation.catalog import Preset, TaskInfo
 
+LEG_DOFS = ("hip_x", "hip_z", "hip_y", "knee", "ankle_x", "ankle_y")
+ARM_DOFS = ("shoulder1", "shoulder2", "elbow")
+DOF_NAMES = (
+    *("abdomen_y", "abdomen_z", "abdomen_x"),
+    *(f"{side}_{dof}" for side in ("right", "left") for dof in LEG_DOFS),
+    *(f"{side}_{dof}" for side in ("right", "left") for dof in ARM_DOFS),
+)
+"""The 21 hinges in the order of dof_pos and of the actions."""
+
 INFO = TaskInfo(
     name="Humanoid",
     folder="humanoid",

@@ -1,0 +1,58 @@
+"""HumanoidJump: names, texts, presets. It has no metric: people decide."""
+
+from simulation.catalog import Preset, TaskInfo
+from simulation.tasks.humanoid.info import DOF_NAMES
+
+INFO = TaskInfo(
+    name="HumanoidJump",
+    folder="humanoid_jump",
+    sentence="The robot should jump like a real human.",
+    description="Make the humanoid robot jump like a real human.",
+    num_obs=108,
+    num_actions=21,
+    control_dt=1 / 60,
+    substeps=2,
+    episode_steps=1000,
+    inputs={
+        "torso_position": "Tensor (num_envs, 3)",
+        "prev_torso_position": "Tensor (num_envs, 3)",
+        "velocity_world": "Tensor (num_envs, 3)",
+        "angular_velocity_world": "Tensor (num_envs, 3)",
+        "velocity_local": "Tensor (num_envs, 3)",
+        "angular_velocity_local": "Tensor (num_envs, 3)",
+        "up_vec": "Tensor (num_envs, 3)",
+        "heading_vec": "Tensor (num_envs, 3)",
+        "right_leg_contact_force": "Tensor (num_envs, 3)",
+        "left_leg_contact_force": "Tensor (num_envs, 3)",
+        "dof_pos": "Tensor (num_envs, 21)",
+        "dof_vel": "Tensor (num_envs, 21)",
+        "dof_force_tensor": "Tensor (num_envs, 21)",
+        "actions": "Tensor (num_envs, 21)",
+        **{name: "Tensor (num_envs,)" for name in DOF_NAMES},
+    },
+    metric=None,
+    presets={
+        "quick": Preset(
+            worlds=64,
+            horizon=32,
+            iterations=1200,
+            epochs=5,
+            minibatches=2,
+            hidden=(128, 128),
+            activation="silu",
+            kl_target=0.02,
+            reward_scale=0.1,
+            initial_std=0.5,
+        ),
+        "paper": Preset(
+            worlds=4096,
+            horizon=32,
+            iterations=1000,
+            epochs=5,
+            minibatches=4,
+            hidden=(400, 200, 100),
+            learning_rate=5e-4,
+            reward_scale=0.01,
+        ),
+    },
+)
