@@ -10,8 +10,8 @@ def compute_observations(env):
 
     env.root_states: (num_envs, 13), the torso in the world frame: position 0:3 in m, quaternion xyzw 3:7,
         linear velocity 7:10 in m/s, angular velocity 10:13 in rad/s; standing, the torso's centre is 1.28 m high
-    env.dof_pos, env.dof_vel: (num_envs, 21), hinge angles in rad and velocities in rad/s, in the order of the names below;
-        all are 0 when it stands upright; hip_y and knee are negative when the leg is bent
+    env.dof_pos, env.dof_vel: (num_envs, 21), hinge angles in rad and velocities in rad/s, named below in their
+        order; all are 0 when it stands upright; hip_y and knee are negative when the leg is bent
     env.dof_force_tensor: (num_envs, 21), the motors' torques in Nm
     env.dof_limits_lower, env.dof_limits_upper: (21,), the range of each hinge in rad
     env.vec_sensor_tensor: (num_envs, 12), force in N (3) and torque in Nm (3) from the ground on the right foot 0:6
