@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -50,17 +51,18 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
     if screening is None:
         return Cast(None, "That page was out of date, so nothing was saved from it. This is where you are now.")
     with transaction.atomic():
-        request = Request.objects.select_for_update().get(pk=screening.request_id)
+        experiment = loop.lock(screening.request.experiment_id)
+        request = Request.objects.get(pk=screening.request_id)
         standing = standing_vote(request)
         if standing:
             return Cast(standing, "" if _same(standing, screening, choice) else _already(standing, screening))
-        if request.status != Request.Status.OPEN or not request.experiment.live:
+        if request.status != Request.Status.OPEN or not experiment.live:
             return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
         picked = _picked(screening, choice)
         if isinstance(picked, str):
             return Cast(None, picked)
         vote = _save(screening, choice, *picked)
-        events.record(request.experiment, "picked", "The participant picked.", public=True)
+        events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
     return Cast(vote)
 
 
@@ -73,7 +75,7 @@ def undo(vote: Vote) -> bool:
     with transaction.atomic():
         taken = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=timezone.now())
         if taken:
-            events.record(vote.request.experiment, "undone", "The participant took the pick back.", public=True)
+            events.emit(vote.request.experiment, "undone", "The participant took the choice back", public=True)
     return bool(taken)
 
 
@@ -85,20 +87,21 @@ def lock_due(votes: QuerySet[Vote] | None = None) -> int:
     return sum(_lock(vote) for vote in due.select_related("request", "best__iteration", "worst__iteration"))
 
 
+@transaction.atomic
 def _lock(vote: Vote) -> bool:
-    with transaction.atomic():
-        if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
-            return False
-        events.record(vote.request.experiment, "locked", "The pick stands.", public=True)
-        loop.answer(vote.request, answer_of(vote))
+    loop.lock(vote.request.experiment_id)
+    if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
+        return False
+    loop.answer(vote.request_id, answer_of(vote))
     return True
 
 
-def answer_of(vote: Vote) -> Pick | str:
+def answer_of(vote: Vote) -> Any:
+    """The vote as the request's result: a Pick, or the id of the winner."""
     if vote.request.kind == "Choose":
         return vote.best.key
     worst = vote.worst.key if vote.worst else None
-    return Pick(vote.best.key, worst, vote.reason, tuple(vote.tags))
+    return asdict(Pick(vote.best.key, worst, vote.reason, tuple(vote.tags)))
 
 
 def seconds_to_undo(vote: Vote) -> float:
@@ -149,7 +152,8 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
 def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
     if choice.cannot_tell or vote.cannot_tell:
         return choice.cannot_tell == vote.cannot_tell
-    return vote.best_id == _candidate(screening, choice.best)
+    worst_too = vote.worst_id is None or vote.worst_id == _candidate(screening, choice.worst)
+    return vote.best_id == _candidate(screening, choice.best) and worst_too
 
 
 def _already(vote: Vote, screening: Screening) -> str:

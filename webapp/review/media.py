@@ -23,13 +23,13 @@ RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
 @require_safe
 async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
-    return _file(request, ticket.clip.video, "video/mp4", token) if ticket else HttpResponse(status=404)
+    return file_response(request, ticket.clip.video, "video/mp4", token) if ticket else HttpResponse(status=404)
 
 
 @require_safe
 async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
-    return _file(request, ticket.clip.poster, "image/jpeg", token) if ticket else HttpResponse(status=404)
+    return file_response(request, ticket.clip.poster, "image/jpeg", token) if ticket else HttpResponse(status=404)
 
 
 async def _ticket(token: str) -> ClipTicket | None:
@@ -40,7 +40,7 @@ async def _ticket(token: str) -> ClipTicket | None:
     )
 
 
-def _file(request: HttpRequest, name: str, content_type: str, token: str) -> HttpResponseBase:
+def file_response(request: HttpRequest, name: str, content_type: str, token: str) -> HttpResponseBase:
     path = Path(settings.MEDIA_ROOT) / name
     if not path.is_file():
         return HttpResponse(status=404)

@@ -92,7 +92,11 @@ class StudyAdmin(ModelAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         study = self.get_object(request, object_id)
         people = study.participants.select_related("experiment").order_by("label") if study else []
-        kwargs["extra_context"] = {"people": people, "most_at_once": MOST_AT_ONCE, **(kwargs.get("extra_context") or {})}
+        kwargs["extra_context"] = {
+            "people": people,
+            "most_at_once": MOST_AT_ONCE,
+            **(kwargs.get("extra_context") or {}),
+        }
         return super().change_view(request, object_id, *args, **kwargs)
 
     def get_urls(self) -> list[URLPattern]:

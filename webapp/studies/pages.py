@@ -6,16 +6,26 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.humanize.templatetags.humanize import apnumber
-
-from webapp.experiments import progress
+from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import LETTERS, Tile, letters_of, practice, screening_of, tickets, tiles
+from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies.models import Participant, Study
+from webapp.studies.words import count_of, wait_of
 
-ASKING = ("Judge", "Choose")
+TITLES = {
+    "consent": "Taking part",
+    "instruction": "How it works",
+    "waiting": "The robots are practising",
+    "review": "Your turn",
+    "picked": "Saved",
+    "thanks": "Thank you",
+    "paused": "A break",
+    "failed": "Something went wrong",
+    "closed": "Closed",
+    "withdrawn": "You have left",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,10 @@ class Page:
     """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
 
     @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+    @property
     def template(self) -> str:
         return f"studio/states/{self.name}.html"
 
@@ -36,31 +50,28 @@ class Page:
 
 
 def page_of(participant: Participant) -> Page:
-    study = participant.study
+    experiment = Experiment.objects.filter(participant=participant).select_related("winner").first()
     if participant.withdrawn_at:
         return Page("withdrawn")
-    if participant.finished_at is None and study.status != Study.Status.OPEN:
-        return Page("closed", {"draft": study.status == Study.Status.DRAFT})
-    if participant.consented_at is None:
-        return Page("consent", key=study.consent_hash)
+    if experiment and experiment.status == Experiment.Status.FINISHED:
+        return _thanks(participant, experiment)
+    if participant.study.status != Study.Status.OPEN:
+        return Page("closed", {"draft": participant.study.status == Study.Status.DRAFT})
+    if participant.consented_at is None or experiment is None:
+        return Page("consent", key=participant.study.consent_hash)
     if participant.instructed_at is None:
-        return Page("instruction")
-    experiment = Experiment.objects.filter(participant=participant).first()
-    if experiment is None:
-        return Page("failed")
+        return Page("instruction", {"count": count_of(experiment.k)})
     return _experiment_page(participant, experiment)
 
 
 def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
-    if experiment.status == Experiment.Status.FINISHED:
-        return _thanks(participant, experiment)
     if experiment.status == Experiment.Status.FAILED:
         return Page("failed")
     if experiment.status == Experiment.Status.CANCELLED:
         return Page("closed")
     if experiment.paused:
         return Page("paused")
-    request = experiment.requests.filter(kind__in=ASKING, status=Request.Status.OPEN).first()
+    request = loop.waiting_request(experiment)
     if request is None:
         return _waiting(participant, experiment)
     vote = ballot.standing_vote(request)
@@ -78,9 +89,9 @@ def round_of(participant: Participant) -> int:
 def _waiting(participant: Participant, experiment: Experiment) -> Page:
     training = experiment.requests.filter(kind="Train", status=Request.Status.OPEN).first()
     clips = practice(participant, training) if training else []
-    now = progress.snapshot(experiment)
-    key = f"{now.stage} {' '.join(tile.token for tile in clips)}"
-    return Page("waiting", {"clips": clips, "now": now}, key)
+    now = progress.of(experiment)
+    key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
+    return Page("waiting", {"clips": clips, "now": wait_of(now, experiment.k)}, key)
 
 
 def _review(participant: Participant, request: Request) -> Page:
@@ -93,7 +104,7 @@ def _review(participant: Participant, request: Request) -> Page:
         "tiles": shown,
         "final": request.kind == "Choose",
         "single": sum(tile.status == "ready" for tile in shown) == 1,
-        "count": apnumber(len(shown)),
+        "count": count_of(len(shown)),
         "tags_best": ballot.TAGS_BEST,
         "tags_worst": ballot.TAGS_WORST,
     }

@@ -1,0 +1,120 @@
+"use strict";
+/* Keeps the page where the participant is: told by the websocket, asking every few seconds where there is none. */
+(() => {
+  const POLL = 5000, PROGRESS = 2000, PATIENCE = 4000;
+  const state = document.getElementById("state");
+  const banner = document.getElementById("connection");
+  let open = false, away = false, shown = "", said = "", bannerTimer;
+
+  const live = () => document.getElementById("live");
+  const refresh = () => { if (live() && navigator.onLine) htmx.trigger(live(), "refresh"); };
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  function tell(text, good) {
+    clearTimeout(bannerTimer);
+    banner.textContent = text;
+    banner.classList.toggle("good", Boolean(good));
+    banner.hidden = !text;
+    if (good) bannerTimer = setTimeout(() => { banner.hidden = true; }, 4000);
+  }
+  function lost(text) { away = true; tell(text); }
+  function back() {
+    if (away) tell("Connected again. Nothing was lost.", true);
+    away = false;
+    refresh();
+  }
+
+  // --- being told ---
+  state.addEventListener("htmx:wsOpen", () => { open = true; back(); });
+  state.addEventListener("htmx:wsClose", () => { open = false; });
+  state.addEventListener("htmx:wsBeforeMessage", (event) => { event.preventDefault(); refresh(); });
+  addEventListener("offline", () => lost("You are offline. What you chose stays on this page; it goes on when you are back."));
+  addEventListener("online", back);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+
+  // --- asking ---
+  setInterval(() => { if (!open) refresh(); }, POLL);
+  setInterval(() => { if (live()?.dataset.state === "waiting" && !document.hidden) refresh(); }, PROGRESS);
+  document.body.addEventListener("htmx:sendError", (event) => {
+    if (event.target.id !== "live") lost("That did not reach us. Nothing is lost: please try again in a moment.");
+    else if (!away) setTimeout(() => { if (!open) lost("No connection at the moment. We keep trying; nothing is lost."); }, PATIENCE);
+  });
+  document.body.addEventListener("htmx:responseError", (event) => {
+    if (event.target.id !== "live") lost("Something went wrong on our side. Nothing is lost: please try again in a moment.");
+  });
+  document.body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful && away) back(); });
+
+  // --- a page gives way to another ---
+  function arrived() {
+    const now = live();
+    if (!now) return;
+    countDown();
+    moving();
+    offerNotice();
+    if (now.dataset.state === shown) return;
+    if (shown) {
+      document.getElementById("announce").textContent = now.dataset.title;
+      scrollTo({ top: 0 });
+      state.focus({ preventScroll: true });
+      if (["review", "thanks", "failed"].includes(now.dataset.state)) notice(now.dataset.title);
+    }
+    shown = now.dataset.state;
+  }
+  function progressed() {
+    const words = document.querySelector("[data-say]");
+    if (!words || words.dataset.say === said) return;
+    said = words.dataset.say;
+    document.getElementById("announce").textContent = said;
+  }
+  state.addEventListener("htmx:afterSettle", () => { arrived(); progressed(); });
+
+  // --- the time to change one's mind ---
+  let ticking;
+  function countDown() {
+    clearInterval(ticking);
+    const undo = document.querySelector(".undo[data-seconds]");
+    if (!undo) return;
+    const end = performance.now() + 1000 * Number(undo.dataset.seconds), all = Math.max(1, end - performance.now());
+    const words = undo.querySelector("[data-countdown]"), bar = undo.querySelector("progress");
+    ticking = setInterval(() => {
+      const left = end - performance.now();
+      if (words) words.textContent = Math.max(0, Math.ceil(left / 1000));
+      if (bar) bar.value = Math.max(0, 100 * left / all);
+      if (left < -250) { clearInterval(ticking); refresh(); }
+    }, 200);
+  }
+
+  // --- early clips and the winner's move, unless the person likes it still ---
+  let still = calm.matches;
+  function moving() {
+    const videos = [...document.querySelectorAll(".early video, .winner video")];
+    for (const video of videos) still ? video.pause() : video.play().catch(() => {});
+    const button = document.querySelector('[data-do="motion"]');
+    if (!button) return;
+    button.setAttribute("aria-pressed", String(still));
+    button.querySelector("span").textContent = still ? "Show motion" : "Stop motion";
+    const icon = button.querySelector("use");
+    icon.setAttribute("href", icon.getAttribute("href").replace(/#.*/, still ? "#play" : "#pause"));
+  }
+
+  // --- telling a person who looks elsewhere ---
+  function offerNotice() {
+    const button = document.querySelector('[data-do="notify"]');
+    if (!button || !("Notification" in window) || !isSecureContext) return;
+    const text = document.querySelector("[data-notify-said]");
+    button.hidden = Notification.permission !== "default";
+    if (Notification.permission === "granted") text.textContent = "We will tell you here in the browser, as long as this page stays open in some tab.";
+    if (Notification.permission === "denied") text.textContent = "This browser does not let us notify you. The name of this tab will change when it is your turn.";
+  }
+  function notice(title) {
+    if (document.hidden && "Notification" in window && Notification.permission === "granted")
+      new Notification(title, { body: "The videos are ready.", tag: "prefine" }).onclick = () => focus();
+  }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-do]");
+    if (button?.dataset.do === "motion") { still = !still; moving(); }
+    if (button?.dataset.do === "notify") { await Notification.requestPermission(); offerNotice(); }
+  });
+  arrived();
+})();

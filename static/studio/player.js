@@ -1,0 +1,125 @@
+"use strict";
+/* Several clips, one transport. The first clip that plays leads; the others are held to it, to a frame or two. */
+window.Studio = window.Studio || {};
+
+Studio.player = (root, { fps, onReady }) => {
+  const CHECK = 500, TIGHT = 0.03, LOOSE = 0.25, GATHER = 8000;
+  const find = (name) => root.querySelector(`[data-do="${name}"]`);
+  const scrub = root.querySelector(".scrub"), clock = root.querySelector(".clock");
+  const videos = () => [...root.querySelectorAll(".tile:not(.is-broken) video")];
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let playing = false, rate = 1, looping = true, only = null, scrubbing = false, begun = false, plays = 0;
+
+  const usable = (video) => video.readyState >= 2 && !video.error;
+  const moving = () => (only ? [only] : videos());
+  const leader = () => moving().find(usable) || moving()[0];
+  const duration = () => leader()?.duration || 10;
+  const time = () => leader()?.currentTime || 0;
+
+  function draw() {
+    root.classList.toggle("is-playing", playing);
+    find("play").setAttribute("aria-label", playing ? "Pause" : "Play");
+    scrub.max = duration();
+    if (!scrubbing) scrub.value = time();
+    clock.textContent = `${time().toFixed(1)} / ${duration().toFixed(1)} s`;
+    scrub.setAttribute("aria-valuetext", `${time().toFixed(1)} seconds of ${duration().toFixed(1)}`);
+  }
+  function play() {
+    if (!leader()) return;
+    if (time() >= duration() - 0.05) seek(0);
+    playing = true;
+    plays += 1;
+    for (const video of moving()) { video.playbackRate = rate; video.play().catch(() => {}); }
+    draw();
+  }
+  function pause() {
+    playing = false;
+    for (const video of videos()) video.pause();
+    seek(time(), true);
+  }
+  function seek(to, exactly) {
+    const at = Math.min(Math.max(0, to), duration());
+    for (const video of videos()) if (exactly ? Math.abs(video.currentTime - at) > 0.001 : true) video.currentTime = at;
+    draw();
+  }
+  /** Stops, and goes to the middle of a frame so many frames away: an edge may show either side of it. */
+  function step(frames) {
+    const frame = Math.floor(time() * fps + 0.001) + frames;
+    playing = false;
+    for (const video of videos()) video.pause();
+    seek((Math.min(Math.max(0, frame), Math.round(duration() * fps) - 1) + 0.5) / fps);
+  }
+  /** Large gaps are jumped; small ones are closed by running a little faster or slower, which nobody sees. */
+  function hold() {
+    const first = leader();
+    if (!playing || !first || first.seeking) return;
+    for (const video of moving()) {
+      if (video === first || !usable(video)) continue;
+      const gap = video.currentTime - first.currentTime;
+      if (Math.abs(gap) > LOOSE) video.currentTime = first.currentTime;
+      video.playbackRate = Math.abs(gap) > TIGHT && Math.abs(gap) <= LOOSE ? rate * (1 - Math.sign(gap) * Math.min(0.2, Math.abs(gap) / 0.5)) : rate;
+      if (video.paused && !video.ended) video.play().catch(() => {});
+    }
+  }
+  function ended(event) {
+    if (event.target !== leader() || !playing) return;
+    if (!looping) { playing = false; draw(); return; }
+    seek(0);
+    for (const video of moving()) video.play().catch(() => {});
+  }
+  /** Show one clip alone: the others stop where they are, and join again afterwards. */
+  function alone(video) {
+    const at = time();
+    only = video;
+    for (const other of videos()) if (video && other !== video) other.pause();
+    if (!video) seek(at);
+    if (playing) play();
+  }
+  function begin() {
+    if (begun || !root.isConnected) return;
+    begun = true;
+    onReady();
+    if (!calm) play();
+  }
+
+  for (const video of root.querySelectorAll(".tile video")) {
+    video.controls = false;
+    const tile = video.closest(".tile");
+    const slow = () => tile.classList.toggle("is-slow", video.readyState < 3 && !video.error);
+    for (const name of ["loadstart", "waiting", "stalled", "playing", "canplay", "seeked"]) video.addEventListener(name, slow);
+    video.addEventListener("canplaythrough", () => { if (videos().every((one) => one.readyState >= 4)) begin(); });
+    video.addEventListener("ended", ended);
+    video.addEventListener("seeked", draw);
+    slow();
+  }
+  if (videos().length && videos().every((one) => one.readyState >= 4)) begin();
+  setTimeout(begin, GATHER);
+  const holding = setInterval(hold, CHECK);
+  const drawing = setInterval(draw, 100);
+
+  find("play").addEventListener("click", () => (playing ? pause() : play()));
+  find("back").addEventListener("click", () => step(-1));
+  find("forward").addEventListener("click", () => step(1));
+  find("loop").addEventListener("click", (event) => {
+    looping = !looping;
+    event.currentTarget.setAttribute("aria-pressed", String(looping));
+  });
+  find("speed").addEventListener("change", (event) => {
+    rate = Number(event.target.value);
+    for (const video of videos()) video.playbackRate = rate;
+  });
+  scrub.addEventListener("pointerdown", () => { scrubbing = true; });
+  addEventListener("pointerup", () => { scrubbing = false; });
+  scrub.addEventListener("input", () => { if (playing) pause(); seek(Number(scrub.value)); });
+  draw();
+
+  return {
+    toggle: () => (playing ? pause() : play()),
+    step, alone,
+    /** A clip that came back joins the others. */
+    join(video) { video.playbackRate = rate; video.currentTime = time(); if (playing) video.play().catch(() => {}); },
+    plays: () => plays,
+    stop() { clearInterval(holding); clearInterval(drawing); },
+    get playing() { return playing; },
+  };
+};

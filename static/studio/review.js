@@ -1,0 +1,195 @@
+"use strict";
+/* Choosing the best and the worst clip. What was chosen is kept in this tab until it has arrived at the server. */
+Studio.review = (form) => {
+  const needsWorst = form.dataset.worst === "yes";
+  const kinds = needsWorst ? ["best", "worst"] : ["best"];
+  const words = { best: "Best", worst: "Worst" };
+  const tiles = [...form.querySelectorAll(".tile")];
+  const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
+  const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), grid = form.querySelector(".grid");
+  const memory = `prefine ${form.dataset.screening}`;
+  const failed = new Set();
+  let opened = performance.now(), loaded = null, lost = 0;
+
+  const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
+  const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
+  const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";
+
+  // --- the choice ---
+  function choose(kind, letter) {
+    const input = radio(kind, letter);
+    if (!input || input.disabled) return;
+    input.checked = true;
+    changed(kind);
+  }
+  function changed(kind) {
+    const other = kind === "best" ? "worst" : "best";
+    if (chosen(kind) && chosen(kind) === chosen(other)) radio(other, chosen(other)).checked = false;
+    if (chosen(kind) && cannot) cannot.checked = false;
+    draw();
+  }
+  function draw() {
+    for (const tile of tiles) {
+      const kind = kinds.find((one) => chosen(one) === tile.dataset.letter);
+      for (const shown of [tile, form.querySelector(`.contact [data-letter="${tile.dataset.letter}"]`)]) {
+        shown.classList.toggle("is-best", kind === "best");
+        shown.classList.toggle("is-worst", kind === "worst");
+      }
+      tile.querySelector(".badge").textContent = kind ? words[kind] : "";
+    }
+    for (const kind of kinds) fill(form.querySelector(`[data-slot="${kind}"]`), chosen(kind));
+    const missing = wanting();
+    confirm.disabled = Boolean(missing);
+    if (reason.textContent !== missing) reason.textContent = missing;
+    why?.classList.toggle("is-said", Boolean(form.querySelector(".why :checked") || form.elements.reason?.value.trim()));
+    remember();
+  }
+  function fill(slot, letter) {
+    const poster = letter && document.querySelector(`#clip-${letter} video`)?.poster;
+    slot.classList.toggle("is-set", Boolean(letter));
+    slot.querySelector("[data-slot-said]").textContent = letter ? `video ${letter}` : cannot?.checked ? "" : "not chosen yet";
+    const thumb = slot.querySelector(".thumb");
+    if (thumb.dataset.letter === letter) return;
+    thumb.dataset.letter = letter;
+    thumb.replaceChildren(...(poster ? [Object.assign(new Image(), { src: poster, alt: "" })] : []));
+  }
+  /** Why the choice cannot be confirmed yet; empty when it can. */
+  function wanting() {
+    if (cannot?.checked) return "";
+    const best = chosen("best"), worst = chosen("worst");
+    if (!needsWorst) return best ? "" : "Choose a video first";
+    if (!best && !worst) return "Choose the best and the worst video first";
+    return best ? (worst ? "" : "Now choose the worst video") : "Now choose the best video";
+  }
+
+  // --- kept in this tab ---
+  function remember() {
+    const tags = [...form.querySelectorAll("[name=tags]:checked")].map((one) => one.value);
+    const kept = { best: chosen("best"), worst: chosen("worst"), cannot: cannot?.checked, tags, reason: form.elements.reason?.value };
+    sessionStorage.setItem(memory, JSON.stringify(kept));
+  }
+  function recall() {
+    const kept = JSON.parse(sessionStorage.getItem(memory) || "{}");
+    for (const kind of kinds) if (kept[kind] && radio(kind, kept[kind])) radio(kind, kept[kind]).checked = true;
+    if (cannot && kept.cannot) cannot.checked = true;
+    for (const tag of form.querySelectorAll("[name=tags]")) tag.checked = kept.tags?.includes(tag.value) || false;
+    if (form.elements.reason && kept.reason) form.elements.reason.value = kept.reason;
+  }
+
+  // --- one clip large ---
+  function enlarge(tile) {
+    const now = tile && !tile.classList.contains("is-large") ? tile : null;
+    for (const one of tiles) {
+      const large = one === now, button = one.querySelector(".enlarge");
+      one.classList.toggle("is-large", large);
+      button?.setAttribute("aria-pressed", String(large));
+      button?.setAttribute("aria-label", large ? "Back to all videos" : `Enlarge video ${one.dataset.letter}`);
+    }
+    grid.classList.toggle("has-large", Boolean(now));
+    player.alone(now?.querySelector("video") || null);
+    now?.scrollIntoView({ block: "nearest", inline: "center" });
+  }
+
+  // --- a clip that does not load ---
+  function broke(tile) {
+    const again = failed.has(tile);
+    failed.add(tile);
+    tile.classList.add("is-broken");
+    tile.querySelector(".broken").hidden = false;
+    tile.querySelector('[data-do="report"]').hidden = !again;
+  }
+  function retry(tile) {
+    const video = tile.querySelector("video");
+    tile.querySelector(".broken").hidden = true;
+    tile.classList.remove("is-broken");
+    video.addEventListener("canplay", () => player.join(video), { once: true });
+    video.load();
+  }
+  async function report(tile) {
+    const body = new URLSearchParams({ clip: tile.dataset.clip, csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value });
+    const answer = await fetch(form.dataset.report, { method: "POST", body }).catch(() => null);
+    tile.querySelector(".broken p").textContent = answer ? await answer.text() : "That did not reach us. Please try again in a moment.";
+    tile.querySelector('[data-do="report"]').hidden = Boolean(answer?.ok);
+  }
+
+  // --- keys ---
+  function keys(event) {
+    if (!form.isConnected) return document.removeEventListener("keydown", keys);
+    const on = event.target, help = document.getElementById("help");
+    if (event.ctrlKey || event.metaKey || event.altKey || on.matches("textarea, select")) return;
+    if (event.key === "?") return help.togglePopover();
+    if (help.matches(":popover-open")) return;
+    if (event.key === "Escape") { if (why?.open) why.open = false; else enlarge(null); return; }
+    const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
+    if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", tiles[digit - 1]?.dataset.letter));
+    const moused = on.matches("input[type=radio]") && !on.matches(":focus-visible");
+    if (event.key === " " && (moused || !on.matches("button, summary, a, input"))) return act(event, player.toggle);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step && (moused || !on.matches("input"))) return act(event, () => player.step(step));
+    if (event.key === "Enter" && !on.matches("button, summary, a") && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
+  }
+  function act(event, what) { event.preventDefault(); what(); }
+
+  // --- phone: which clip is in the middle ---
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const dot = form.querySelector(`.contact [data-letter="${target.dataset.letter}"]`);
+      isIntersecting ? dot.setAttribute("aria-current", "true") : dot.removeAttribute("aria-current");
+    }
+  }, { root: grid, threshold: 0.7 });
+
+  for (const tile of tiles) {
+    watcher.observe(tile);
+    const video = tile.querySelector("video");
+    if (!video) continue;
+    video.addEventListener("error", () => broke(tile));
+    if (video.error) broke(tile);
+    tile.querySelector(".enlarge").addEventListener("click", () => enlarge(tile));
+    tile.querySelector('[data-do="retry"]').addEventListener("click", () => retry(tile));
+    tile.querySelector('[data-do="report"]').addEventListener("click", () => report(tile));
+  }
+  form.querySelector(".contact").addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link) return;
+    event.preventDefault();
+    document.querySelector(link.getAttribute("href")).scrollIntoView({ block: "nearest", inline: "center" });
+  });
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("input[type=radio]")) return changed(event.target.name);
+    if (event.target === cannot && cannot.checked) for (const kind of kinds) if (radio(kind, chosen(kind))) radio(kind, chosen(kind)).checked = false;
+    draw();
+  });
+  form.addEventListener("input", (event) => { if (event.target.matches("textarea")) draw(); });
+  form.addEventListener("htmx:configRequest", (event) => {
+    if (event.target === form) event.detail.parameters.client = JSON.stringify(measured());
+  });
+  function measured() {
+    const now = performance.now(), since = loaded ?? opened;
+    return {
+      decide_ms: Math.round(now - since), load_ms: Math.round(since - opened), plays: player.plays(), focus_lost: lost, failed_clips: failed.size,
+    };
+  }
+  const blurred = () => { if (!form.isConnected) return removeEventListener("blur", blurred); lost += 1; };
+  addEventListener("blur", blurred);
+  document.addEventListener("keydown", keys);
+  document.addEventListener("click", function shut(event) {
+    if (!form.isConnected) return document.removeEventListener("click", shut);
+    if (why?.open && !why.contains(event.target)) why.open = false;
+  });
+  recall();
+  draw();
+  return { stop() { player.stop(); watcher.disconnect(); } };
+};
+
+(() => {
+  let current = null, form = null;
+  function look() {
+    const found = document.querySelector("form.review");
+    if (found === form) return;
+    current?.stop();
+    form = found;
+    current = found ? Studio.review(found) : null;
+  }
+  document.getElementById("state").addEventListener("htmx:afterSettle", look);
+  look();
+})();

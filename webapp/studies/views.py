@@ -1,0 +1,118 @@
+"""The studio: the home page and a participant's pages, except voting."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.experiments.models import Experiment
+from webapp.http import HtmxHttpRequest
+from webapp.review import ballot
+from webapp.studies import enrolment
+from webapp.studies.models import Participant, Study
+from webapp.studies.pages import Page, page_of, round_of
+from webapp.studies.personal import personal
+
+
+@never_cache
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
+    cards = [(study, _own_link(request, study)) for study in studies]
+    return render(request, "studio/home.html", {"cards": cards})
+
+
+@require_POST
+def start(request: HttpRequest, study_id: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=study_id, demonstration=True, status=Study.Status.OPEN)
+    participant = _own_link(request, study) or enrolment.visitor(study)
+    request.session[f"demonstration {study.pk}"] = participant.token
+    return redirect(participant)
+
+
+@require_safe
+@personal
+def studio(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    return show(request, participant)
+
+
+@require_safe
+@personal
+def live(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """What changed since the page was drawn: nothing, its progress, or the whole page."""
+    page = _current(participant)
+    if page.version != request.GET.get("version"):
+        response = show(request, participant, page)
+        response["HX-Retarget"], response["HX-Reswap"] = "#state", "innerHTML"
+        return response
+    if page.name != "waiting":
+        return HttpResponse(status=204)
+    response = render(request, "studio/partials/progress.html", page.context)
+    response["HX-Retarget"], response["HX-Reswap"] = "#progress", "innerHTML"
+    return response
+
+
+@require_POST
+@personal
+def consent(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    if page_of(participant).name != "consent":
+        return redirect(participant)
+    if request.POST.get("hash") != participant.study.consent_hash:
+        messages.warning(request, "The text was changed while you were reading. Please read this version.")
+    elif request.POST.get("agree") != "yes":
+        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
+    else:
+        enrolment.consent(participant)
+    return redirect(participant)
+
+
+@require_POST
+@personal
+def ready(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    enrolment.instructed(participant)
+    return redirect(participant)
+
+
+@personal
+def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    if request.method == "POST":
+        enrolment.withdraw(participant)
+    if participant.withdrawn_at:
+        return redirect(participant)
+    return render(request, "studio/leave.html", {"participant": participant, "study": participant.study})
+
+
+def show(request: HtmxHttpRequest, participant: Participant, page: Page | None = None) -> HttpResponse:
+    """The page of the state that the participant is in: whole, or its inside for HTMX."""
+    page = page or _current(participant)
+    context = {
+        "participant": participant,
+        "study": participant.study,
+        "plan": Experiment.objects.filter(participant=participant).first() or participant.study,
+        "page": page,
+        "round": round_of(participant),
+        **page.context,
+    }
+    return render(request, page.template if request.htmx else "studio/page.html", context)
+
+
+def _current(participant: Participant) -> Page:
+    """The participant's page, after locking what can no longer be undone and noting who arrived at the end."""
+    experiment = Experiment.objects.filter(participant=participant).first()
+    if experiment:
+        ballot.lock_due(ballot.experiment_votes(experiment))
+    page = page_of(participant)
+    if page.name == "thanks":
+        enrolment.finished(participant)
+    return page
+
+
+def _own_link(request: HttpRequest, study: Study) -> Participant | None:
+    """The link that this browser began with, while there is still something to do on it."""
+    token = request.session.get(f"demonstration {study.pk}")
+    return Participant.objects.filter(
+        token=token, study=study, finished_at=None, withdrawn_at=None, experiment__status__in=enrolment.GOING_ON
+    ).first()
