@@ -17,7 +17,7 @@ CATCH_UP = 500
 """A page that missed more events than this reloads better."""
 
 
-class EventConsumer(AsyncJsonWebsocketConsumer):
+class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     """Joins a group, catches up from the outbox, answers pings."""
 
     group = ""
@@ -56,13 +56,13 @@ class StudioConsumer(EventConsumer):
     """A participant's page: told that something changed, never what."""
 
     async def connect(self) -> None:
-        experiment_id = await experiment_of(self.scope["url_route"]["kwargs"]["token"])
+        experiment_id = await database_sync_to_async(experiment_of)(self.scope["url_route"]["kwargs"]["token"])
         if experiment_id is None:
             await self.close(NOT_FOUND)
             return
         await self.listen(studio_group(experiment_id))
         after = self.after()
-        if after is not None and await missed(experiment_id, after, public=True):
+        if after is not None and await database_sync_to_async(missed)(experiment_id, after, public=True):
             await self.send_json({"type": "changed"})
 
     async def studio_changed(self, message: dict[str, Any]) -> None:
@@ -78,14 +78,15 @@ class BenchConsumer(EventConsumer):
         if user is None or not user.is_staff:
             await self.close(FORBIDDEN)
             return
-        experiment_id = await experiment_with(str(self.scope["url_route"]["kwargs"]["public_id"]))
+        public_id = str(self.scope["url_route"]["kwargs"]["public_id"])
+        experiment_id = await database_sync_to_async(experiment_with)(public_id)
         if experiment_id is None:
             await self.close(NOT_FOUND)
             return
         await self.listen(bench_group(experiment_id))
         after = self.after()
         if after is not None:
-            for number, kind, text in await missed(experiment_id, after):
+            for number, kind, text in await database_sync_to_async(missed)(experiment_id, after):
                 await self.bench_event({"id": number, "kind": kind, "text": text})
 
     async def bench_event(self, message: dict[str, Any]) -> None:
@@ -95,19 +96,16 @@ class BenchConsumer(EventConsumer):
         await self.send_json({**message, "type": "event"})
 
 
-@database_sync_to_async
 def experiment_of(token: str) -> int | None:
     """The experiment of the participant behind this link; None for a foreign, withdrawn or not yet started one."""
     mine = Experiment.objects.filter(participant__token=token, participant__withdrawn_at=None)
     return mine.values_list("pk", flat=True).first()
 
 
-@database_sync_to_async
 def experiment_with(public_id: str) -> int | None:
     return Experiment.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
 
 
-@database_sync_to_async
 def missed(experiment_id: int, after: int, public: bool = False) -> list[tuple[int, str, str]]:
     """The events since `after` that this page is to hear of."""
     rows = Event.objects.filter(experiment_id=experiment_id, id__gt=after).order_by("id")

@@ -23,18 +23,18 @@ RINGS_PER_TICK = 4
 
 
 def add(experiment: Experiment, kind: str, request: Request | None = None, percent: int = 0) -> Job:
-    """Queue this work once: a second call for the same request, kind and percentage changes nothing."""
-    job, created = Job.objects.get_or_create(
-        experiment=experiment, kind=kind, request=request, percent=percent, **_only_queued(kind)
-    )
-    if created:
+    """Queue this work once: a second call for the same request, kind and percentage changes nothing.
+
+    The caller holds the experiment's lock.
+    """
+    same = Job.objects.filter(experiment=experiment, kind=kind, request=request, percent=percent)
+    if kind == Job.Kind.ADVANCE:  # asked for again and again; only a waiting one is sure to see what was just written
+        same = same.filter(status=Job.Status.QUEUED)
+    job = same.first()
+    if job is None:
+        job = Job.objects.create(experiment=experiment, kind=kind, request=request, percent=percent)
         ring(job)
     return job
-
-
-def _only_queued(kind: str) -> dict[str, str]:
-    """Advancing is asked for again and again; one *waiting* call is enough, as a running one may already have read."""
-    return {"status": Job.Status.QUEUED} if kind == Job.Kind.ADVANCE else {}
 
 
 def requeue(job: Job) -> None:

@@ -110,6 +110,11 @@ class Lease:
         with self.settle(Job.Status.FAILED, error) as experiment:
             results.fail(experiment, error, self.job.request)
 
+    def strike(self, error: str) -> None:
+        """The attempt failed, and another may succeed."""
+        strike(self.job, error)
+        self._settled = True
+
     @contextmanager
     def beating(self) -> Iterator[None]:
         """Renew the lease from a thread while this one waits for something. Raises Stopped at the end if need be."""
@@ -190,6 +195,13 @@ def take_back_stale() -> int:
     for job in gone:
         strike(job, "the worker disappeared")
     return len(gone)
+
+
+def give_back() -> int:
+    """After an ordered stop: queue what this machine's ended workers held, without a strike. How many."""
+    running = Job.objects.filter(status=Job.Status.RUNNING)
+    ended = [job.pk for job in running if _process_ended(job.owner)]
+    return running.filter(pk__in=ended).update(status=Job.Status.QUEUED, owner="", rings=0)
 
 
 def machine() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models.functions import Now
@@ -73,7 +74,13 @@ def _chosen(experiment: Experiment, request: Request, result: str) -> None:
     events.emit(experiment, "locked", public=True)
 
 
-_RECORD = {"Write": _written, "Train": _trained, "Judge": _judged, "Describe": _described, "Choose": _chosen}
+_RECORD: dict[str, Callable[[Experiment, Request, Any], None]] = {
+    "Write": _written,
+    "Train": _trained,
+    "Judge": _judged,
+    "Describe": _described,
+    "Choose": _chosen,
+}
 
 
 def candidate(experiment: Experiment, key: str | None) -> Candidate | None:

@@ -73,8 +73,8 @@ class Tail:
         while self.sockets > 0:
             try:
                 if window is None:
-                    window = Window(await newest())
-                await push(window.new(await read(window.floor), time.monotonic()))
+                    window = Window(await database_sync_to_async(newest)())
+                await push(window.new(await database_sync_to_async(read)(window.floor), time.monotonic()))
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:
                 log.warning("cannot read the outbox: %s", error)
@@ -84,12 +84,10 @@ class Tail:
 tail = Tail()
 
 
-@database_sync_to_async
 def newest() -> int:
     return Event.objects.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-@database_sync_to_async
 def read(floor: int) -> list[Row]:
     rows = Event.objects.filter(id__gt=floor).order_by("id")
     return list(rows.values_list("id", "experiment_id", "kind", "text", "public"))

@@ -16,7 +16,7 @@ from django.core.files.storage import default_storage
 from trainer import launch
 from webapp.experiments import events, results
 from webapp.experiments.execute.train import FINAL, candidates_of, outcomes
-from webapp.experiments.leases import Lease
+from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, Request
 
 PASSES = 2
@@ -127,6 +127,7 @@ def store(lease: Lease, clip: Clip, film: Path) -> None:
             default_storage.save(name, File(file))
         path.unlink()
     with lease.hold() as experiment:
-        Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error="")
+        if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
+            raise Cancelled  # an early clip that came too late
         text = f"{clip.candidate.key} at {clip.percent}%"
         events.emit(experiment, "clip", text, {"candidate": clip.candidate.key, "percent": clip.percent}, public=True)

@@ -21,10 +21,6 @@ POLL_SECONDS = 0.2
 FINAL = 100
 
 
-class TrainerDied(Exception):
-    """The training process ended without a result."""
-
-
 def train(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
@@ -37,6 +33,10 @@ def train(lease: Lease) -> None:
         result = watch(lease, process, request, len(candidates))
     finally:
         launch.stop(process)
+    if result is None:
+        words = last_words(request.run_dir / "log.txt")
+        lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {words}")
+        return
     if result.error or result.cancelled:
         reason = result.error or "the run was cancelled from outside"
         lease.fail(f"Training round {request.payload['iteration']} failed: {reason}")
@@ -63,8 +63,8 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
     )
 
 
-def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult:
-    """Pass progress on until the process ends. Raises TrainerDied when it leaves no result, and Stopped."""
+def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:
+    """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
     filmed: set[int] = set()
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
@@ -73,14 +73,8 @@ def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, coun
         for percent in ready_to_film(progress, count) - filmed:
             film_early(lease, request, percent)
             filmed.add(percent)
-    result = read_result(request.run_dir)
-    if result is None:
-        raise TrainerDied(
-            f"the training process ended with status {process.returncode} without a result; its last words: "
-            f"{last_words(request.run_dir / 'log.txt')}"
-        )
     lease.beat(asdict(read_progress(request.run_dir)))
-    return result
+    return read_result(request.run_dir)
 
 
 def ready_to_film(progress: Progress, count: int) -> set[int]:
@@ -116,6 +110,7 @@ def take_in(experiment: Experiment, request: Request, candidates: list[Candidate
         },
     )
     jobs.cancel(experiment, request, Job.Kind.FILM, below_percent=FINAL)
+    Clip.objects.filter(candidate__in=candidates, percent__lt=FINAL, status=Clip.Status.PENDING).delete()
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     events.emit(experiment, "filming", f"{len(trained)} of {len(candidates)} policies trained", public=True)
     if trained:
@@ -151,5 +146,5 @@ def outcomes(request: Request) -> Any:
 def last_words(log: Path) -> str:
     """The end of a run's log."""
     if not log.exists():
-        return "none"
-    return log.read_bytes()[-1000:].decode(errors="replace").strip() or "none"
+        return "nothing"
+    return log.read_bytes()[-1000:].decode(errors="replace").strip() or "nothing"

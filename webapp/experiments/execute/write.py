@@ -15,15 +15,19 @@ from webapp.experiments.models import Request
 def write(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
-    with lease.beating():
-        written = writer.write(
-            backend_of(experiment.model),
-            asked(request),
-            loop.problem_of(experiment),
-            partial(launch.check, experiment.task),
-            saved_calls(request),
-            saver(request),
-        )
+    try:
+        with lease.beating():
+            written = writer.write(
+                backend_of(experiment.model),
+                asked(request),
+                loop.problem_of(experiment),
+                partial(launch.check, experiment.task),
+                saved_calls(request),
+                saver(request),
+            )
+    except RuntimeError as error:  # the checker did not answer
+        lease.strike(str(error))
+        return
     if written.error:
         lease.fail(f"Writing rewards for round {request.payload['iteration']} failed: {written.error}")
         return

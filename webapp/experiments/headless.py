@@ -1,0 +1,85 @@
+"""Carry an experiment through in this process, without a worker or a web server; beside them it takes its share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from llm.replay import Record, write_record
+from webapp.experiments import execute, jobs, leases, loop
+from webapp.experiments.models import Candidate, Experiment, Iteration, Job
+
+WAIT_SECONDS = 0.5
+
+
+def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
+    """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end."""
+    while True:
+        experiment.refresh_from_db()
+        if experiment.status != Experiment.Status.RUNNING or experiment.paused:
+            return
+        leases.take_back_stale()
+        queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
+        if queued is not None:
+            execute.run(queued, report)
+        elif experiment in loop.without_work():
+            with transaction.atomic():
+                jobs.add(loop.lock(experiment.pk), Job.Kind.ADVANCE)
+        else:
+            time.sleep(WAIT_SECONDS)  # another worker has it
+        report({})
+
+
+@dataclass(frozen=True)
+class Round:
+    """A line of the table of rounds."""
+
+    number: int
+    trained: str
+    best: str
+    best_rts: float | None
+    mean_rts: float | None
+
+
+def rounds(experiment: Experiment) -> list[Round]:
+    """The rounds that have been judged."""
+    judged = experiment.iterations.exclude(best=None).select_related("best__iteration").prefetch_related("candidates")
+    return [_round(iteration) for iteration in judged]
+
+
+def _round(iteration: Iteration) -> Round:
+    candidates = list(iteration.candidates.all())
+    trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
+    scores = [c.rts for c in trained if c.rts is not None]
+    assert iteration.best is not None
+    return Round(
+        number=iteration.number,
+        trained=f"{len(trained)}/{len(candidates)}",
+        best=iteration.best.key,
+        best_rts=max(scores, default=None),
+        mean_rts=sum(scores) / len(scores) if scores else None,
+    )
+
+
+def save_record(experiment: Experiment) -> Path:
+    """Write the experiment as `python -m llm.replay` reads it."""
+    winner = experiment.winner
+    record = Record(
+        problem=loop.problem_of(experiment),
+        method=experiment.method,
+        seed=experiment.seed,
+        k=experiment.k,
+        n=experiment.n,
+        requests=tuple(loop.saved(experiment)),
+        winner=winner.key if winner else None,
+    )
+    path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_record(path, record)
+    return path

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from types import FrameType
+from typing import Any, NoReturn
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from llm import methods
+from simulation import catalog
+from webapp.experiments import headless, loop, progress
+from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+
+LINE_SECONDS = 5.0
+"""How often a line is printed where the output is not a terminal."""
+
+
+class Command(BaseCommand):
+    help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()))
+        parser.add_argument("--method", default="icpl", help="one of: " + ", ".join(methods.METHODS))
+        parser.add_argument("--judge", default="proxy", help="proxy; a person judges in a study, in the browser")
+        parser.add_argument("--k", type=int, default=6, help="candidates per round (default 6)")
+        parser.add_argument("--n", type=int, default=5, help="rounds (default 5)")
+        parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--model", help="name of a language model from the admin; default: the offline writer")
+        parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--resume", metavar="ID", help="go on with this experiment")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        experiment = resumed(options["resume"]) if options["resume"] else created(options)
+        self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
+        self.experiment = experiment
+        self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id})")
+        signal.signal(signal.SIGTERM, interrupt)
+        try:
+            headless.drive(experiment, self.report)
+        except KeyboardInterrupt:
+            self.stdout.write("")
+            self.stderr.write(f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}")
+            sys.exit(130)
+        self.finish()
+
+    def report(self, said: dict[str, Any]) -> None:
+        """A line of progress, and a row of the table for each round that is over."""
+        self.show_rounds()
+        now = time.monotonic()
+        if not self.stdout.isatty() and now - self.last_line < LINE_SECONDS:
+            return
+        self.last_line = now
+        if self.experiment.status != Experiment.Status.RUNNING:
+            return
+        line = status_line(progress.of(self.experiment), said)
+        if self.stdout.isatty():
+            self.stdout.write(f"\r{line:<{self.width}}", ending="")
+            self.width = len(line)
+            self.stdout.flush()
+        else:
+            self.stdout.write(line)
+
+    def show_rounds(self) -> None:
+        over = headless.rounds(self.experiment)
+        for row in over[self.rounds_shown :]:
+            if not self.rounds_shown:
+                self.clear()
+                self.stdout.write(f"{'round':>5} {'trained':>8} {'best':>6} {'best RTS':>9} {'mean RTS':>9}")
+            self.clear()
+            scores = [f"{x:9.3f}" if x is not None else f"{'-':>9}" for x in (row.best_rts, row.mean_rts)]
+            self.stdout.write(f"{row.number:>5} {row.trained:>8} {row.best:>6} {' '.join(scores)}")
+            self.rounds_shown += 1
+
+    def clear(self) -> None:
+        if self.width:
+            self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
+            self.width = 0
+
+    def finish(self) -> None:
+        """The winner and the record, or why there is none."""
+        experiment = self.experiment
+        self.show_rounds()
+        self.clear()
+        record = headless.save_record(experiment)
+        again = f"./prefine run --resume {experiment.public_id}"
+        if experiment.status == Experiment.Status.FAILED:
+            raise CommandError(f"{experiment.error}\nTry the failed step again with: {again}")
+        if experiment.paused:
+            raise CommandError(f"The experiment was paused. Go on with: {again}")
+        if experiment.winner is None:
+            raise CommandError(f"The experiment is {experiment.get_status_display().lower()}.")
+        rts = "" if experiment.winner.rts is None else f", RTS {experiment.winner.rts:.3f}"
+        self.stdout.write(f"Winner: {experiment.winner.key}{rts}\n\n{experiment.winner.source}\n\nRecord: {record}")
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def created(options: dict[str, Any]) -> Experiment:
+    """A new experiment, started. Raises CommandError on settings that cannot be."""
+    if options["judge"] == LoopSettings.JudgeKind.HUMAN:
+        raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
+    try:
+        methods.method(options["method"])
+        preset = catalog.preset(options["task"], options["preset"])
+        experiment = Experiment(
+            name=options["name"] or f"{options['method']} on {options['task']}, seed {options['seed']}",
+            model=model_named(options["model"]),
+            overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
+            **{name: options[name] for name in ("task", "method", "judge", "k", "n", "preset", "seed")},
+        )
+        experiment.full_clean()
+    except ValidationError as error:
+        problems = (f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
+        raise CommandError("\n".join(problems)) from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if experiment.overrides and not 1 <= experiment.overrides["iterations"] <= 10 * preset.iterations:
+        raise CommandError(f"--iterations must be between 1 and {10 * preset.iterations}")
+    experiment.save()
+    loop.start(experiment)
+    return experiment
+
+
+def model_named(name: str | None) -> LanguageModel | None:
+    if name is None:
+        return None
+    model = LanguageModel.objects.filter(name=name).first()
+    if model is None:
+        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or "none"
+        raise ValueError(f"unknown language model {name!r}; known: {known}")
+    return model
+
+
+def resumed(public_id: str) -> Experiment:
+    """An experiment to go on with: continued, retried after a failure, or started."""
+    try:
+        experiment = Experiment.objects.get(public_id=public_id)
+    except (Experiment.DoesNotExist, ValidationError) as error:
+        raise CommandError(f"there is no experiment {public_id}") from error
+    if experiment.judge == LoopSettings.JudgeKind.HUMAN:
+        raise CommandError("A person judges this experiment, in the browser.")
+    if experiment.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
+        raise CommandError(f"The experiment is {experiment.get_status_display().lower()}.")
+    for go_on in (loop.start, loop.resume, loop.retry):
+        go_on(experiment)
+    return experiment
+
+
+def status_line(state: progress.Progress, said: dict[str, Any]) -> str:
+    left = "" if state.seconds_left is None else f"  {state.seconds_left:.0f} s left in this round"
+    speed = said.get("samples_per_second")
+    pace = f"  {speed:,.0f} samples/s" if speed else ""
+    return f"round {state.iteration}/{state.n}  {state.phase:<8} {100 * state.fraction:3.0f}%{left}{pace}"

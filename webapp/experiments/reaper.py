@@ -1,0 +1,21 @@
+"""Once a second: what has been forgotten is picked up. Any number of reapers may run."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from webapp.experiments import jobs, leases, loop
+from webapp.experiments.models import Job
+from webapp.review import ballot
+
+
+def tick() -> None:
+    """Take back stale leases, lock due votes, ring for queued jobs, set going what stands still."""
+    leases.take_back_stale()
+    ballot.lock_due()
+    for experiment in loop.without_work():
+        with transaction.atomic():
+            loop.lock(experiment.pk)
+            if experiment in loop.without_work():
+                jobs.add(experiment, Job.Kind.ADVANCE)
+    jobs.ring_again()

@@ -1,0 +1,266 @@
+"""Run Prefine on one machine: the site, its workers and the reaper, as one.
+
+    python -m webapp.supervisor [--host 127.0.0.1] [--port 8000]
+
+Each program runs in a session of its own, is started again (ever later) when it ends, and dies with the supervisor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+import django
+from django.conf import settings
+
+from trainer.process import die_with_parent
+
+POLL_SECONDS = 0.2
+FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
+HEALTHY_SECONDS = 30.0
+"""A program that ran for so long starts again at once when it ends."""
+STOP_SECONDS = 4.0
+"""How long programs may take to end before they are killed."""
+LOG_BYTES = 10_000_000
+"""A longer log is set aside at the next start."""
+CLOSED_PORT = 0.2
+
+
+@dataclass
+class Program:
+    """One child process and when to start it again."""
+
+    name: str
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    pause: float = FIRST_PAUSE
+    start_at: float = 0.0
+
+    def start(self, logs: Path) -> None:
+        with (logs / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=settings.BASE_DIR,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "REMAP_SIGTERM": "SIGQUIT"},
+                start_new_session=True,
+                preexec_fn=partial(die_with_parent, os.getpid()),  # the supervisor has one thread
+            )
+        self.started = time.monotonic()
+
+    def look_after(self, logs: Path) -> None:
+        """Start it if it is time to; where it has ended, say so and set a time."""
+        now = time.monotonic()
+        if self.process is None:
+            if now >= self.start_at:
+                self.start(logs)
+            return
+        status = self.process.poll()
+        if status is None:
+            return
+        self.pause = FIRST_PAUSE if now - self.started > HEALTHY_SECONDS else min(2 * self.pause, LAST_PAUSE)
+        self.start_at, self.process = now + self.pause, None
+        cause = signal.Signals(-status).name if status < 0 else f"status {status}"
+        say(f"{self.name} ended ({cause}); starting it again in {self.pause:.0f} s. See {logs / self.name}.log")
+
+    def send(self, number: int) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def kill_session(self) -> None:
+        """Whatever is left of its process group."""
+        if self.process is not None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+
+
+def programs(host: str, port: int) -> list[Program]:
+    """In the order in which they are stopped: who works, who picks up, who answers."""
+    python = sys.executable
+    celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
+    celery += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
+    return [
+        Program("train", [*celery, "--queues", "train", "--concurrency", "1", "--hostname", "train@%h"]),
+        Program("work", [*celery, "--queues", "llm,film", "--concurrency", "2", "--hostname", "work@%h"]),
+        Program("reaper", [python, "manage.py", "reaper"]),
+        Program("web", [*web, "--timeout-graceful-shutdown", "2", "--no-access-log"]),
+    ]
+
+
+class Refused(Exception):
+    """Prefine cannot start; the text says why and what to do."""
+
+
+def take_folder(folder: Path) -> TextIO:
+    """Lock the data folder for as long as the file returned is open. Raises Refused when another supervisor has it."""
+    file = (folder / "supervisor.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.seek(0)
+        pid = file.read().strip() or "unknown"
+        raise Refused(
+            f"Prefine already runs on {folder} (process {pid}). Stop it first, or set PREFINE_DATA to another folder."
+        ) from error
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+def require_free(host: str, port: int) -> None:
+    """Raises Refused when the address cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise Refused(f"Port {port} is taken by another program. Choose another one with --port.") from error
+            raise Refused(f"Cannot listen on {host}, port {port}: {error.strerror}.") from error
+
+
+def prepare_broker() -> None:
+    """Empty the filesystem broker (the rows know what is to be done) and declare its queues once, before many do."""
+    from webapp.celery import app
+
+    if settings.CELERY_BROKER_URL.startswith("filesystem://"):
+        folder = settings.DATA_DIR / "broker"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        with app.connection_for_write() as connection:
+            for name in ("llm", "train", "film"):
+                app.amqp.queues[name](connection.default_channel).declare()
+
+
+def set_aside_long_logs(logs: Path) -> None:
+    for log in logs.glob("*.log"):
+        if log.stat().st_size > LOG_BYTES:
+            log.replace(log.with_suffix(".log.1"))
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
+
+
+class News:
+    """What happens in experiments, for the console."""
+
+    def __init__(self) -> None:
+        from webapp.experiments import tail
+
+        self.tail = tail
+        self.window: tail.Window | None = None
+        self.next_at = 0.0
+
+    def tell(self) -> None:
+        """Print what is new, once a second; a database that is away is asked again."""
+        from django.db import InterfaceError, OperationalError, close_old_connections
+
+        now = time.monotonic()
+        if now < self.next_at:
+            return
+        self.next_at = now + 1.0
+        try:
+            self.window = self.window or self.tail.Window(self.tail.newest())
+            for _, experiment, _, text, _ in self.window.new(self.tail.read(self.window.floor), now):
+                if text:
+                    say(f"experiment {experiment}: {text.splitlines()[0][:160]}")
+        except (OperationalError, InterfaceError):
+            close_old_connections()
+
+
+def answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host if host != "0.0.0.0" else "127.0.0.1", port), timeout=CLOSED_PORT):
+            return True
+    except OSError:
+        return False
+
+
+def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
+    """Look after the programs until a signal comes."""
+    logs = settings.DATA_DIR / "log"
+    news, ready = News(), False
+    while not stop:
+        for program in children:
+            program.look_after(logs)
+        if not ready and answers(host, port):
+            ready = True
+            say(f"Prefine is ready at http://{host}:{port}  (Ctrl-C stops it)")
+        news.tell()
+        time.sleep(POLL_SECONDS)
+
+
+def shut_down(children: list[Program]) -> None:
+    """Ask all to end, kill those that do not, give their work back."""
+    from webapp.experiments import leases
+
+    for program in children:
+        program.send(signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    for program in children:
+        if program.process is not None:
+            try:
+                program.process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                program.process.kill()
+                program.process.wait()
+        program.kill_session()
+    leases.give_back()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m webapp.supervisor", description="Run Prefine on this machine.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    arguments = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    django.setup()
+    try:
+        lock = take_folder(settings.DATA_DIR)
+        require_free(arguments.host, arguments.port)
+    except Refused as reason:
+        print(reason, file=sys.stderr)
+        return 1
+    stop: list[int] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        stop.append(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, remember)
+    set_aside_long_logs(settings.DATA_DIR / "log")
+    prepare_broker()
+    children = programs(arguments.host, arguments.port)
+    try:
+        run(children, arguments.host, arguments.port, stop)
+    finally:
+        say("Stopping ...")
+        shut_down(children)
+        lock.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
