@@ -85,9 +85,9 @@ class Studio:
         """
         qpos, restart = self._sampled(rollout, count, rate)
         targets = self._targets(qpos, restart, rate)
-        brightness = _brightness(restart)
+        lights = brightness(restart)
         frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
-        for state, target, light in zip(qpos, targets, brightness, strict=True):
+        for state, target, light in zip(qpos, targets, lights, strict=True):
             self.data.qpos[:] = state
             self.mujoco.mj_kinematics(self.model, self.data)
             self.mujoco.mj_camlight(self.model, self.data)
@@ -145,7 +145,7 @@ class Studio:
             path[step] = self.data.subtree_com[self.follows]
         path[:, 2] = self.height
         for episode in np.split(np.arange(len(qpos)), np.flatnonzero(restart)):
-            path[episode] = _smooth(path[episode], FOLLOW_SECONDS * rate)
+            path[episode] = smooth(path[episode], FOLLOW_SECONDS * rate)
         return path + self.offset
 
     def _add_shadow(self) -> None:
@@ -176,7 +176,7 @@ def _make_cheap(model: object) -> None:
     model.light_castshadow[:] = False
 
 
-def _smooth(path: np.ndarray, sigma: float) -> np.ndarray:
+def smooth(path: np.ndarray, sigma: float) -> np.ndarray:
     """Gaussian average of path (T, 3) over time, its ends continued by their mirror through the end point."""
     radius = min(int(3 * sigma), len(path) - 1)
     if radius < 1:
@@ -188,7 +188,7 @@ def _smooth(path: np.ndarray, sigma: float) -> np.ndarray:
     return np.stack([np.convolve(axis, kernel / kernel.sum(), mode="valid") for axis in padded.T], axis=1)
 
 
-def _brightness(restart: np.ndarray) -> np.ndarray:
+def brightness(restart: np.ndarray) -> np.ndarray:
     """Brightness (T,) of each frame: 1, falling to DIP_BRIGHTNESS at every restart and rising again."""
     light = np.ones(len(restart))
     last = -DIP_SPACING
