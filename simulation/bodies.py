@@ -25,7 +25,7 @@ def contact_wrenches(sensors: Tensor, centres: Tensor) -> Tensor:
     `sensors` (n, 9k) are readings of <contact reduce="netforce" data="force torque pos"/> with the ground first,
     `centres` (n, k, 3) the points that the torques are taken about.
     """
-    force, torque, position = sensors.view(*centres.shape[:2], 9).split(3, dim=-1)
+    force, torque, position = sensors.view(*centres.shape[:2], 3, 3).unbind(2)
     moment = torque + torch.linalg.cross(position - centres, force)
     return torch.cat((force, moment), dim=-1).flatten(1)
 

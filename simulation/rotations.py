@@ -41,8 +41,9 @@ def quat_to_matrix(q: Tensor) -> Tensor:
 
 def quat_rotate(q: Tensor, v: Tensor) -> Tensor:
     """Vectors v given in the body's frame, in the world's, (n, 3)."""
-    twice = 2.0 * torch.linalg.cross(q[..., :3], v)
-    return v + q[..., 3:] * twice + torch.linalg.cross(q[..., :3], twice)
+    twice: Tensor = 2.0 * torch.linalg.cross(q[..., :3], v)
+    rotated: Tensor = v + q[..., 3:] * twice + torch.linalg.cross(q[..., :3], twice)
+    return rotated
 
 
 def quat_rotate_inverse(q: Tensor, v: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
@@ -19,6 +19,12 @@ class Worlds:
         self.__dict__.update(constants)
         self.__dict__.update(variables or {})
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Tensor: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
     def variables(self) -> dict[str, Tensor]:
         """The per-world tensors by name."""
         skipped = self._constants.keys() | {"num_envs", "_constants"}
@@ -31,8 +37,8 @@ class Worlds:
     def replace_rows(self, ids: Tensor, other: Worlds) -> None:
         """Take the worlds `ids` (len(ids),) from `other`, row by row; all of them may bring new variables."""
         for name, value in other.variables().items():
-            old = self.__dict__.get(name)
-            self.__dict__[name] = value if len(ids) == self.num_envs else old.index_copy(0, ids, value)
+            everyone = len(ids) == self.num_envs
+            self.__dict__[name] = value if everyone else self.__dict__[name].index_copy(0, ids, value)
 
     def update(self, variables: dict[str, Tensor]) -> None:
         """Set per-world tensors by name."""

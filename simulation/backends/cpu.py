@@ -74,7 +74,7 @@ class CpuPhysics:
 
     def qpos(self, world: int) -> np.ndarray:
         """One world's qpos (nq,), a float64 copy."""
-        return self._views["qpos"][world].copy()
+        return np.array(self._views["qpos"][world])
 
     def state(self) -> Tensor:
         """Every world's whole MuJoCo state (worlds, size) in float64: enough to continue exactly."""
@@ -86,4 +86,4 @@ class CpuPhysics:
         self._warnings = self._counted()
 
     def _counted(self) -> np.ndarray:
-        return self._batch.warning[:, _DIVERGED, 1]
+        return np.array(self._batch.warning[:, _DIVERGED, 1])

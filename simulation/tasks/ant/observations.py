@@ -1,11 +1,13 @@
 """Ant: a four-legged robot with eight hinges (hip and ankle of each leg) on flat ground; x points ahead, z up."""
 
+from typing import Any
+
 import torch
 
 from simulation.rotations import atan2, quat_to_matrix, wrap_angle
 
 
-def compute_observations(env):
+def compute_observations(env: Any) -> None:
     """Run after every control step (env.dt = 1/60 s). All tensors are float32, one row per environment.
 
     env.root_states: (num_envs, 13), the torso in the world frame: position 0:3 in m, quaternion xyzw 3:7,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import torch
 from torch import Tensor
@@ -25,7 +27,7 @@ class Task:
     def __init__(self, model: mujoco.MjModel) -> None:
         lower, upper = bodies.joint_limits(model)
         self._qpos0 = torch.from_numpy(model.qpos0).float()
-        self.constants = {
+        self.constants: dict[str, Any] = {
             "dof_limits_lower": lower,
             "dof_limits_upper": upper,
             "dt": INFO.control_dt,

@@ -1,9 +1,11 @@
 """Cartpole: a pole hinged on a cart that a horizontal force pushes along a rail."""
 
+from typing import Any
+
 import torch
 
 
-def compute_observations(env):
+def compute_observations(env: Any) -> None:
     """Run after every control step (1/60 s). All tensors are float32, one row per environment.
 
     env.dof_pos: (num_envs, 2), position of the cart on the rail in m, angle of the pole in rad (0 = upright)
