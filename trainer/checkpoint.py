@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from trainer.ppo import PPO
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write a state of tensors and plain values; a reader sees the old file or the new one, never half of one."""
+    content = io.BytesIO()
+    torch.save(state, content)
     temporary = path.with_suffix(".tmp")
     try:
         with temporary.open("wb") as file:
-            torch.save(state, file)
+            file.write(content.getbuffer())
             file.flush()
             os.fsync(file.fileno())
     except OSError:

@@ -41,7 +41,7 @@ from trainer.records import (
 from trainer.rollouts import record_rollouts
 from trainer.traces import Series, metric_summary, summary
 
-CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SECONDS = 2.0
 PROGRESS_SECONDS = 0.5
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ class Shard:
     restarted: bool = False
     failure: str = ""
     """Why its candidates cannot be trained, once that is certain."""
+    started: float = 0.0
+    """When the child was started, by the clock of the file system; older progress is another child's."""
     history: deque[tuple[float, float, int]] = field(default_factory=deque)
     """(time, fraction, samples) over the last SPEED_SECONDS."""
 
@@ -48,6 +51,7 @@ class Shard:
         # One thread of torch per process; idle OpenMP threads must not spin beside the other shards.
         environment = clean_environment(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE", MKL_NUM_THREADS="1")
         self.history.clear()
+        self.started = time.time()
         # MuJoCo writes its warnings into the working folder.
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment)
 
@@ -88,7 +92,9 @@ class Shard:
         """Its latest progress, remembered for the speed."""
         progress = read_progress(self.folder)
         latest = (progress.fraction, progress.samples)
-        if progress.phase == "training" and (not self.history or self.history[-1][1:] != latest):
+        if not self._fresh() or progress.phase != "training":
+            return progress
+        if not self.history or self.history[-1][1:] != latest:
             self.history.append((now, *latest))
             while self.history[0][0] < now - SPEED_SECONDS:
                 self.history.popleft()
@@ -109,3 +115,7 @@ class Shard:
             return 0.0
         speed = self.speed()
         return None if speed is None else max(0.0, (1 - progress.fraction) / speed[0] - (now - self.history[-1][0]))
+
+    def _fresh(self) -> bool:
+        file = self.folder / "progress.json"
+        return file.exists() and file.stat().st_mtime >= self.started

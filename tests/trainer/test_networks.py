@@ -1,0 +1,69 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters
+
+SHAPE = NetworkShape(num_obs=5, num_actions=2, hidden=(7, 6), activation="elu")
+
+
+def stacked(count: int) -> StackedActorCritic:
+    generator = torch.Generator().manual_seed(3)
+    rows = [initial_parameters(SHAPE, 0.5, generator) for _ in range(count)]
+    return StackedActorCritic(SHAPE, torch.stack(rows))
+
+
+def plain(networks: StackedActorCritic, group: int, layers: str) -> nn.Sequential:
+    """The same perceptron of one candidate, from torch.nn."""
+    modules: list[nn.Module] = []
+    for weight, bias in getattr(networks, layers):
+        linear = nn.Linear(*weight.shape[1:])
+        linear.weight.data = weight[group].detach().t().clone()
+        linear.bias.data = bias[group, 0].detach().clone()
+        modules += [linear, nn.ELU()]
+    return nn.Sequential(*modules[:-1])
+
+
+def test_parameter_count_is_that_of_the_layers():
+    actor = 6 * 7 + 8 * 6 + 7 * 2
+    critic = 6 * 7 + 8 * 6 + 7 * 1
+    assert SHAPE.parameters == actor + critic + 2
+    assert stacked(3).flat.shape == (3, SHAPE.parameters)
+
+
+@pytest.mark.parametrize("layers", ["actor", "critic"])
+def test_each_candidate_computes_its_own_perceptron(layers):
+    networks = stacked(3)
+    x = torch.randn(3, 11, 5)
+    ours = networks.mean(x) if layers == "actor" else networks.value(x).unsqueeze(-1)
+    for group in range(3):
+        torch.testing.assert_close(ours[group], plain(networks, group, layers)(x[group]))
+
+
+def test_gradient_of_a_candidate_depends_on_its_own_loss_alone():
+    networks = stacked(2)
+    x = torch.randn(2, 11, 5)
+
+    def gradient(weights: torch.Tensor) -> torch.Tensor:
+        losses = networks.mean(x).square().mean((1, 2)) + networks.value(x).square().mean(1)
+        return networks.gradient((losses + networks.log_std.sum(1)) * weights)
+
+    both, first = gradient(torch.tensor([1.0, 1.0])), gradient(torch.tensor([1.0, 0.0]))
+    assert both.shape == networks.flat.shape
+    assert torch.equal(both[0], first[0])
+    assert torch.equal(first[1], torch.zeros(SHAPE.parameters))
+
+
+def test_layers_share_memory_with_the_flat_parameters():
+    networks = stacked(2)
+    networks.flat.zero_()
+    assert networks.mean(torch.randn(2, 3, 5)).abs().max() == 0
+
+
+def test_initial_parameters_follow_the_seed_and_the_std():
+    first, again = (initial_parameters(SHAPE, 0.5, torch.Generator().manual_seed(1)) for _ in range(2))
+    assert torch.equal(first, again)
+    torch.testing.assert_close(first[-2:], torch.full((2,), math.log(0.5)))
+    assert first[:-2].abs().max() <= 1 / math.sqrt(5)

@@ -1,0 +1,180 @@
+"""Whole runs in their real processes: learning, kill -9, cancellation, crashes, a full disk."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.trainer import rewards
+from trainer import launch
+from trainer.process import ROOT, clean_environment
+from trainer.records import TrainJob, TrainResult, read_progress, read_result, shard_folder, write_json
+from trainer.run import split
+
+LONG = {"worlds": 32, "horizon": 16, "iterations": 100_000}
+SOURCES = (rewards.UPRIGHT, rewards.STILL)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
+def shard_pids(folder: Path) -> list[int]:
+    """The running children of this folder's run, by shard."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"trainer.lockstep" in command and str(folder).encode() in command:
+            found.append((command, int(process.name)))
+    return [pid for _, pid in sorted(found)]
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., subprocess.Popen]]:
+    """Start runs that do not outlive the test."""
+    started: list[subprocess.Popen] = []
+
+    def start(folder: Path, job: TrainJob, **options: bool) -> subprocess.Popen:
+        started.append(launch.train(folder, job, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        launch.stop(process)
+
+
+def finished(process: subprocess.Popen, folder: Path) -> TrainResult:
+    process.wait(120)
+    result = read_result(folder)
+    assert result is not None, (folder / "log.txt").read_text()
+    return result
+
+
+def test_cartpole_learns_to_balance(run, tmp_path):
+    result = finished(run(tmp_path, TrainJob("Cartpole", SOURCES)), tmp_path)
+    assert result.error == "" and all(c.ok for c in result.candidates)
+    assert all(c.final_score > 450 for c in result.candidates), [c.final_score for c in result.candidates]
+    assert result.samples == sum(c.samples for c in result.candidates)
+    progress = read_progress(tmp_path)
+    assert (progress.phase, progress.fraction, progress.seconds_left) == ("done", 1.0, 0.0)
+    assert [c.rollouts for c in progress.candidates] == [(10, 30, 100)] * 2
+    names = sorted(p.name for p in (tmp_path / "rollouts").iterdir())
+    assert names == [f"{i}-{p}.npz" for i in (0, 1) for p in ("010", "030", "100")]
+
+
+def test_a_run_killed_again_and_again_ends_as_an_unbroken_one(run, tmp_path):
+    job = TrainJob("Cartpole", SOURCES, overrides={"worlds": 32, "horizon": 16, "iterations": 800}, film_at=(10, 100))
+    whole = finished(run(tmp_path / "whole", job), tmp_path / "whole")
+    folder = tmp_path / "broken"
+    process = run(folder, job)
+    checkpoint = shard_folder(folder, 0, 1) / "checkpoint.pt"
+    wait_for(checkpoint.exists)
+    os.kill(process.pid, signal.SIGKILL)  # the coordinator: its children must go with it
+    wait_for(lambda: not shard_pids(folder), 5)
+    process = run(folder, job)
+    written = checkpoint.stat().st_mtime_ns
+    wait_for(lambda: checkpoint.stat().st_mtime_ns > written)
+    os.kill(shard_pids(folder)[0], signal.SIGKILL)  # one child: it is started again
+    result = finished(process, folder)
+    assert "continuing from its checkpoint" in (folder / "log.txt").read_text()
+    assert result.candidates == whole.candidates
+    assert (result.samples, result.error) == (whole.samples, "")
+
+
+def test_cancelling_ends_the_run_soon_and_says_so(run, tmp_path):
+    process = run(tmp_path, TrainJob("Cartpole", SOURCES, overrides=LONG))
+    wait_for(lambda: read_progress(tmp_path).samples > 0)
+    (tmp_path / "cancel").touch()
+    result = finished(process, tmp_path)
+    assert result.cancelled
+    assert [(c.ok, c.reason) for c in result.candidates] == [(False, "cancelled")] * 2
+    assert not shard_pids(tmp_path)
+
+
+def test_a_shard_that_crashes_at_once_fails_only_its_candidates(run, tmp_path):
+    job = TrainJob("Cartpole", SOURCES, overrides={"iterations": 40}, film_at=(), processes=2)
+    process = run(tmp_path, job)
+    wait_for(lambda: len(shard_pids(tmp_path)) == 2)
+    os.kill(shard_pids(tmp_path)[1], signal.SIGKILL)
+    result = finished(process, tmp_path)
+    assert result.candidates[0].ok
+    assert not result.candidates[1].ok
+    assert "crashed (SIGKILL)" in result.candidates[1].reason
+
+
+def test_stop_ends_the_whole_group(run, tmp_path):
+    process = run(tmp_path, TrainJob("Cartpole", SOURCES, overrides=LONG))
+    wait_for(lambda: shard_pids(tmp_path))
+    launch.stop(process)
+    wait_for(lambda: not shard_pids(tmp_path), 5)
+    assert read_result(tmp_path) is None
+
+
+def test_the_run_dies_with_its_parent(tmp_path):
+    write_json(tmp_path / "job.json", TrainJob("Cartpole", SOURCES, overrides=LONG))
+    program = (
+        "import sys, time; from pathlib import Path; from trainer import launch; from trainer.records import read_job;"
+        "folder = Path(sys.argv[1]); launch.train(folder, read_job(folder), die_with_parent=True); time.sleep(600)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, env=clean_environment())
+    try:
+        wait_for(lambda: shard_pids(tmp_path))
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_for(lambda: not shard_pids(tmp_path), 10)
+    assert read_result(tmp_path) is None
+
+
+def test_an_impossible_job_ends_with_an_error_and_can_be_tried_again(run, tmp_path):
+    job = TrainJob("Cartpole", SOURCES, preset="fast")
+    result = finished(run(tmp_path, job), tmp_path)
+    assert result.error.startswith("unknown preset 'fast' of Cartpole; known: quick")
+    assert finished(run(tmp_path, job), tmp_path).error == result.error
+    with pytest.raises(ValueError, match="holds another job"):
+        launch.train(tmp_path, replace(job, preset="quick"))
+
+
+def test_a_full_disk_is_reported_and_nothing_is_left_running(tmp_path):
+    """In a mount namespace of its own, with a disk of 64 kB: too small for a rollout and a checkpoint."""
+    script = (
+        f'mount -t tmpfs -o size=64k none "$1" && cp "$2" "$1/job.json" && {sys.executable} -m trainer.run "$1";'
+        ' echo "status $?"; cat "$1/result.json"'
+    )
+    write_json(tmp_path / "job.json", TrainJob("Cartpole", SOURCES, overrides=LONG))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
+    done = subprocess.run(
+        [*command, str(disk), str(tmp_path / "job.json")],
+        cwd=ROOT,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
+        pytest.skip("this system lets no unprivileged process mount a small disk")
+    assert "status 1" in done.stdout
+    assert "no space left on the disk" in done.stdout
+    assert not shard_pids(disk)
+
+
+@pytest.mark.parametrize(
+    ("count", "processes", "sizes"), [(6, 2, [3, 3]), (5, 2, [2, 3]), (1, 4, [1]), (6, 4, [2, 1, 1, 2])]
+)
+def test_candidates_are_split_evenly_in_order(tmp_path, count, processes, sizes):
+    shards = split(tmp_path, TrainJob("Cartpole", ("",) * count, processes=processes))
+    assert [s.last - s.first for s in shards] == sizes
+    assert [s.first for s in shards] == [sum(sizes[:i]) for i in range(len(sizes))]
