@@ -42,13 +42,17 @@ class Chart:
         return not any(value is not None for series in self.series for value in series.y)
 
 
-def over_training(name: str, values: Sequence[float | None]) -> Series:
+def over_training(name: str, values: Sequence[float | None], intervals: int = 0) -> Series:
     """Interval means over a training run: interval i of n ends at i/n of the budget."""
-    return Series(name, tuple(100 * (i + 1) / len(values) for i in range(len(values))), tuple(map(finite, values)))
+    intervals = max(intervals, len(values))
+    return Series(name, tuple(100 * (i + 1) / intervals for i in range(len(values))), tuple(map(finite, values)))
 
 
-def component_charts(trace: Mapping[str, Mapping[str, Any]]) -> list[Chart]:
-    """One small chart per reward component, all over the same x; the total first, then the components."""
+def component_charts(trace: Mapping[str, Mapping[str, Any]], complete: bool = True) -> list[Chart]:
+    """One small chart per reward component, all over the same x: the total, the components, the episode length.
+
+    A run that was not completed has fewer than its ten intervals.
+    """
     names = sorted(trace, key=lambda name: (name != "total", name == "episode_length", name))
     return [
         Chart(
@@ -56,16 +60,17 @@ def component_charts(trace: Mapping[str, Mapping[str, Any]]) -> list[Chart]:
             title=name.replace("_", " "),
             x_label="training (%)",
             y_label="episode length (steps)" if name == "episode_length" else "reward per step",
-            series=(over_training(name, trace[name].get("samples", [])),),
+            series=(over_training(name, trace[name].get("samples", []), 0 if complete else 10),),
         )
         for name in names
     ]
 
 
-def metric_chart(metric: str, metric_trace: Mapping[str, Any]) -> Chart:
-    """The hidden metric over training, every interval of it."""
+def metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = True) -> Chart:
+    """The hidden metric over training, all of its up to fifty intervals."""
     values = metric_trace.get("all") or metric_trace.get("samples") or []
-    return Chart("metric", "Hidden metric", "training (%)", metric, (over_training("hidden metric", values),))
+    series = over_training("hidden metric", values, 0 if complete else 50)
+    return Chart("metric", "Hidden metric", "training (%)", metric, (series,))
 
 
 def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]]) -> Chart:

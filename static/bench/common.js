@@ -1,0 +1,33 @@
+// What every page of the bench does: times that count by themselves, dialogs that open and close.
+"use strict";
+
+(() => {
+  const ago = (seconds) => {
+    if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s ago`;
+    if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+    if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+    return `${Math.floor(seconds / 86400)} d ago`;
+  };
+  const lasting = (seconds) => {
+    const whole = Math.round(seconds);
+    if (whole < 60) return `${whole} s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  };
+  const since = (text) => (Date.now() - Date.parse(text)) / 1000;
+
+  const count = () => {
+    for (const time of document.querySelectorAll("time[data-ago]")) time.textContent = ago(since(time.dateTime));
+    for (const span of document.querySelectorAll("[data-since]")) span.textContent = lasting(since(span.dataset.since));
+  };
+
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-open]");
+    if (opener) document.getElementById(opener.dataset.open).showModal();
+    if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
+    if (event.target.matches("dialog")) event.target.close(); // the backdrop
+  });
+  document.addEventListener("htmx:load", count);
+  document.addEventListener("DOMContentLoaded", count);
+  setInterval(count, 1000);
+})();

@@ -1,0 +1,305 @@
+"""Configuration of language models and experiments, and every row of a loop to read. What runs is on the bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import Group
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
+
+from simulation import catalog
+from webapp.experiments import loop
+from webapp.experiments.models import (
+    Candidate,
+    Clip,
+    Event,
+    Experiment,
+    Iteration,
+    Job,
+    LanguageModel,
+    LoopSettings,
+    ModelCall,
+    Request,
+    Run,
+)
+
+admin.site.unregister(Group)  # one kind of experimenter: staff
+
+STATUS_LABELS = {
+    "draft": "info",
+    "running": "primary",
+    "waiting": "warning",
+    "failed": "danger",
+    "cancelled": "default",
+    "finished": "success",
+}
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """The sidebar: what one sets up, what one watches, what one looks up."""
+
+    def item(title: str, icon: str, url: str) -> dict[str, Any]:
+        return {"title": title, "icon": icon, "link": reverse(url)}
+
+    return [
+        {"items": [item("Bench", "timeline", "bench:index"), item("Tasks", "smart_toy", "bench:tasks")]},
+        {
+            "title": "Set up",
+            "items": [
+                item("Experiments", "science", "admin:experiments_experiment_changelist"),
+                item("Studies", "groups", "admin:studies_study_changelist"),
+                item("Language models", "chat", "admin:experiments_languagemodel_changelist"),
+                item("Staff", "badge", "admin:auth_user_changelist"),
+            ],
+        },
+        {
+            "title": "Look up",
+            "collapsible": True,
+            "items": [
+                item("Candidates", "functions", "admin:experiments_candidate_changelist"),
+                item("Requests", "swap_horiz", "admin:experiments_request_changelist"),
+                item("Jobs", "work", "admin:experiments_job_changelist"),
+                item("Model calls", "forum", "admin:experiments_modelcall_changelist"),
+                item("Events", "list", "admin:experiments_event_changelist"),
+                item("Clips", "movie", "admin:experiments_clip_changelist"),
+                item("Participants", "person", "admin:studies_participant_changelist"),
+                item("Screenings", "visibility", "admin:review_screening_changelist"),
+                item("Votes", "how_to_vote", "admin:review_vote_changelist"),
+            ],
+        },
+    ]
+
+
+class LoopForm(forms.ModelForm):
+    """What a study and an experiment have in common, with the checks that need the task."""
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        task, preset = data.get("task"), data.get("preset")
+        if task and preset and preset not in catalog.task(task).presets:
+            known = ", ".join(catalog.task(task).presets)
+            self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
+        return data
+
+    class Meta:
+        model: type[LoopSettings]
+        help_texts = {
+            "task": "What the robot should learn. The Tasks page shows each one's text and reward inputs.",
+            "method": "ICPL learns from the picks. OpenLoop writes as many rewards without feedback: the baseline.",
+            "judge": "A person picks best and worst in the browser; the proxy picks by the hidden metric, at once.",
+            "k": "Videos that a person compares at a time. 6 as published; fewer than 4 gives little to choose from.",
+            "n": "Rounds of writing, training and picking. 5 as published; most of the gain is in the first three.",
+            "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
+            "seed": "Experiments with equal settings and seed draw equal randomness. Change it for a repetition.",
+            "name": "For you: how it appears on the bench.",
+        }
+
+
+class ExperimentForm(LoopForm):
+    class Meta(LoopForm.Meta):
+        model = Experiment
+        fields = ["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"]
+
+
+@admin.register(Experiment)
+class ExperimentAdmin(ModelAdmin):
+    form = ExperimentForm
+    fieldsets = [
+        (None, {"fields": ["name"]}),
+        ("What is learnt", {"fields": ["task", "method", "judge"]}),
+        ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
+        ("Who writes the rewards", {"fields": ["model"]}),
+    ]
+    list_display = ["name", "state", "task", "method", "judge", "k", "n", "created_at", "live_link"]
+    list_filter = ["status", "task", "method", "judge"]
+    search_fields = ["name", "public_id"]
+    actions = ["start", "pause", "resume", "cancel"]
+    change_form_outer_before_template = "admin/experiment_live.html"
+
+    @display(description="status", label=STATUS_LABELS)
+    def state(self, experiment: Experiment) -> tuple[str, str]:
+        text = "Paused" if experiment.paused else experiment.get_status_display()
+        return experiment.status, text
+
+    @display(description="live page")
+    def live_link(self, experiment: Experiment) -> SafeString:
+        return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
+        """Once started, the settings are what the saved requests were made from: only the name may change."""
+        if obj is None or obj.status == Experiment.Status.DRAFT:
+            return []
+        return [field for field in ExperimentForm.Meta.fields if field != "name"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not (obj and obj.live)
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        experiment = self.get_object(request, object_id)
+        live_url = reverse("bench:experiment", args=[experiment.public_id]) if experiment else ""
+        kwargs["extra_context"] = {"live_url": live_url} | (kwargs.get("extra_context") or {})
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    def response_add(self, request: HttpRequest, obj: Experiment, post_url_continue: str | None = None) -> HttpResponse:
+        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        return HttpResponseRedirect(reverse("bench:experiment", args=[obj.public_id]))
+
+    @admin.action(description="Start")
+    def start(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.start, "started")
+
+    @admin.action(description="Pause: training stops and later continues from its checkpoint")
+    def pause(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.pause, "paused")
+
+    @admin.action(description="Resume")
+    def resume(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.resume, "resumed")
+
+    @admin.action(description="Cancel for good: results so far stay")
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.cancel, "cancelled")
+
+    def _each(
+        self,
+        request: HttpRequest,
+        experiments: QuerySet[Experiment],
+        act: Callable[[Experiment], bool],
+        done: str,
+    ) -> None:
+        names = [experiment.name for experiment in experiments if act(experiment)]
+        if names:
+            self.message_user(request, f"{', '.join(names)}: {done}.", messages.SUCCESS)
+        else:
+            self.message_user(request, f"Nothing was {done}: none is in a state for that.", messages.WARNING)
+
+
+class LanguageModelForm(forms.ModelForm):
+    api_key = forms.CharField(
+        label="API key",
+        required=False,
+        max_length=300,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+        help_text="Kept on this server and never shown again. Leave empty to keep what is stored.",
+    )
+    forget_key = forms.BooleanField(label="Forget the stored key", required=False, widget=UnfoldBooleanSwitchWidget)
+
+    class Meta:
+        model = LanguageModel
+        fields = ["name", "kind", "base_url", "model", "price_input", "price_output", "price_date"]
+        labels = {"base_url": "address", "price_input": "input price", "price_output": "output price"}
+
+    def save(self, commit: bool = True) -> Any:
+        if self.cleaned_data["forget_key"]:
+            self.instance.api_key = ""
+        elif self.cleaned_data["api_key"]:
+            self.instance.api_key = self.cleaned_data["api_key"]
+        return super().save(commit)
+
+
+@admin.register(LanguageModel)
+class LanguageModelAdmin(ModelAdmin):
+    form = LanguageModelForm
+    fieldsets = [
+        (None, {"fields": ["name", "kind"]}),
+        ("Endpoint", {"fields": ["base_url", "model", "api_key", "forget_key"]}),
+        (
+            "Prices",
+            {
+                "fields": [("price_input", "price_output"), "price_date"],
+                "description": "Where they are unknown, costs are shown as unknown.",
+            },
+        ),
+    ]
+    list_display = ["name", "kind", "model", "base_url", "key"]
+    change_form_outer_before_template = "admin/test_connection.html"
+
+    @display(description="key", boolean=True)
+    def key(self, model: LanguageModel) -> bool:
+        return bool(model.api_key)
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Rows to look at: the loop writes them."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Iteration)
+class IterationAdmin(ReadOnlyAdmin):
+    list_display = ["experiment", "number", "best", "worst", "finished_at"]
+    list_select_related = ["experiment", "best__iteration", "worst__iteration"]
+
+
+@admin.register(Candidate)
+class CandidateAdmin(ReadOnlyAdmin):
+    list_display = ["key", "experiment", "status", "rts", "reason"]
+    list_filter = ["status", ("iteration__experiment", RelatedDropdownFilter)]
+    list_select_related = ["iteration__experiment"]
+    search_fields = ["source", "reason"]
+
+    def experiment(self, candidate: Candidate) -> Experiment:
+        return candidate.iteration.experiment
+
+
+@admin.register(Request)
+class RequestAdmin(ReadOnlyAdmin):
+    list_display = ["experiment", "step", "slot", "kind", "status", "created_at", "finished_at"]
+    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["fingerprint", "error"]
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = ["id", "experiment", "kind", "status", "owner", "attempt", "heartbeat", "error"]
+    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["owner", "error"]
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    list_display = ["request", "seconds", "samples", "nan_worlds", "created_at"]
+    list_select_related = ["request"]
+
+
+@admin.register(Clip)
+class ClipAdmin(ReadOnlyAdmin):
+    list_display = ["candidate", "percent", "status", "error", "created_at"]
+    list_filter = ["status", "percent"]
+    list_select_related = ["candidate__iteration"]
+
+
+@admin.register(ModelCall)
+class ModelCallAdmin(ReadOnlyAdmin):
+    list_display = ["request", "model", "prompt_tokens", "completion_tokens", "latency", "cost", "created_at"]
+    list_filter = ["model"]
+    list_select_related = ["request"]
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "experiment", "kind", "public", "text"]
+    list_filter = ["kind", "public", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["text"]
