@@ -68,9 +68,11 @@ def mend(code: str) -> str:
 def _end_of_function(lines: list[str]) -> int:
     """The index after the last line of compute_reward: where a line at the left margin follows its indented body."""
     start = next(i for i, line in enumerate(lines) if _DEFINES.match(line))
-    for i in range(start + 1, len(lines)):
-        if re.match(r"[^\s)\]}#]", lines[i]) and re.match(r"\s+\S", lines[i - 1] or lines[i - 2]):
+    indented = False
+    for i, line in enumerate(lines[start + 1 :], start + 1):
+        if indented and re.match(r"[^\s)\]}#]", line):
             return i
+        indented = line.startswith(" ") if line.strip() else indented
     return len(lines)
 
 

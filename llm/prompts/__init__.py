@@ -23,7 +23,7 @@ def names() -> list[str]:
     return sorted(p.stem for p in FOLDER.glob("*.txt"))
 
 
-def render(name: str, **values: str | int) -> str:
+def render(name: str, /, **values: str | int) -> str:
     """The prompt `name` with its variables filled in.
 
     Raises PromptError for an unknown prompt, and when the variables of the file are not exactly the ones given.

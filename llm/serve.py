@@ -1,0 +1,175 @@
+"""Serve the offline writer as an OpenAI-compatible endpoint on this machine.
+
+    python -m llm.serve --port 8800 [--key SECRET]
+
+answers POST /v1/chat/completions and GET /v1/models, on loopback only. Point any OpenAI client at it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hmac
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from llm.offline import MODEL, OfflineWriter
+
+MAX_BODY = 4_000_000  # bytes
+
+
+class BadCall(Exception):
+    """A request that cannot be answered: HTTP status, OpenAI's error type, and what is wrong."""
+
+    def __init__(self, status: int, kind: str, message: str, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": {"message": message, "type": kind, "param": param, "code": None}}
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, port: int, key: str = "") -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.key = key
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:  # noqa: N802 (the library's name)
+        self.answer(self.models)
+
+    def do_POST(self) -> None:  # noqa: N802
+        self.answer(self.completion)
+
+    def answer(self, action: Any) -> None:
+        try:
+            self.authorise()
+            self.send(200, action())
+        except BadCall as bad:
+            self.close_connection = True
+            self.send(bad.status, bad.body)
+
+    def authorise(self) -> None:
+        given = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.server.key and not hmac.compare_digest(given.encode(), self.server.key.encode()):
+            raise BadCall(401, "invalid_request_error", "Incorrect API key provided.")
+
+    def models(self) -> dict[str, Any]:
+        if self.path != "/v1/models":
+            raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
+        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "prefine"}]}
+
+    def completion(self) -> dict[str, Any]:
+        if self.path != "/v1/chat/completions":
+            raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
+        return complete(self.body())
+
+    def body(self) -> dict[str, Any]:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise BadCall(413, "invalid_request_error", f"Send a body with a length of at most {MAX_BODY} bytes.")
+        try:
+            data = json.loads(self.rfile.read(int(length)))
+        except ValueError as error:
+            raise BadCall(400, "invalid_request_error", f"The body is not JSON: {error}") from error
+        if not isinstance(data, dict):
+            raise BadCall(400, "invalid_request_error", "The body must be a JSON object.")
+        return data
+
+    def send(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing: request lines are of no use, and headers must never reach a log."""
+
+
+def complete(body: dict[str, Any]) -> dict[str, Any]:
+    """The chat completion for this request body. Raises BadCall."""
+    if body.get("model") != MODEL:
+        raise BadCall(404, "invalid_request_error", f"The model {body.get('model')!r} does not exist.", "model")
+    if body.get("stream"):
+        raise BadCall(400, "invalid_request_error", "This server does not stream.", "stream")
+    messages, count, seed = body.get("messages"), body.get("n", 1), body.get("seed", 0)
+    if not isinstance(messages, list) or not messages or not all(_is_message(m) for m in messages):
+        raise BadCall(400, "invalid_request_error", "messages must be a list of {role, content} texts.", "messages")
+    if not isinstance(count, int) or not 1 <= count <= 64:
+        raise BadCall(400, "invalid_request_error", "n must be between 1 and 64.", "n")
+    if not isinstance(seed, int):
+        raise BadCall(400, "invalid_request_error", "seed must be an integer.", "seed")
+    replies = OfflineWriter().complete([{"role": m["role"], "content": m["content"]} for m in messages], count, seed)
+    read = replies[0].usage.input_tokens if replies[0].usage else 0
+    written = sum(r.usage.output_tokens for r in replies if r.usage)
+    choices = [
+        {"index": i, "message": {"role": "assistant", "content": r.text}, "finish_reason": r.finish_reason}
+        for i, r in enumerate(replies)
+    ]
+    return {
+        "id": f"offline-{replies[0].request_hash[:16]}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": MODEL,
+        "system_fingerprint": "rules",
+        "choices": choices,
+        "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
+    }
+
+
+def _is_message(message: Any) -> bool:
+    return (
+        isinstance(message, dict) and isinstance(message.get("role"), str) and isinstance(message.get("content"), str)
+    )
+
+
+@contextmanager
+def running(port: int = 0, key: str = "") -> Iterator[Server]:
+    """A server on a thread of this process; port 0 takes a free one."""
+    server = Server(port, key)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The offline writer as an OpenAI-compatible server on loopback.")
+    parser.add_argument("--port", type=int, default=8800)
+    parser.add_argument("--key", default="", help="require this API key")
+    arguments = parser.parse_args()
+    try:
+        server = Server(arguments.port, arguments.key)
+    except OSError as error:
+        print(f"cannot listen on port {arguments.port}: {error.strerror}. Choose another with --port.", file=sys.stderr)
+        return 1
+    print(f"offline writer (not a language model) at {server.base_url}, model {MODEL!r}", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""A whole experiment in memory: real writer, real replay; training gives numbers drawn from the program's text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from llm import extract
+from llm.client import ChatBackend
+from llm.judges import proxy
+from llm.offline import OfflineWriter
+from llm.records import Outcome, Problem, Request, Train, fingerprint, result_to_json
+from llm.replay import Finished, Saved, advance
+from llm.writer import ask, write
+
+PROBLEM = Problem(
+    task="Ant",
+    description="Make the four-legged robot run forward as fast as possible.",
+    observation_source="def compute_observations(env):\n    env.obs_buf = env.root_states[:, 2:3]  # height\n",
+    inputs={
+        "root_states": "Tensor (num_envs, 13)",
+        "potentials": "Tensor (num_envs,)",
+        "prev_potentials": "Tensor (num_envs,)",
+        "up_vec": "Tensor (num_envs, 3)",
+        "dof_vel": "Tensor (num_envs, 8)",
+        "actions": "Tensor (num_envs, 8)",
+        "dt": "float",
+    },
+)
+HIDDEN_SCORES = (91357.0246, 86420.9753)  # planted where only the proxy judge may look
+
+
+@dataclass(frozen=True)
+class Says:
+    ok: bool
+    stage: str = "done"
+    reason: str = ""
+
+
+def parses(sources: Sequence[str]) -> list[Says]:
+    return [Says(extract.parse(s) is not None, "parse", "it does not parse") for s in sources]
+
+
+def row(*samples: float) -> dict[str, Any]:
+    return {"samples": list(samples), "max": max(samples), "mean": sum(samples) / len(samples), "min": min(samples)}
+
+
+def train(request: Train) -> tuple[Outcome, ...]:
+    """Every candidate trains; its trace and its hidden score follow from its source."""
+    outcomes = []
+    for candidate in request.candidates:
+        rng = random.Random(candidate.source)
+        trace = {
+            name: row(*(rng.random() for _ in range(10))) for name in ("progress_reward", "total", "episode_length")
+        }
+        score = rng.uniform(*sorted(HIDDEN_SCORES))
+        outcomes.append(Outcome(candidate, True, "", trace, row(*HIDDEN_SCORES), score))
+    return tuple(outcomes)
+
+
+@dataclass
+class Experiment:
+    """Runs a method to its end; `requests` and `saved` are everything it asked for and got."""
+
+    method: str = "icpl"
+    seed: int = 7
+    k: int = 3
+    n: int = 3
+    problem: Problem = PROBLEM
+    options: dict[str, Any] = field(default_factory=dict)
+    backend: ChatBackend = field(default_factory=OfflineWriter)
+    train: Callable[[Train], tuple[Outcome, ...]] = train
+    judge: Callable[[Any], Any] = proxy.judge
+    requests: list[Request] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+
+    def advance(self, saved: Sequence[Saved]) -> Any:
+        return advance(self.method, self.problem, self.seed, self.k, self.n, saved, self.options)
+
+    def answer(self, request: Request) -> Any:
+        kind = type(request).__name__
+        if kind == "Write":
+            written = write(self.backend, request, self.problem, parses)
+            assert not written.error
+            return written.candidates
+        if kind == "Describe":
+            return ask(self.backend, request).text
+        return self.train(request) if kind == "Train" else self.judge(request)
+
+    def run(self) -> str:
+        while not isinstance(end := self.advance(self.saved), Finished):
+            for position in end.missing:
+                request = end.requests[position]
+                kind, result = type(request).__name__, self.answer(request)
+                self.requests.append(request)
+                self.results.append(result)
+                saved = Saved(end.step, position, kind, fingerprint(request), result_to_json(kind, result))
+                self.saved.append(saved)
+        return end.candidate
+
+    def of(self, kind: type) -> list[Any]:
+        return [r for r in self.requests if isinstance(r, kind)]
+
+    def got(self, kind: type) -> list[Any]:
+        return [result for r, result in zip(self.requests, self.results, strict=True) if isinstance(r, kind)]
+
+
+def prompts(experiment: Experiment) -> list[str]:
+    """The text of every prompt of the experiment, in order."""
+    return ["\n".join(m["content"] for m in r.messages) for r in experiment.requests if hasattr(r, "messages")]

@@ -1,0 +1,87 @@
+"""A chat completions server that fails in every way that real ones do. Each test scripts its answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = tuple[int, Any]  # status, JSON body (or text as it is)
+
+
+def completion(text: Any, finish: str = "stop", **more: Any) -> Answer:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    return 200, {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m-1",
+        "choices": [choice],
+        "usage": usage,
+    } | more
+
+
+def failure(status: int, message: str, param: str | None = None) -> Answer:
+    return status, {"error": {"message": message, "type": "some_error", "param": param, "code": None}}
+
+
+@dataclass
+class Faulty:
+    """`script` gives the answer to a request body; `seen` are all bodies, `keys` all authorization headers."""
+
+    script: Callable[[dict[str, Any]], Answer]
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    delay: float = 0.0
+    base_url: str = ""
+    at_once: int = 0
+    most_at_once: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        faulty = self.server.faulty
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with faulty.lock:
+            faulty.at_once += 1
+            faulty.most_at_once = max(faulty.most_at_once, faulty.at_once)
+            faulty.seen.append(body)
+            faulty.keys.append(self.headers["Authorization"])
+        time.sleep(faulty.delay)
+        status, answer = faulty.script(body)
+        with faulty.lock:
+            faulty.at_once -= 1
+        data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def log_message(self, *args):
+        return
+
+
+@contextmanager
+def serving(script: Callable[[dict[str, Any]], Answer], delay: float = 0.0) -> Iterator[Faulty]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.faulty = Faulty(script, delay=delay, base_url=f"http://127.0.0.1:{server.server_address[1]}/v1")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server.faulty
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

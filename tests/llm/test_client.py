@@ -1,0 +1,188 @@
+"""The real client over real HTTP, against a server that fails on purpose."""
+
+import dataclasses
+import json
+import logging
+import socket
+from datetime import date
+
+import pytest
+
+from llm import client, errors
+from llm.client import OpenAIBackend, reply_from_json, reply_to_json
+from llm.prices import Price, Usage
+from tests.llm.faulty import completion, failure, serving
+
+KEY = "sk-verysecretkey0123456789"
+ASK = ({"role": "user", "content": "hello"},)
+
+
+@pytest.fixture(autouse=True)
+def forget_refused(monkeypatch):
+    monkeypatch.setattr(client, "_refused", {})
+
+
+def backend(server, **settings):
+    settings = {"model": "m-1", "max_retries": 1, "timeout": 5.0} | settings
+    return OpenAIBackend(server.base_url, KEY, **settings)
+
+
+def test_k_answers_are_k_requests_with_consecutive_seeds_and_no_n():
+    with serving(lambda body: completion(f"seed {body['seed']}")) as server:
+        replies = backend(server).complete(ASK, 4, 10)
+    assert [r.text for r in replies] == ["seed 10", "seed 11", "seed 12", "seed 13"]
+    assert [r.seed for r in replies] == [10, 11, 12, 13]
+    assert all("n" not in body for body in server.seen)
+
+
+def test_no_more_requests_at_once_than_allowed():
+    with serving(lambda body: completion("x"), delay=0.05) as server:
+        backend(server, concurrency=2).complete(ASK, 6, 0)
+    assert server.most_at_once == 2
+
+
+def test_a_reply_holds_usage_cost_model_and_canonical_request():
+    prices = [Price(date(2024, 1, 1), 10.0, 30.0)]
+    with serving(lambda body: completion("x", system_fingerprint="fp_1")) as server:
+        (reply,) = backend(server, price_list=prices).complete(ASK, 1, 3)
+    assert reply.usage == Usage(100, 20)
+    assert reply.cost == pytest.approx((100 * 10 + 20 * 30) / 1e6)
+    assert (reply.model, reply.fingerprint) == ("m-1", "fp_1")
+    assert reply.request == {
+        "endpoint": server.base_url,
+        "model": "m-1",
+        "messages": list(ASK),
+        "seed": 3,
+        "temperature": 1.0,
+    }
+    assert reply.request_hash == client.request_hash(reply.request)
+    assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "completion_tokens": 5, "total_tokens": 5}])
+def test_unknown_usage_stays_unknown(usage):
+    with serving(lambda body: completion("x", usage=usage)) as server:
+        (reply,) = backend(server, price_list=[Price(date(2024, 1, 1), 1.0, 1.0)]).complete(ASK, 1, 0)
+    assert reply.usage is None and reply.cost is None
+
+
+def test_an_unknown_price_stays_unknown():
+    with serving(lambda body: completion("x")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.usage == Usage(100, 20) and reply.cost is None
+
+
+def test_a_cut_off_answer_says_so():
+    with serving(lambda body: completion("def comp", finish="length")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "permanent", "advice"),
+    [
+        (failure(401, f"Incorrect API key provided: {KEY}"), errors.Unauthorized, True, "Check the key"),
+        (failure(403, "Forbidden"), errors.Unauthorized, True, "Check the key"),
+        (failure(404, "no such model"), errors.UnknownModel, True, "knows no model 'm-1'"),
+        (failure(400, "context too long"), errors.BadRequest, True, "context too long"),
+        (failure(429, "slow down"), errors.RateLimited, False, "lower the concurrency"),
+        (failure(500, "oops"), errors.ServerFailed, False, "status 500; try again later"),
+        (failure(503, f"overloaded {KEY}"), errors.ServerFailed, False, "status 503"),
+        ((200, "<html>hello</html>"), errors.BadAnswer, False, "not a chat completion"),
+        ((200, '{"unclosed": '), errors.BadAnswer, False, "not a chat completion"),
+        ((200, {"hello": 1}), errors.BadAnswer, False, "without any choices"),
+        ((200, [1, 2]), errors.BadAnswer, False, "choices"),
+        ((200, ""), errors.BadAnswer, False, "Check the address"),
+        (completion("x", choices=[]), errors.BadAnswer, False, "without any choices"),
+        (completion("x", choices=[{"index": 0}]), errors.BadAnswer, False, "without any choices"),
+    ],
+)
+def test_each_failure_has_its_error_and_its_advice(answer, error, permanent, advice, caplog):
+    with serving(lambda body: answer) as server, caplog.at_level(logging.DEBUG), pytest.raises(error) as raised:
+        backend(server).complete(ASK, 2, 0)
+    assert raised.value.permanent is permanent
+    assert advice in str(raised.value)
+    assert server.base_url in str(raised.value)
+    chain = [raised.value, raised.value.__cause__, raised.value.__context__]
+    assert not any(KEY in f"{e!r}{e}" for e in chain)
+    assert KEY not in caplog.text
+
+
+def test_a_slow_server_times_out():
+    with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut) as raised:
+        backend(server, timeout=0.2).complete(ASK, 1, 0)
+    assert not raised.value.permanent and "tried 2 times" in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_unreachable():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(errors.Unreachable, match="Check the address"):
+        OpenAIBackend(address, KEY, "m-1", max_retries=0).complete(ASK, 1, 0)
+
+
+def test_temporary_failures_are_retried():
+    answers = [failure(429, "slow down"), failure(500, "oops"), completion("at last")]
+    with serving(lambda body: answers.pop(0)) as server:
+        (reply,) = backend(server, max_retries=2).complete(ASK, 1, 0)
+    assert reply.text == "at last" and len(server.seen) == 3
+
+
+def test_five_retries_are_the_default():
+    made = OpenAIBackend("http://127.0.0.1:9/v1", KEY, "m-1")
+    assert made.max_retries == 5 == made._client.max_retries
+
+
+def test_a_refused_parameter_is_left_out_from_then_on():
+    def script(body):
+        if "temperature" in body:
+            return failure(400, "Unsupported value: 'temperature' does not support 1.0.", "temperature")
+        return failure(400, "Unknown argument: seed") if "seed" in body else completion("fine")
+
+    with serving(script) as server:
+        first = backend(server).complete(ASK, 1, 0)
+        again = backend(server).complete(ASK, 1, 5)
+        assert client.refused(server.base_url, "m-1") == {"seed", "temperature"}
+    assert [len(b) for b in server.seen] == [4, 3, 2, 2]
+    assert first[0].text == again[0].text == "fine"
+    assert set(again[0].request) == {"endpoint", "model", "messages"} and again[0].seed == 5
+
+
+def test_what_arrived_is_kept_when_others_fail():
+    arrived = []
+    with serving(lambda body: completion("x") if body["seed"] % 2 else failure(500, "oops")) as server:
+        replies = backend(server).complete(ASK, 4, 0, arrived.append)
+    assert [r.seed for r in replies] == [1, 3]
+    assert sorted(r.seed for r in arrived) == [1, 3]
+
+
+def test_what_arrived_is_handed_over_before_a_permanent_failure_is_raised():
+    arrived = []
+    script = lambda body: completion("x") if body["seed"] else failure(401, "bad key")  # noqa: E731
+    with serving(script) as server, pytest.raises(errors.Unauthorized):
+        backend(server).complete(ASK, 3, 0, arrived.append)
+    assert sorted(r.seed for r in arrived) == [1, 2]
+
+
+def test_an_empty_or_strange_content_is_an_empty_text():
+    for content in (None, "", [{"type": "text", "text": "x"}]):
+        with serving(lambda body, content=content: completion(content)) as server:
+            (reply,) = backend(server).complete(ASK, 1, 0)
+        assert reply.text == "" and reply.usage == Usage(100, 20)
+
+
+def test_the_key_is_sent_and_never_kept():
+    with serving(lambda body: completion("x")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert server.keys == [f"Bearer {KEY}"]
+    assert KEY not in json.dumps(dataclasses.asdict(reply))
+
+
+def test_a_password_in_the_address_is_not_kept():
+    with serving(lambda body: completion("x")) as server:
+        address = server.base_url.replace("http://", "http://user:hunter2secret@") + "?token=hunter2secret"
+        made = OpenAIBackend(address, KEY, "m-1", max_retries=0)
+        (reply,) = made.complete(ASK, 1, 0)
+    assert made.endpoint == server.base_url
+    assert "hunter2" not in json.dumps(dataclasses.asdict(reply))

@@ -1,0 +1,80 @@
+import textwrap
+
+import pytest
+
+from llm.extract import essence, fenced_blocks, source, without_thinking
+
+CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
+    b = a
+    return b, {"b": b}
+"""
+INDENTED = textwrap.indent(CODE, "   ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python\n{CODE}```",
+        f"Here it is:\n\n```python\n{CODE}```\nIt rewards b.",
+        f"~~~\n{CODE}~~~",
+        f"````py\n{CODE}````",
+        f"```python\n{CODE}",
+        f"1. First:\n\n   ```python\n{INDENTED}   ```",
+        CODE,
+        f"Sure, this is it:\n\n{CODE}\nThis rewards `b`, because it is good.\n- Point\n  more of it\n",
+        f"{CODE}\n\n\nThis rewards `b`.",
+        f"<think>\n```python\ndef compute_reward(wrong): return 1\n```\n</think>\n```python\n{CODE}```",
+        f"thinking aloud ```python\ndef compute_reward(wrong): pass\n```</think>```python\n{CODE}```".replace(
+            "</think>", "</think>\n"
+        ),
+        f"```python\nprint(1)\n```\n```python\n{CODE}```\nUse it so:\n```python\nx = 1\n```",
+        f"```python\ndef compute_reward(first): pass\n```\nBetter:\n```python\n{CODE}```",
+        f"```python\nimport torch\nfrom typing import (\n    Dict,\n    Tuple,\n)\n\n{CODE}```",
+        f"```python\n@torch.jit.script\n{CODE}```",
+        f"```python\n{CODE.replace('    b', chr(9) + 'b').replace('    r', chr(9) + 'r')}```",
+        f"```python\r\n{CODE}```".replace("\n", "\r\n"),
+    ],
+)
+def test_it_finds_the_program(text):
+    assert source(text) == CODE
+
+
+@pytest.mark.parametrize(
+    "text", ["", "I cannot do that.", "```python\nx = 1\n```", "<think>def compute_reward", "compute_reward"]
+)
+def test_it_says_when_there_is_none(text):
+    assert source(text) is None
+
+
+def test_a_program_with_a_syntax_error_is_kept_whole_for_the_check_to_explain():
+    broken = CODE.replace("b = a", "b = = a")
+    assert source(f"```python\n{broken}```") == broken
+
+
+def test_a_cut_off_program_is_kept_as_far_as_it_goes():
+    assert source(f"```python\n{CODE[:-12]}") == CODE[:-12].strip() + "\n"
+
+
+def test_helpers_before_and_after_stay():
+    text = f"def helper(x):\n    return x\n\n\n{CODE}\n\ndef other(x):\n    return x\n"
+    assert source(f"```python\n{text}```") == text
+
+
+def test_imports_inside_the_function_go():
+    assert source(CODE.replace("    b = a", "    import torch\n    b = a")) == CODE
+
+
+def test_an_unclosed_thought_reaches_to_the_end():
+    assert without_thinking("a <think> b") == "a "
+    assert without_thinking("a <thinking>b</thinking> c") == "a  c"
+
+
+def test_a_fence_inside_a_longer_fence_is_text():
+    assert fenced_blocks("````\n```\nx\n```\n````") == ["```\nx\n```"]
+
+
+def test_essence_ignores_comments_docstring_and_layout_only():
+    dressed = CODE.replace("    b = a", '    """Rewards b."""\n    # b is good\n    b = (a)')
+    assert essence(dressed) == essence(CODE)
+    assert essence(CODE.replace("b = a", "b = 2.0 * a")) != essence(CODE)
+    assert essence("not python (") == "not python ("

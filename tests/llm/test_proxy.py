@@ -1,0 +1,41 @@
+import pytest
+
+from llm.errors import JudgeError
+from llm.judges.proxy import human_queries, judge
+from llm.records import Candidate, Choose, Judge, Outcome, Pick
+
+
+def outcomes(*scores, failed=()):
+    return tuple(
+        Outcome(Candidate(f"1-{i}", "..."), ok=i not in failed, rts=score) for i, score in enumerate(scores, 1)
+    )
+
+
+def test_highest_is_best_and_lowest_is_worst():
+    assert judge(Judge(1, outcomes(2.0, 5.0, -1.0, 3.0))) == Pick("1-2", "1-3")
+
+
+def test_ties_go_to_the_first_and_best_is_never_worst():
+    assert judge(Judge(1, outcomes(1.0, 1.0, 1.0))) == Pick("1-1", "1-3")
+
+
+def test_failed_candidates_are_not_judged():
+    assert judge(Judge(1, outcomes(9.0, 5.0, -1.0, failed={1, 3}))) == Pick("1-2", None)
+
+
+def test_choose_names_the_highest():
+    assert judge(Choose(outcomes(2.0, 5.0, 3.0))) == "1-2"
+
+
+def test_without_a_metric_it_asks_for_a_person():
+    with pytest.raises(JudgeError, match="needs a person"):
+        judge(Judge(1, outcomes(None, None)))
+
+
+def test_it_refuses_to_judge_nothing():
+    with pytest.raises(JudgeError, match="no trained candidate"):
+        judge(Judge(1, outcomes(1.0, failed={1})))
+
+
+def test_query_count_is_the_papers():
+    assert human_queries(k=6, n=5) == 49

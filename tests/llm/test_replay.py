@@ -1,0 +1,193 @@
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from llm import methods
+from llm.errors import ReplayMismatch
+from llm.records import Candidate, Describe, Judge, Outcome, Pick, fingerprint, result_to_json
+from llm.replay import Finished, Open, Record, Saved, advance, read_record, write_record
+from tests.llm.experiment import PROBLEM, Experiment
+
+
+@pytest.fixture(scope="module")
+def done():
+    experiment = Experiment(k=3, n=3)
+    winner = experiment.run()
+    return experiment, winner
+
+
+@pytest.mark.parametrize("method", ["icpl", "open_loop"])
+def test_killed_at_every_boundary_it_ends_the_same(method):
+    whole = Experiment(method=method, k=3, n=3)
+    winner = whole.run()
+    for kept in range(len(whole.saved)):
+        saved = json.loads(json.dumps([dataclasses.asdict(s) for s in whole.saved[:kept]]))
+        resumed = Experiment(method=method, k=3, n=3, saved=[Saved(**s) for s in saved])
+        assert resumed.run() == winner
+        assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in whole.saved]
+        assert len(resumed.requests) == len(whole.saved) - kept
+
+
+def test_the_order_of_saved_rows_does_not_matter(done):
+    experiment, winner = done
+    assert experiment.advance(list(reversed(experiment.saved))) == Finished(winner)
+
+
+def test_another_seed_is_a_mismatch(done):
+    experiment, _ = done
+    with pytest.raises(ReplayMismatch, match=r"step 0 \(Write\): the method now asks something else"):
+        advance("icpl", PROBLEM, experiment.seed + 1, 3, 3, experiment.saved)
+
+
+def test_another_kind_is_a_mismatch(done):
+    experiment, _ = done
+    wrong = [dataclasses.replace(experiment.saved[0], kind="Train"), *experiment.saved[1:]]
+    with pytest.raises(ReplayMismatch, match="step 0: the method asks for Write, but the saved request is Train"):
+        experiment.advance(wrong)
+
+
+def test_a_changed_result_is_a_mismatch_at_the_step_it_leads_to(done):
+    experiment, _ = done
+    judged = next(i for i, s in enumerate(experiment.saved) if s.kind == "Judge")
+    pick = experiment.saved[judged].result
+    swapped = dataclasses.replace(
+        experiment.saved[judged], result={**pick, "best": pick["worst"], "worst": pick["best"]}
+    )
+    with pytest.raises(ReplayMismatch, match=r"step 3 \(Write\)"):
+        experiment.advance([*experiment.saved[:judged], swapped, *experiment.saved[judged + 1 :]])
+
+
+def test_fewer_iterations_than_saved_is_a_mismatch(done):
+    experiment, _ = done
+    with pytest.raises(ReplayMismatch, match="step"):
+        advance("icpl", PROBLEM, experiment.seed, 3, 1, experiment.saved)
+
+
+def test_a_missing_row_in_the_middle_is_a_mismatch(done):
+    experiment, _ = done
+    with pytest.raises(ReplayMismatch, match="stops at step 2, but results are saved for step 11"):
+        experiment.advance([s for s in experiment.saved if s.step != 2])
+
+
+def test_an_unknown_method_is_named():
+    with pytest.raises(ValueError, match="unknown method 'magic'; known: icpl, open_loop"):
+        advance("magic", PROBLEM, 1, 3, 3, [])
+
+
+# --- lists of requests, long runs: methods made for the test ------------------------------------------------------
+
+
+def register(monkeypatch, function):
+    method = methods.Method("made_up", "Made up", "For a test.", function)
+    monkeypatch.setitem(methods.METHODS, "made_up", method)
+
+
+def asks_three_at_once(problem, rng, k, n):
+    first = yield [Describe(i, ({"role": "user", "content": str(i)},), i) for i in range(3)]
+    second = yield Describe(9, ({"role": "user", "content": "|".join(first)},), 9)
+    return second
+
+
+def answered(opened, position, result):
+    request = opened.requests[position]
+    kind = type(request).__name__
+    return Saved(opened.step, position, kind, fingerprint(request), result_to_json(kind, result))
+
+
+def test_a_list_of_requests_may_be_answered_in_any_order(monkeypatch):
+    register(monkeypatch, asks_three_at_once)
+    opened = advance("made_up", PROBLEM, 1, 3, 3, [])
+    assert isinstance(opened, Open) and opened.missing == (0, 1, 2)
+    saved = [answered(opened, 2, "c")]
+    assert advance("made_up", PROBLEM, 1, 3, 3, saved).missing == (0, 1)
+    saved += [answered(opened, 0, "a"), answered(opened, 1, "b")]
+    last = advance("made_up", PROBLEM, 1, 3, 3, saved)
+    assert last.requests[0].messages[0]["content"] == "a|b|c"
+    assert advance("made_up", PROBLEM, 1, 3, 3, [*saved, answered(last, 0, "end")]) == Finished("end")
+
+
+def test_a_position_that_the_step_does_not_have_is_a_mismatch(monkeypatch):
+    register(monkeypatch, asks_three_at_once)
+    opened = advance("made_up", PROBLEM, 1, 3, 3, [])
+    with pytest.raises(ReplayMismatch, match="step 0 has 3 requests"):
+        advance("made_up", PROBLEM, 1, 3, 3, [dataclasses.replace(answered(opened, 0, "a"), position=3)])
+
+
+def judges_ten_thousand_times(problem, rng, k, n):
+    outcomes = tuple(Outcome(Candidate(f"1-{i}", "pass"), True, rts=rng.random()) for i in range(k))
+    best = "none"
+    for iteration in range(10_000):
+        pick = yield Judge(iteration, outcomes)
+        best = pick.best
+    return best
+
+
+def test_ten_thousand_saved_requests_replay(monkeypatch):
+    register(monkeypatch, judges_ten_thousand_times)
+    opened = advance("made_up", PROBLEM, 1, 3, 3, [])
+    (request,) = opened.requests
+    pick = result_to_json("Judge", Pick("1-1", "1-2", "why", ("tag",)))
+    saved = [Saved(i, 0, "Judge", fingerprint(dataclasses.replace(request, iteration=i)), pick) for i in range(10_000)]
+    assert advance("made_up", PROBLEM, 1, 3, 3, saved) == Finished("1-1")
+    assert advance("made_up", PROBLEM, 1, 3, 3, saved[:-1]).step == 9_999
+
+
+# --- records --------------------------------------------------------------------------------------------------
+
+
+def record(experiment, winner):
+    return Record(PROBLEM, "icpl", experiment.seed, 3, 3, tuple(experiment.saved), {}, winner)
+
+
+def replay_command(path):
+    return subprocess.run([sys.executable, "-m", "llm.replay", str(path)], capture_output=True, text=True, timeout=60)
+
+
+def test_a_record_survives_its_file(done, tmp_path):
+    written = record(*done)
+    write_record(tmp_path / "a.json", written)
+    read = read_record(tmp_path / "a.json")
+    assert json.dumps(dataclasses.asdict(read)) == json.dumps(dataclasses.asdict(written))
+
+
+def test_the_command_replays_a_record_and_prints_its_rounds(done, tmp_path):
+    experiment, winner = done
+    write_record(tmp_path / "a.json", record(experiment, winner))
+    ran = replay_command(tmp_path / "a.json")
+    assert ran.returncode == 0, ran.stderr
+    assert f"winner: {winner}" in ran.stdout
+    lines = ran.stdout.splitlines()
+    assert len(lines) == 2 + 3 + 1
+    assert all(pick.best in line for pick, line in zip(experiment.got(Judge), lines[2:], strict=False))
+
+
+def test_the_command_fails_on_a_wrong_winner(done, tmp_path):
+    experiment, winner = done
+    write_record(tmp_path / "a.json", record(experiment, "9-9"))
+    ran = replay_command(tmp_path / "a.json")
+    assert ran.returncode == 1
+    assert f"ends with {winner}, the record with 9-9" in ran.stderr
+
+
+def test_the_command_shows_where_an_unfinished_record_waits(done, tmp_path):
+    experiment, _ = done
+    unfinished = dataclasses.replace(record(experiment, None), requests=tuple(experiment.saved[:2]))
+    write_record(tmp_path / "a.json", unfinished)
+    ran = replay_command(tmp_path / "a.json")
+    assert ran.returncode == 0
+    assert "waits at step 2 for Judge" in ran.stdout
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', '{"format": 1, "requests": [{}]}'])
+def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
+    (tmp_path / "a.json").write_text(text)
+    ran = replay_command(tmp_path / "a.json")
+    assert ran.returncode == 1
+    assert "is not an experiment record" in ran.stderr
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    assert "No such file" in replay_command(tmp_path / "none.json").stderr

@@ -1,0 +1,223 @@
+import dataclasses
+
+import pytest
+
+from llm import errors
+from llm.client import Reply, request_hash
+from llm.prices import Usage
+from llm.records import Describe, Write
+from llm.writer import ask, write
+from tests.llm.experiment import PROBLEM, Says
+
+REQUEST = Write(2, ({"role": "system", "content": "s"}, {"role": "user", "content": "write"}), 3, 100, parent="1-4")
+
+
+def program(number):
+    return f'```python\ndef compute_reward(a):\n    b = {number}.5 * a\n    return b, {{"b": b}}\n```'
+
+
+class Scripted:
+    """A backend that answers by a function of (messages, seed); a reply, a text, or an error to raise."""
+
+    def __init__(self, script):
+        self.script, self.asked = script, []
+
+    def complete(self, messages, count, seed, on_reply=None):
+        replies, failures = [], []
+        for number in range(seed, seed + count):
+            self.asked.append((number, tuple(m["content"] for m in messages)))
+            answer = self.script(messages, number)
+            if isinstance(answer, errors.ModelError):
+                failures.append(answer)
+                continue
+            reply = answer if isinstance(answer, Reply) else made(messages, number, answer)
+            replies.append(reply)
+            if on_reply:
+                on_reply(reply)
+        if not replies or any(f.permanent for f in failures):
+            raise failures[0]
+        return replies
+
+
+def made(messages, seed, text, finish="stop"):
+    request = {"messages": list(messages), "seed": seed}
+    return Reply(text, finish, Usage(1, 1), None, 0.1, "m", "", request, request_hash(request), seed, "2026-01-01")
+
+
+def accept(sources):
+    return [Says(True) for _ in sources]
+
+
+def refuse(word, stage="run", reason="a is not defined"):
+    return lambda sources: [Says(word not in s, stage, reason) for s in sources]
+
+
+def test_good_answers_become_candidates_in_the_order_of_their_seeds():
+    backend = Scripted(lambda messages, seed: program(seed))
+    written = write(backend, REQUEST, PROBLEM, accept)
+    assert [c.id for c in written.candidates] == ["2-1", "2-2", "2-3"]
+    assert ["100.5" in c.source for c in written.candidates] == [True, False, False]
+    assert {c.parent for c in written.candidates} == {"1-4"}
+    assert (written.error, written.refused, len(written.calls)) == ("", (), 3)
+
+
+def test_all_answers_are_checked_in_one_batch():
+    batches = []
+
+    def check(sources):
+        batches.append(len(sources))
+        return accept(sources)
+
+    write(Scripted(lambda m, s: program(s)), REQUEST, PROBLEM, check)
+    assert batches == [3]
+
+
+def test_a_failing_answer_is_repaired_with_its_verdict_and_the_allowed_names():
+    def script(messages, seed):
+        return program("7") if len(messages) > 2 else program(seed)
+
+    backend = Scripted(script)
+    written = write(backend, REQUEST, PROBLEM, refuse("101.5"))
+    assert not written.error and "7.5" in written.candidates[2].source
+    seed, talk = backend.asked[-1]
+    assert seed == 103 and talk[:2] == ("s", "write") and "101.5" in talk[2]
+    assert "failed at this stage: run" in talk[3] and "a is not defined" in talk[3]
+    assert all(f"`{name}`" in talk[3] for name in PROBLEM.inputs)
+    assert [(r.seed, r.stage) for r in written.refused] == [(101, "run")]
+
+
+def test_after_two_repairs_it_asks_afresh():
+    def script(messages, seed):
+        return program("bad") if len(messages) > 2 or seed == 101 else program(seed)
+
+    backend = Scripted(script)
+    written = write(backend, REQUEST, PROBLEM, refuse("bad"))
+    lengths = [len(talk) for _, talk in backend.asked]
+    assert not written.error
+    assert lengths == [2, 2, 2, 4, 6, 2]
+
+
+def test_it_gives_up_at_four_answers_a_candidate_and_says_what_failed_most():
+    backend = Scripted(lambda m, s: program(s))
+    written = write(backend, REQUEST, PROBLEM, refuse("a", "allow-list", "open() is not allowed"))
+    assert len(backend.asked) == len(written.calls) == 12
+    assert written.candidates == () and len(written.refused) == 12
+    assert "only 0 of 3" in written.error and "'allow-list' (12 times)" in written.error
+    assert "open() is not allowed" in written.error and not written.permanent
+
+
+def test_what_succeeded_is_kept_when_the_rest_does_not():
+    backend = Scripted(lambda m, s: program(s) if s == 100 else program("bad"))
+    written = write(backend, REQUEST, PROBLEM, refuse("bad"))
+    assert "only 1 of 3" in written.error and len(written.candidates) == 1
+
+
+def test_the_same_program_twice_is_sampled_again_not_repaired():
+    backend = Scripted(lambda m, s: program(min(s, 101)) if s < 103 else program(s))
+    written = write(backend, REQUEST, PROBLEM, accept)
+    assert not written.error
+    assert [r.stage for r in written.refused] == ["duplicate"]
+    assert [len(talk) for _, talk in backend.asked] == [2, 2, 2, 2]
+
+
+def test_programs_that_differ_only_in_comments_are_the_same():
+    def script(messages, seed):
+        return program("1").replace("    b =", f"    # number {seed}\n    b =") if seed < 103 else program(seed)
+
+    written = write(Scripted(script), REQUEST, PROBLEM, accept)
+    assert [r.stage for r in written.refused] == ["duplicate", "duplicate"]
+
+
+def test_a_cut_off_answer_is_asked_again():
+    def script(messages, seed):
+        return made(messages, seed, program(seed)[:60], "length") if seed == 101 else program(seed)
+
+    backend = Scripted(script)
+    written = write(backend, REQUEST, PROBLEM, lambda sources: [Says("return" in s, "parse", "bad") for s in sources])
+    assert not written.error and [r.stage for r in written.refused] == ["cut off"]
+    assert [len(talk) for _, talk in backend.asked] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(("text", "reason"), [("I would rather not.", "no Python function"), ("", "is empty")])
+def test_an_answer_without_code_is_repaired(text, reason):
+    backend = Scripted(lambda m, s: text if s == 101 else program(s))
+    written = write(backend, REQUEST, PROBLEM, accept)
+    assert not written.error
+    assert reason in written.refused[0].reason and reason in backend.asked[3][1][3]
+
+
+@pytest.mark.parametrize(
+    ("error", "permanent"), [(errors.Unauthorized("bad key"), True), (errors.RateLimited("wait"), False)]
+)
+def test_a_failing_endpoint_is_a_result(error, permanent):
+    written = write(Scripted(lambda m, s: error), REQUEST, PROBLEM, accept)
+    assert (written.error, written.permanent, written.candidates) == (str(error), permanent, ())
+
+
+def test_replies_that_arrived_survive_a_failure_and_are_not_paid_twice():
+    kept = []
+    failing = Scripted(lambda m, s: errors.Unauthorized("bad key") if s == 102 else program(s))
+    first = write(failing, REQUEST, PROBLEM, accept, on_call=kept.append)
+    assert first.error == "bad key" and [r.seed for r in kept] == [100, 101]
+    healthy = Scripted(lambda m, s: program(s))
+    second = write(healthy, REQUEST, PROBLEM, accept, saved=kept)
+    assert not second.error and [seed for seed, _ in healthy.asked] == [102]
+    assert [r.seed for r in second.calls] == [100, 101, 102]
+
+
+def test_killed_after_any_reply_it_ends_the_same_and_asks_only_for_the_rest():
+    def script(messages, seed):
+        return program("bad") if seed in (100, 101, 104) else program(seed)
+
+    whole = write(Scripted(script), REQUEST, PROBLEM, refuse("bad"))
+    assert not whole.error and len(whole.calls) > 4
+    for kept in range(len(whole.calls) + 1):
+        backend = Scripted(script)
+        again = write(backend, REQUEST, PROBLEM, refuse("bad"), saved=whole.calls[:kept])
+        assert again == whole
+        assert len(backend.asked) == len(whole.calls) - kept
+
+
+def test_a_retry_after_the_budget_was_spent_may_ask_for_more():
+    hopeless = write(Scripted(lambda m, s: program("bad")), REQUEST, PROBLEM, refuse("bad"))
+    better = Scripted(lambda m, s: program(s))
+    written = write(better, REQUEST, PROBLEM, refuse("bad"), saved=hopeless.calls)
+    assert not written.error and {s for s, _ in better.asked}.isdisjoint({r.seed for r in hopeless.calls})
+
+
+def test_some_lost_replies_are_replaced_by_fresh_ones():
+    backend = Scripted(lambda m, s: errors.ServerFailed("oops") if s == 101 else program(s))
+    written = write(backend, REQUEST, PROBLEM, accept)
+    assert not written.error and [s for s, _ in backend.asked] == [100, 101, 102, 103]
+
+
+# --- plain answers ----------------------------------------------------------------------------------------------
+
+QUESTION = Describe(2, ({"role": "user", "content": "what changed?"},), 50)
+
+
+def test_a_plain_answer_loses_its_thoughts():
+    asked = ask(Scripted(lambda m, s: "<think>hm</think> It adds b. "), QUESTION)
+    assert (asked.text, asked.error, len(asked.calls)) == ("It adds b.", "", 1)
+
+
+def test_empty_and_cut_off_answers_are_asked_again():
+    answers = {50: "", 51: made(QUESTION.messages, 51, "It ad", "length"), 52: "It adds b."}
+    asked = ask(Scripted(lambda m, s: answers[s]), QUESTION)
+    assert asked.text == "It adds b." and len(asked.calls) == 3
+
+
+def test_three_empty_answers_are_an_error():
+    asked = ask(Scripted(lambda m, s: ""), QUESTION)
+    assert asked.text == "" and "no complete answer in 3 tries" in asked.error
+
+
+def test_a_failing_endpoint_is_a_result_of_a_plain_question_too():
+    asked = ask(Scripted(lambda m, s: errors.UnknownModel("no such model")), QUESTION)
+    assert (asked.error, asked.permanent) == ("no such model", True)
+
+
+def test_a_saved_plain_answer_is_not_asked_again():
+    first = ask(Scripted(lambda m, s: "It adds b."), QUESTION)
+    silent = Scripted(lambda m, s: pytest.fail("asked again"))
+    assert ask(silent, QUESTION, saved=first.calls) == dataclasses.replace(first)
