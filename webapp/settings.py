@@ -90,6 +90,7 @@ TEMPLATES = [
 SQLITE = {
     "ENGINE": "django.db.backends.sqlite3",
     "NAME": DATA_DIR / "db.sqlite3",
+    "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
     "OPTIONS": {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
 from llm import methods
@@ -30,8 +30,11 @@ class LanguageModel(models.Model):
 
     name = models.CharField(max_length=80, unique=True)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OFFLINE)
-    base_url = models.URLField(
-        blank=True, help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1."
+    base_url = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[RegexValidator(r"^https?://[^\s/]+", "An address starts with http:// or https://.")],
+        help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1.",
     )
     model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
     api_key = models.CharField(

@@ -1,0 +1,17 @@
+"""Loaded before Django's settings (see addopts in pyproject.toml): tests write into a folder of their own.
+
+A second run of some tests against PostgreSQL and Redis names both in PREFINE_TEST_DATABASE_URL and PREFINE_TEST_BROKER_URL.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+for name in [name for name in os.environ if name.startswith("PREFINE_") and not name.startswith("PREFINE_TEST_")]:
+    del os.environ[name]
+for name in ("DATABASE_URL", "BROKER_URL"):
+    if f"PREFINE_TEST_{name}" in os.environ:
+        os.environ[f"PREFINE_{name}"] = os.environ[f"PREFINE_TEST_{name}"]
+os.environ["PREFINE_DATA"] = tempfile.mkdtemp(prefix="prefine-test-")
+atexit.register(shutil.rmtree, os.environ["PREFINE_DATA"], ignore_errors=True)
