@@ -92,6 +92,7 @@ Studio.review = (form) => {
 
   // --- a clip that does not load ---
   function broke(tile) {
+    if (tile.classList.contains("is-broken")) return;
     const again = failed.has(tile);
     failed.add(tile);
     tile.classList.add("is-broken");

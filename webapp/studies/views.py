@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.contrib.staticfiles import finders
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -21,7 +22,7 @@ from webapp.studies.personal import personal
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
-    cards = [(study, _own_link(request, study)) for study in studies]
+    cards = [(study, _picture(study), _own_link(request, study)) for study in studies]
     return render(request, "studio/home.html", {"cards": cards})
 
 
@@ -88,10 +89,12 @@ def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def show(request: HtmxHttpRequest, participant: Participant, page: Page | None = None) -> HttpResponse:
     """The page of the state that the participant is in: whole, or its inside for HTMX."""
     page = page or _current(participant)
+    experiment = Experiment.objects.filter(participant=participant).first()
     context = {
         "participant": participant,
         "study": participant.study,
-        "plan": Experiment.objects.filter(participant=participant).first() or participant.study,
+        "plan": experiment or participant.study,
+        "connected": experiment is not None and participant.withdrawn_at is None,
         "page": page,
         "round": round_of(participant),
         **page.context,
@@ -108,6 +111,12 @@ def _current(participant: Participant) -> Page:
     if page.name == "thanks":
         enrolment.finished(participant)
     return page
+
+
+def _picture(study: Study) -> str:
+    """A still of the task's robot; empty where there is none."""
+    name = f"studio/robots/{study.task_info.folder}.jpg"
+    return name if finders.find(name) else ""
 
 
 def _own_link(request: HttpRequest, study: Study) -> Participant | None:

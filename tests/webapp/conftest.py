@@ -1,0 +1,12 @@
+"""What every test of pages needs: static files without a build, media in a folder of its own."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def folders(settings, tmp_path_factory):
+    settings.MEDIA_ROOT = tmp_path_factory.mktemp("media")
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }

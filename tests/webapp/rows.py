@@ -1,0 +1,122 @@
+"""Rows that a loop would have made, for tests of pages: real small clips, and sentinels that must never be shown."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+import imageio_ffmpeg
+from django.conf import settings
+
+from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
+from llm.records import Candidate as MethodCandidate
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
+from webapp.studies.enrolment import experiment_of
+from webapp.studies.models import Participant, Study
+
+SOURCE = "def compute_reward(sentinel_source_7f3a): return 41.4142"
+RTS, FINAL_SCORE = 77.31415, 66.27182
+SEED = 987654321
+
+
+def study(**values: object) -> Study:
+    defaults = {
+        "title": "Robots that learn to walk",
+        "status": Study.Status.OPEN,
+        "task": "Ant",
+        "n": 3,
+        "k": 6,
+        "seed": SEED,
+        "contact": "Dr. Ada Example, ada@example.org",
+        "consent_text": "Purpose. We want to know how people judge robots.\n\nYou may stop at any time.",
+    }
+    return Study.objects.create(**{**defaults, **values})
+
+
+def participant(of: Study | None = None, consented: bool = True, label: str = "P07") -> Participant:
+    from django.utils import timezone
+
+    of = of or study()
+    now = timezone.now() if consented else None
+    person = Participant.objects.create(study=of, label=label, consented_at=now, instructed_at=now)
+    experiment = experiment_of(person)
+    if consented:
+        Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.RUNNING)
+    return person
+
+
+def round_of(person: Participant, number: int = 1, percent: int = 100, failed: tuple[int, ...] = ()) -> Iteration:
+    """A round whose candidates have clips at this percentage; the indices in `failed` could not be filmed."""
+    iteration, _ = Iteration.objects.get_or_create(experiment=person.experiment, number=number)
+    for index in range(1, person.experiment.k + 1):
+        candidate, _ = Candidate.objects.get_or_create(
+            iteration=iteration,
+            index=index,
+            defaults={"source": SOURCE, "rts": RTS + index, "final_score": FINAL_SCORE + index, "status": "trained"},
+        )
+        status = Clip.Status.FAILED if index in failed else Clip.Status.READY
+        clip = Clip.objects.create(candidate=candidate, percent=percent, status=status)
+        if status == Clip.Status.READY:
+            media(clip, 40 * index + 7 * number)
+    return iteration
+
+
+def training(person: Participant, number: int = 1) -> Request:
+    """An open Train request: the person waits."""
+    asked = Train(number, tuple(o.candidate for o in _outcomes(person, number)))
+    return _request(person, asked, step=10 * number)
+
+
+def judging(person: Participant, number: int = 1) -> Request:
+    """An open Judge request: the person picks best and worst."""
+    Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.WAITING)
+    return _request(person, Judge(number, _outcomes(person, number)), step=10 * number + 1)
+
+
+def choosing(person: Participant) -> Request:
+    """An open Choose request: the person picks among the rounds' first candidates."""
+    Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.WAITING)
+    rounds = Iteration.objects.filter(experiment=person.experiment)
+    return _request(person, Choose(tuple(_outcomes(person, r.number)[0] for r in rounds)), step=1000)
+
+
+def finished(person: Participant) -> None:
+    winner = Candidate.objects.filter(iteration__experiment=person.experiment).first()
+    Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.FINISHED, winner=winner)
+
+
+def _outcomes(person: Participant, number: int) -> tuple[Outcome, ...]:
+    rows = Candidate.objects.filter(iteration__experiment=person.experiment, iteration__number=number)
+    return tuple(Outcome(MethodCandidate(row.key, row.source), True, rts=row.rts) for row in rows)
+
+
+def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> Request:
+    return Request.objects.create(
+        experiment=person.experiment,
+        step=step,
+        kind=type(asked).__name__,
+        fingerprint=fingerprint(asked),
+        payload=payload(asked),
+    )
+
+
+def media(clip: Clip, hue: int) -> None:
+    """A real clip and poster in the media store, told apart by their colour."""
+    for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
+        path = Path(settings.MEDIA_ROOT) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+@functools.cache
+def _film(hue: int) -> tuple[bytes, bytes]:
+    folder = Path(settings.MEDIA_ROOT) / "made"
+    folder.mkdir(parents=True, exist_ok=True)
+    video, poster = folder / f"{hue}.mp4", folder / f"{hue}.jpg"
+    look = f"testsrc2=size=256x192:rate=30:duration=3,hue=h={hue}"
+    ffmpeg = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "lavfi", "-i", look]
+    encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "30", "-movflags", "+faststart", "-map_metadata", "-1"]
+    subprocess.run([*ffmpeg, *encode, "-threads", "1", str(video)], check=True)
+    subprocess.run([*ffmpeg, "-frames:v", "1", str(poster)], check=True)
+    return video.read_bytes(), poster.read_bytes()
