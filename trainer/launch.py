@@ -69,6 +69,8 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
 
     Raises RuntimeError when the checker itself did not answer.
     """
+    if not sources:
+        return []
     with tempfile.TemporaryDirectory(prefix="prefine-check-") as folder:
         files = [Path(folder, f"{index}.py") for index in range(len(sources))]
         for file, source in zip(files, sources, strict=True):
@@ -81,9 +83,14 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
             cwd=ROOT,
             env=clean_environment(),
         )
-    if done.returncode not in (0, 1) or not done.stdout.strip():
-        raise RuntimeError(f"the reward checker ended with status {done.returncode}: {done.stderr.strip()[-1000:]}")
-    return [Verdict(verdict["ok"], verdict["stage"], verdict["reason"]) for verdict in json.loads(done.stdout)]
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = {"stage": "input", "reason": f"exit status {done.returncode}: {done.stderr.strip()[-1000:]}"}
+    verdicts = [answer] if isinstance(answer, dict) else answer
+    if verdicts[0]["stage"] == "input":
+        raise RuntimeError(f"the reward checker failed: {verdicts[0]['reason']}")
+    return [Verdict(**verdict) for verdict in verdicts]
 
 
 def stop(process: subprocess.Popen[bytes] | subprocess.Popen[str], timeout: float = 3.0) -> None:

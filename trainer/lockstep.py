@@ -20,6 +20,7 @@ import torch
 
 from simulation import catalog
 from simulation.environment import Environment
+from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
 from simulation.rewards.syntax import Refused
 from trainer import checkpoint
@@ -43,6 +44,8 @@ from trainer.traces import Series, metric_summary, summary
 
 CHECKPOINT_SECONDS = 2.0
 PROGRESS_SECONDS = 0.5
+MEMORY_BYTES = 16 << 30
+"""What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
 
 
 @dataclass
@@ -286,6 +289,8 @@ def main() -> int:
     die_with_parent(arguments.parent)
     torch.set_num_threads(1)
     job_dir = arguments.job_dir.resolve()
+    for note in sandbox.lock(writable=[job_dir], memory_bytes=MEMORY_BYTES):
+        print(note, flush=True)
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads)
     try:
         lockstep.prepare()

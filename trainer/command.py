@@ -1,0 +1,202 @@
+"""`./prefine train`: train reward files together from the command line, film them, and print what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from trainer import launch
+from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result
+
+EXIT_CANCELLED = 130
+REFRESH_SECONDS = 0.5
+PLAIN_SECONDS = 10.0
+"""Between two lines of progress where the output is no terminal."""
+CANCEL_SECONDS = 20.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train, film and report; exit status 0, 1 when something is wrong with the input or every candidate failed, 130 on
+    Ctrl-C.
+    """
+    options = _options(arguments)
+    folder = options.out or Path("runs", f"{options.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
+    try:
+        job = _job(options)
+        return _train(folder, job, options.reward) if _executable(job, options.reward) else 1
+    except (OSError, ValueError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="prefine train", description="Train reward functions of one task together and film what each one learns."
+    )
+    parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
+    parser.add_argument(
+        "--reward", required=True, nargs="+", type=Path, metavar="FILE", help="files defining compute_reward"
+    )
+    parser.add_argument("--preset", default="quick", help="quick (two CPU cores) or paper")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--out", type=Path, help="folder for traces, checkpoints, clips; an interrupted run in it goes on"
+    )
+    parser.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="replace a number of the preset: iterations=50",
+    )
+    return parser.parse_args(arguments)
+
+
+def _job(options: argparse.Namespace) -> TrainJob:
+    overrides = {}
+    for text in options.override:
+        name, _, number = text.partition("=")
+        try:
+            overrides[name] = float(number)
+        except ValueError:
+            raise ValueError(f"--override {text}: give a name and a number, such as iterations=50") from None
+    sources = tuple(_source(path) for path in options.reward)
+    job = TrainJob(options.task, sources, options.preset, options.seed, overrides)
+    preset_of(job)
+    return job
+
+
+def _source(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file") from None
+
+
+def _executable(job: TrainJob, paths: list[Path]) -> bool:
+    """Whether every reward passes the check; prints the verdict on those that do not."""
+    verdicts = launch.check(job.task, job.sources)
+    for path, verdict in zip(paths, verdicts, strict=True):
+        if not verdict.ok:
+            print(f"{path} is no executable reward function ({verdict.stage}): {verdict.reason}", file=sys.stderr)
+    return all(verdict.ok for verdict in verdicts)
+
+
+def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
+    process = launch.train(folder, job, die_with_parent=True)
+    try:
+        _follow(process, lambda: training_line(read_progress(folder)))
+    except KeyboardInterrupt:
+        return _cancel(process, folder)
+    result = read_result(folder)
+    if result is None or result.error:
+        print(result.error if result else f"training ended without a result; see {folder / 'log.txt'}", file=sys.stderr)
+        return 1
+    films = launch.film(_pairs(folder))
+    try:
+        failed = _film(films)
+    except KeyboardInterrupt:
+        launch.stop(films)
+        print(f"\nStopped filming; the training is complete in {folder}.")
+        return EXIT_CANCELLED
+    names = [path.name for path in paths]
+    print(table(names, result))
+    print()
+    for what, path in (("Traces", "result.json"), ("Checkpoints", "checkpoints/policies"), ("Clips", "clips")):
+        print(f"{what:<12} {folder / path}")
+    return 0 if any(c.ok for c in result.candidates) and not failed else 1
+
+
+def _cancel(process: subprocess.Popen[bytes], folder: Path) -> int:
+    print("\nCancelling: the run stops after this iteration.", flush=True)
+    (folder / "cancel").touch()
+    try:
+        process.wait(CANCEL_SECONDS)
+    except (KeyboardInterrupt, subprocess.TimeoutExpired):
+        launch.stop(process)
+    print(f"Cancelled. What was trained so far is in {folder}.")
+    return EXIT_CANCELLED
+
+
+def _follow(process: subprocess.Popen[bytes], line: Callable[[], str]) -> None:
+    """Show the line until the process ends: redrawn on a terminal, else a line of its own every few seconds."""
+    terminal, told = sys.stdout.isatty(), 0.0
+    while process.poll() is None:
+        if terminal:
+            print(f"\r\033[K{line()}", end="", flush=True)
+        elif time.monotonic() - told >= PLAIN_SECONDS:
+            print(line(), flush=True)
+            told = time.monotonic()
+        time.sleep(REFRESH_SECONDS)
+    print(f"\r\033[K{line()}" if terminal else line(), flush=True)
+
+
+def training_line(progress: Progress) -> str:
+    """One line about where training is."""
+    if progress.phase == "starting":
+        return "Training: starting"
+    left = "" if progress.seconds_left is None else f", {duration(progress.seconds_left)} left"
+    failed = sum(c.status == "failed" for c in progress.candidates)
+    failures = f", {failed} of {len(progress.candidates)} failed" if failed else ""
+    if progress.phase == "done":
+        return f"Training: done, {progress.samples:,} samples{failures}"
+    speed = f"{progress.samples_per_second:,.0f} samples/s"
+    return f"Training: {progress.fraction:4.0%}{left}, {progress.samples:,} samples at {speed}{failures}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 45 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _pairs(folder: Path) -> list[tuple[Path, Path]]:
+    rollouts = sorted((folder / "rollouts").glob("*.npz"))
+    return [(rollout, folder / "clips" / f"{rollout.stem}.mp4") for rollout in rollouts]
+
+
+def _film(films: subprocess.Popen[str]) -> bool:
+    """Wait for the clips; whether one failed, after saying which."""
+    failed, count = False, 0
+    for text in films.stdout or ():
+        clip = json.loads(text)
+        count += 1
+        if not clip["ok"]:
+            failed = True
+            print(f"{clip['clip']} could not be filmed: {clip['error']}", file=sys.stderr)
+    if films.wait() not in (0, 1):
+        print(f"filming ended with status {films.returncode}", file=sys.stderr)
+        return True
+    print(f"Filming: done, {count} clips")
+    return failed
+
+
+def table(names: list[str], result: TrainResult) -> str:
+    """RTS, final score and each component's last interval mean, one row per candidate."""
+    rows = [("reward", "RTS", "final score", "components at the end")]
+    for name, candidate in zip(names, result.candidates, strict=True):
+        if not candidate.ok:
+            rows.append((name, "-", "-", f"failed: {candidate.reason}"))
+            continue
+        last = {component: trace["samples"][-1] for component, trace in candidate.trace.items()}
+        scores = ("none" if score is None else f"{score:.3f}" for score in (candidate.rts, candidate.final_score))
+        rows.append((name, *scores, "  ".join(f"{component} {value:.3g}" for component, value in last.items())))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[3]]) for row in rows
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
