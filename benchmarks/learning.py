@@ -1,0 +1,101 @@
+"""Does the loop learn from picks? ICPL beside OpenLoop at equal count, with the offline writer and the proxy judge.
+
+    python -m benchmarks.learning [--task Ant] [--seeds 0 1 2] [--k 6] [--n 5] [--iterations I] [--data DIR]
+
+Every experiment is a real `./prefine run`; one that a folder given as --data already holds is read, not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.machine import machine
+
+METHODS = ("icpl", "open_loop")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One experiment: RTS of the best and mean of every round, and how long it took."""
+
+    method: str
+    seed: int
+    best: tuple[float, ...]
+    mean: tuple[float, ...]
+    seconds: float
+
+
+def run(method: str, seed: int, arguments: argparse.Namespace) -> Trial:
+    """Carry one experiment through in a data folder of its own, unless its record is there."""
+    data = Path(arguments.data) / f"{arguments.task}-{method}-{seed}-{arguments.k}-{arguments.n}-{arguments.iterations}"
+    done = data / "done.json"
+    if not done.exists():
+        environment = os.environ | {"PREFINE_DATA": str(data)}
+        manage = [sys.executable, "manage.py"]
+        subprocess.run([*manage, "migrate", "--verbosity=0"], env=environment, check=True)
+        options = ["--task", arguments.task, "--method", method, "--seed", seed, "--k", arguments.k, "--n", arguments.n]
+        options += ["--iterations", arguments.iterations] if arguments.iterations else []
+        began = time.monotonic()
+        command = [*manage, "run_experiment", "--judge", "proxy", *map(str, options)]
+        output = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        record = re.search(r"^Record: (.+)$", output, re.MULTILINE)
+        assert record is not None, output
+        done.write_text(json.dumps({"record": record[1], "seconds": time.monotonic() - began}))
+    saved = json.loads(done.read_text())
+    requests = json.loads(Path(saved["record"]).read_text())["requests"]
+    rounds = [[o["rts"] for o in r["result"] if o["ok"]] for r in requests if r["kind"] == "Train"]
+    best, mean = (tuple(map(function, rounds)) for function in (max, statistics.mean))
+    return Trial(method, seed, best, mean, saved["seconds"])
+
+
+def table(trials: list[Trial], n: int) -> str:
+    """A row per experiment, and one per method over its experiments."""
+    head = " | ".join(f"round {i}" for i in range(1, n + 1))
+    lines = [f"| method | seed | {head} | TS | seconds |", "|---" * (n + 4) + "|"]
+    for trial in trials:
+        cells = " | ".join(f"{b:.2f} ({m:.2f})" for b, m in zip(trial.best, trial.mean, strict=True))
+        lines.append(f"| {trial.method} | {trial.seed} | {cells} | {max(trial.best):.2f} | {trial.seconds:.0f} |")
+    for method in METHODS:
+        own = [t for t in trials if t.method == method]
+        best, mean = ([statistics.mean(r) for r in zip(*rows, strict=True)] for rows in by_round(own))
+        cells = " | ".join(f"{b:.2f} ({m:.2f})" for b, m in zip(best, mean, strict=True))
+        scores = [max(t.best) for t in own]
+        seconds = statistics.mean(t.seconds for t in own)
+        lines.append(f"| **{method}** | mean | {cells} | {statistics.mean(scores):.2f} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def by_round(trials: list[Trial]) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+    """The trials' bests, and their means."""
+    return [t.best for t in trials], [t.mean for t in trials]
+
+
+def main() -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=__doc__.splitlines()[0])
+    parser.add_argument("--task", default="Ant")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--k", type=int, default=6)
+    parser.add_argument("--n", type=int, default=5)
+    parser.add_argument("--iterations", type=int, help="training iterations, in place of the quick preset's")
+    parser.add_argument("--data", default=None, help="keep the experiments here, and reuse those that are there")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        arguments.data = arguments.data or scratch
+        trials = [run(method, seed, arguments) for method in METHODS for seed in arguments.seeds]
+    print(f"{arguments.task}: RTS of each round's best (mean of the round)\n\n{machine()}\n")
+    print(table(trials, arguments.n))
+
+
+if __name__ == "__main__":
+    main()
