@@ -21,7 +21,7 @@ def _statement(node: ast.stmt) -> str:
         first = ", ".join(ast.unparse(e) for e in node.value.elts[:-1])
         return f"    return {first}, {_dictionary(node.value.elts[-1])}"
     line = ast.unparse(node)
-    if isinstance(node, ast.Assign) and len(line) > WIDTH and isinstance(node.value, ast.BinOp):
+    if isinstance(node, ast.Assign) and len(line) > WIDTH and _is_sum(node.value):
         left = line.split(" = ", 1)[0]
         return f"    {left} = (\n{_sum(node.value)}\n    )"
     return "\n".join(f"    {part}" for part in line.splitlines())
@@ -34,6 +34,10 @@ def _dictionary(node: ast.Dict) -> str:
         if isinstance(key, ast.Constant)
     )
     return f"{{\n{rows}    }}"
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _sum(node: ast.expr) -> str:

@@ -10,7 +10,7 @@ from llm.offline.reading import Reading, words
 
 MORE, NEAR_ONE, NEAR_ZERO, LESS = "more", "near one", "near zero", "less"
 
-# Words of a task (and of a judge) -> tags of the quantities that they speak about.
+# Words of a task (and of a judge) -> tags of the quantities that they speak about; named twice, they count twice.
 MEANINGS: Mapping[str, tuple[str, ...]] = {
     "run": ("forward", "speed", "progress"),
     "forward": ("forward", "progress"),
@@ -26,8 +26,8 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "fall": ("upright", "height"),
     "falls": ("upright", "height"),
     "stand": ("upright", "height"),
-    "jump": ("rise", "airborne", "height"),
-    "jumps": ("rise", "airborne", "height"),
+    "jump": ("rise", "rise", "airborne", "airborne", "height"),
+    "jumps": ("rise", "rise", "airborne", "airborne", "height"),
     "human": ("knee", "symmetry"),
     "knees": ("knee",),
     "legs": ("symmetry", "knee"),
@@ -177,21 +177,21 @@ _GENERIC = frozenset(
 
 def _sides(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
     """right_X and left_X: both feet in the air, both knees bent, both sides alike."""
-    for right, dims in shapes.items():
-        left = right.replace("right_", "left_", 1)
-        if not right.startswith("right_") or shapes.get(left) != dims:
-            continue
-        part = right.removeprefix("right_")
-        if dims == (3,) and "force" in part:
+    pairs = {r: r.replace("right_", "left_", 1) for r in shapes if r.startswith("right_")}
+    pairs = {right: left for right, left in pairs.items() if shapes[right] == shapes.get(left)}
+    for right, left in pairs.items():
+        if shapes[right] == (3,) and "force" in right:
             both = f"torch.norm({right}, dim=-1) + torch.norm({left}, dim=-1)"
             apart = f"torch.norm({right}, dim=-1) - torch.norm({left}, dim=-1)"
             yield _quantity("ground_force", both, LESS, 300.0, "airborne rise")
             yield _quantity("foot_imbalance", apart, NEAR_ZERO, 200.0, "symmetry")
-        elif dims == ():
-            tags = "symmetry knee" if "knee" in part else "symmetry"
-            yield _quantity(f"{part}_difference", f"{right} - {left}", NEAR_ZERO, 0.5, tags)
-            if "knee" in part:
-                yield _quantity("knee_bend", f"torch.abs({right}) + torch.abs({left})", MORE, 1.5, "knee")
+    for limb, parts in (("leg", ("hip_y", "knee", "ankle_y")), ("arm", ("shoulder1", "shoulder2", "elbow"))):
+        sides = [(f"right_{p}", f"left_{p}") for p in parts if pairs.get(f"right_{p}") and shapes[f"right_{p}"] == ()]
+        if sides:
+            apart = " + ".join(f"torch.abs({right} - {left})" for right, left in sides)
+            yield _quantity(f"{limb}_difference", apart, LESS, 0.5 * len(sides), "symmetry")
+    if shapes.get("right_knee") == () and "right_knee" in pairs:
+        yield _quantity("knee_bend", "torch.abs(right_knee) + torch.abs(left_knee)", MORE, 1.5, "knee")
 
 
 def _joints(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
