@@ -36,7 +36,8 @@ def load(path: Path) -> dict[str, Any] | None:
     """The saved state, or None when there is none."""
     if not path.exists():
         return None
-    return torch.load(path, weights_only=True, map_location="cpu")
+    state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    return state
 
 
 def save_policy(path: Path, ppo: PPO, group: int, *, task: str, preset: str, seed: int) -> None:

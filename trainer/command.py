@@ -190,12 +190,16 @@ def table(names: list[str], result: TrainResult) -> str:
             rows.append((name, "-", "-", f"failed: {candidate.reason}"))
             continue
         last = {component: trace["samples"][-1] for component, trace in candidate.trace.items()}
-        scores = ("none" if score is None else f"{score:.3f}" for score in (candidate.rts, candidate.final_score))
-        rows.append((name, *scores, "  ".join(f"{component} {value:.3g}" for component, value in last.items())))
+        components = "  ".join(f"{component} {value:.3g}" for component, value in last.items())
+        rows.append((name, _score(candidate.rts), _score(candidate.final_score), components))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(
         "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[3]]) for row in rows
     )
+
+
+def _score(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ on [K, P].
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-ACTIVATIONS = {"elu": functional.elu, "silu": functional.silu, "relu": functional.relu, "tanh": torch.tanh}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "elu": functional.elu,
+    "silu": functional.silu,
+    "relu": functional.relu,
+    "tanh": torch.tanh,
+}
 FINAL_LAYER_GAIN = 0.01
 """Scale of the initial weights of the action head: the first actions are noise around zero."""
 

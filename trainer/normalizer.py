@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -42,10 +44,10 @@ class RunningNormalizer:
         """Go on with these candidates only."""
         self.mean, self.variance = self.mean[groups], self.variance[groups]
 
-    def state_dict(self) -> dict[str, Tensor | int]:
+    def state_dict(self) -> dict[str, Any]:
         """For checkpoints."""
         return {"mean": self.mean, "variance": self.variance, "count": self.count}
 
-    def load_state_dict(self, state: dict[str, Tensor | int]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict."""
         self.mean, self.variance, self.count = state["mean"], state["variance"], state["count"]

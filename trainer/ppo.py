@@ -246,9 +246,9 @@ class PPO:
         advantages = (advantages.flatten(1) - mean) / (variance.sqrt() + 1e-8)
         means, actions = experience.means.flatten(1, 2), experience.actions.flatten(1, 2)
         log_probs = log_probability(actions, means, self.networks.log_std)
-        scalars = (log_probs, self.values.normalize(values.flatten(1).unsqueeze(-1)).squeeze(-1))
-        scalars += (self.values.normalize(returns).squeeze(-1), advantages)
-        return torch.cat([observations, actions, means, *(s.unsqueeze(-1) for s in scalars)], dim=-1)
+        values = self.values.normalize(values.flatten(1).unsqueeze(-1))
+        scalars = [log_probs.unsqueeze(-1), values, self.values.normalize(returns), advantages.unsqueeze(-1)]
+        return torch.cat([observations, actions, means, *scalars], dim=-1)
 
     def _values(self, experience: Experience, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Values (K, T, M) of the states acted in, and of the states reached, before resets."""
@@ -268,8 +268,8 @@ class PPO:
 
     def _unpack(self, packed: Tensor) -> Minibatch:
         shape = self.networks.shape
-        sizes = (shape.num_obs, shape.num_actions, shape.num_actions, 1, 1, 1, 1)
-        wide = packed.split(sizes, dim=-1)
+        sizes = [shape.num_obs, shape.num_actions, shape.num_actions, 1, 1, 1, 1]
+        wide = torch.split_with_sizes(packed, sizes, dim=-1)
         return Minibatch(*wide[:3], *(scalar.squeeze(-1) for scalar in wide[3:]))
 
     def _step(self, batch: Minibatch, old_log_std: Tensor) -> None:

@@ -117,13 +117,14 @@ def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:
     parts = [shard.observe(now) for shard in shards]
     candidates = [c for shard, part in zip(shards, parts, strict=True) for c in shard_candidates(shard, part)]
     left = [shard.seconds_left(part, now) for shard, part in zip(shards, parts, strict=True)]
+    known = [seconds for seconds in left if seconds is not None]
     speeds = [shard.speed() for shard in shards if not shard.done]
     return Progress(
         phase="starting" if phase == "training" and all(part.phase == "starting" for part in parts) else phase,
         fraction=1.0
         if phase == "done"
         else sum(c.fraction if c.status == "training" else 1.0 for c in candidates) / len(candidates),
-        seconds_left=None if None in left else max(left),
+        seconds_left=max(known) if len(known) == len(left) else None,
         samples=sum(part.samples for part in parts),
         samples_per_second=sum(speed[1] for speed in speeds if speed),
         candidates=tuple(candidates),
