@@ -11,6 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from simulation.rotations import quat_conjugate, quat_mul, quat_rotate, quat_rotate_inverse
+
 
 def normalize(x: Tensor, eps: float = 1e-9) -> Tensor:
     """The tensor x (..., d) divided by its Euclidean norm over the last dimension, at least eps."""
@@ -22,33 +24,9 @@ def quat_unit(a: Tensor) -> Tensor:
     return normalize(a)
 
 
-def quat_conjugate(a: Tensor) -> Tensor:
-    """(-x, -y, -z, w): the inverse rotation of a unit quaternion (..., 4)."""
-    return torch.cat((-a[..., :3], a[..., 3:]), dim=-1)
-
-
-def quat_mul(a: Tensor, b: Tensor) -> Tensor:
-    """Hamilton product a b (..., 4): rotate by b, then by a."""
-    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
-    vector = aw * bv + bw * av + torch.linalg.cross(av, bv, dim=-1)
-    return torch.cat((vector, aw * bw - (av * bv).sum(dim=-1, keepdim=True)), dim=-1)
-
-
 def quat_apply(a: Tensor, b: Tensor) -> Tensor:
-    """The vector b (..., 3) rotated by the quaternion a (..., 4): b + 2 w (v x b) + 2 v x (v x b)."""
-    vector, w = a[..., :3], a[..., 3:]
-    twice = 2.0 * torch.linalg.cross(vector, b, dim=-1)
-    return b + w * twice + torch.linalg.cross(vector, twice, dim=-1)
-
-
-def quat_rotate(q: Tensor, v: Tensor) -> Tensor:
-    """As quat_apply."""
-    return quat_apply(q, v)
-
-
-def quat_rotate_inverse(q: Tensor, v: Tensor) -> Tensor:
-    """The vector v (..., 3) in the frame of q (..., 4)."""
-    return quat_apply(quat_conjugate(q), v)
+    """The vector b (n, 3) rotated by the quaternion a (n, 4): another name of quat_rotate."""
+    return quat_rotate(a, b)
 
 
 def quat_axis(q: Tensor, axis: int = 0) -> Tensor:

@@ -49,24 +49,33 @@ def lock(
     From then on: no network, no new process, no exec, no signal to others, no file but the Python installation and this
     package (to read) and `writable` (files or folders, to read and write), no capabilities, at most `memory_bytes` of
     address space and `cpu_seconds` of processor time beyond what the process uses now (None: unlimited).
-    The environment is emptied.
+    The environment is emptied; temporary files go to the first writable folder.
 
     Returns what this machine could not provide, as sentences for the log. Raises SandboxError when the system-call
     filter cannot be set: then nothing generated may run.
     """
-    os.environ.clear()
+    writable = [Path(path).resolve() for path in writable]
+    _clear_environment(writable)
     try:
         from simulation.rewards import syscalls  # looks for libseccomp when imported
     except RuntimeError as error:
         raise SandboxError(f"{error}: install it (Debian: apt-get install libseccomp2)") from None
     _limit(memory_bytes, cpu_seconds)
     _drop_privileges()
-    notes = _restrict_files([Path(path).resolve() for path in writable])
+    notes = _restrict_files(writable)
     try:
         syscalls.restrict()
     except OSError as error:
         raise SandboxError(f"the kernel refused the system-call filter: {error}") from error
     return notes
+
+
+def _clear_environment(writable: list[Path]) -> None:
+    """No secret of the environment, and what libraries that load late ask for: a temporary folder and a user's name."""
+    os.environ.clear()
+    folder = next((path for path in writable if path.is_dir()), None)
+    if folder is not None:
+        os.environ.update(TMPDIR=str(folder), HOME=str(folder), USER="prefine")
 
 
 def _limit(memory_bytes: int | None, cpu_seconds: int | None) -> None:

@@ -217,8 +217,15 @@ class _Checker:
                 self.refuse("**arguments are not allowed")
             elif keyword.arg not in allowed.KEYWORDS:
                 self.refuse(f"argument {keyword.arg}= is not allowed")
-            elif not (_is_text(keyword.value) and keyword.value.value in allowed.TEXT_VALUES.get(keyword.arg, ())):
+            elif not _is_text(keyword.value):
                 self.visit(keyword.value)
+            elif keyword.value.value not in allowed.TEXT_VALUES.get(keyword.arg, ()):
+                self.refuse(self.text_argument(keyword))
+
+    def text_argument(self, keyword: ast.keyword) -> str:
+        example = next(iter(sorted(self.arguments)), "x")
+        hint = f": use the device of an input, {example}.device" if keyword.arg == "device" else ""
+        return f"{keyword.arg}={keyword.value.value[:40]!r} is not allowed{hint}"
 
     def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value

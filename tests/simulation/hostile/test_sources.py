@@ -1,0 +1,41 @@
+"""The allow-list alone, and what a dry run catches beyond it."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation.rewards import sandbox
+from simulation.rewards.check import check_syntax
+from simulation.rewards.contract import compile_reward
+from simulation.rewards.syntax import Refused
+from simulation.rewards.verdict import Verdict
+from tests.simulation.hostile.source_attacks import CAUGHT, HARMLESS, REFUSED
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_allow_list_refuses_it(name: str):
+    verdict = check_syntax(REFUSED[name], "Cartpole")
+    assert not verdict.ok
+    assert verdict.stage in ("parse", "allow-list")
+    assert verdict.reason
+    with pytest.raises(Refused):
+        compile_reward(REFUSED[name], "Cartpole")
+
+
+@pytest.fixture(scope="module")
+def tried() -> dict[str, Verdict]:
+    sources = {name: source for name, (_, _, source) in CAUGHT.items()} | HARMLESS
+    return dict(zip(sources, sandbox.check("Cartpole", list(sources.values()), timeout=8.0), strict=True))
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_the_dry_run_catches_it(name: str, tried: dict[str, Verdict]):
+    stage, reason, source = CAUGHT[name]
+    assert check_syntax(source, "Cartpole").ok
+    assert (tried[name].ok, tried[name].stage) == (False, stage), tried[name].reason
+    assert reason in tried[name].reason
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_rewriting_makes_it_harmless(name: str, tried: dict[str, Verdict]):
+    assert tried[name] == Verdict(True, "done")

@@ -1,0 +1,120 @@
+"""Syntax verdicts, their reasons, and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simulation import catalog
+from simulation.rewards import allowed, check
+from simulation.rewards.check import check_syntax
+from tests.simulation.good_rewards import GOOD
+
+GOOD_CARTPOLE = GOOD["Cartpole"]["cosine"]
+
+
+@pytest.mark.parametrize("task", catalog.tasks())
+def test_the_reference_reward_is_allowed(task: str):
+    assert check_syntax(catalog.reference_reward(task), task).ok
+
+
+@pytest.mark.parametrize(("task", "name"), [(task, name) for task, rewards in GOOD.items() for name in rewards])
+def test_published_style_rewards_are_allowed(task: str, name: str):
+    assert check_syntax(GOOD[task][name], task).reason == ""
+
+
+def test_it_names_the_variables_of_the_task():
+    reason = check_syntax("def compute_reward(dof_poz): return dof_poz, {}", "Cartpole").reason
+    assert "line 1: argument 'dof_poz' is not a variable of this task; did you mean 'dof_pos'?" in reason
+    assert all(name in reason for name in catalog.task("Cartpole").inputs)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("x = torch.nrom(dof_pos)", "line 2: torch.nrom is not allowed; did you mean torch.norm? [x = torch.n"),
+        ("x = dof_pos.exp_()", "line 2: method .exp_() changes a tensor in place: use .exp() [x = dof_pos.exp_()]"),
+        ("x = torch.rand(3)", "torch.rand is random: a reward must be deterministic"),
+        ("x = dof_pso * 2.0", "'dof_pso' is not defined or not allowed; did you mean 'dof_pos'?"),
+        ("dof_pos[0] = 1.0", "'dof_pos' is an input and must not be changed: work on dof_pos.clone()"),
+        ("while True: pass", "a while loop is not allowed"),
+        ("x = np.exp(1.0)", "numpy is not available: use torch"),
+        ("print(dof_pos)", "print(...) is not an allowed function"),
+        ("x = torch.exp", "torch.exp must be called"),
+        ("x = torch.ones(3, device='cuda')", "device='cuda' is not allowed: use the device of an input, dof_pos.d"),
+    ],
+)
+def test_reasons_say_what_to_change(line: str, reason: str):
+    source = f"def compute_reward(dof_pos):\n    {line}\n    return dof_pos[:, 0], {{}}\n"
+    assert reason in check_syntax(source, "Cartpole").reason
+
+
+def test_every_problem_is_reported_once_and_five_at_most():
+    lines = "".join(f"    x{i} = open({i})\n    x{i} = open({i})\n" for i in range(4))
+    reason = check_syntax(f"def compute_reward(dof_pos):\n{lines}    return dof_pos[:, 0], {{}}\n", "Cartpole").reason
+    assert len(reason.splitlines()) == 6
+    assert reason.endswith("and 3 more")
+
+
+def test_a_syntax_error_is_shown_with_its_line():
+    verdict = check_syntax("def compute_reward(dof_pos):\n    return dof_pos[:, 0, {}\n", "Cartpole")
+    assert verdict.stage == "parse"
+    assert "line 2" in verdict.reason
+
+
+def test_an_unknown_task_raises():
+    with pytest.raises(ValueError, match="unknown task 'Cartpol'; known: "):
+        check_syntax(GOOD_CARTPOLE, "Cartpol")
+
+
+def test_every_allowed_name_exists_in_torch():
+    import torch
+
+    for name in allowed.TORCH_FUNCTIONS | allowed.TORCH_CONSTANTS:
+        found = torch
+        for part in name.split("."):
+            found = getattr(found, part)
+    assert {n for n in allowed.METHODS if not hasattr(torch.Tensor, n)} == {"append", "get", "items", "keys"}
+    assert not [n for n in allowed.METHODS | allowed.ATTRIBUTES if n.startswith("_") or n.endswith("_")]
+
+
+def test_the_command_line_prints_one_verdict(tmp_path: Path, capsys: pytest.CaptureFixture):
+    path = tmp_path / "reward.py"
+    path.write_text(GOOD_CARTPOLE)
+    assert check.main(["--task", "Cartpole", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "stage": "done", "reason": ""}
+
+
+def test_the_command_line_prints_a_list_for_several(tmp_path: Path, capsys: pytest.CaptureFixture):
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text(GOOD_CARTPOLE)
+    bad.write_text("import os")
+    assert check.main(["--task", "Cartpole", str(good), str(bad)]) == 1
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["ok"]
+    assert second["stage"] == "parse"
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "reason"),
+    [
+        ("Ant", "missing.py", "missing.py"),
+        ("Cartpol", "reward.py", "unknown task 'Cartpol'"),
+        ("Ant", ".", "directory"),
+    ],
+)
+def test_the_command_line_explains_what_it_cannot_read(task, name, reason, tmp_path: Path, capsys):
+    (tmp_path / "reward.py").write_text(GOOD_CARTPOLE)
+    assert check.main(["--task", task, str(tmp_path / name)]) == 1
+    verdict = json.loads(capsys.readouterr().out)
+    assert verdict["stage"] == "input"
+    assert reason in verdict["reason"]
+
+
+def test_a_binary_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture):
+    path = tmp_path / "reward.pt"
+    path.write_bytes(b"\xff\xfe\x00\x80")
+    assert check.main(["--task", "Ant", str(path)]) == 1
+    assert "decode" in json.loads(capsys.readouterr().out)["reason"]

@@ -1,0 +1,206 @@
+"""Compiling a reward, what rewriting changes and what it must not."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from simulation import catalog
+from simulation.environment import Environment
+from simulation.rewards import allowed, guards, helpers
+from simulation.rewards.contract import RewardFailure, compile_reward, normalise
+from simulation.rewards.syntax import Refused
+from tests.simulation.good_rewards import GOOD
+
+ALL_GOOD = [(task, name) for task, rewards in GOOD.items() for name in rewards]
+
+
+def reward(*lines: str, arguments: str = "dof_pos, dof_vel") -> str:
+    return f"def compute_reward({arguments}):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.fixture
+def inputs() -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return {name: torch.randn(8, 2, generator=generator) for name in ("dof_pos", "dof_vel")}
+
+
+@pytest.fixture(scope="module")
+def environments() -> dict[str, Environment]:
+    found = {}
+    for task in catalog.tasks():
+        found[task] = Environment(task, worlds=8, seed=3)
+        for _ in range(3):
+            found[task].step(torch.rand(8, found[task].info.num_actions) * 2 - 1)
+    return found
+
+
+def plainly(source: str, values: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
+    """The same source under plain exec with the real torch: what rewriting must not change."""
+    scope: dict[str, Any] = {"torch": torch, "math": math, "Tensor": Tensor, **helpers.HELPERS}
+    exec("from typing import *\nimport torch.nn.functional as F\n" + source.replace("@torch.jit.script", ""), scope)
+    function = scope["compute_reward"]
+    copies = {n: v.clone() if isinstance(v, Tensor) else v for n, v in values.items()}
+    return function(*[copies[name] for name in inspect.signature(function).parameters])
+
+
+@pytest.mark.parametrize(("task", "name"), [*ALL_GOOD, *((task, "reference") for task in catalog.tasks())])
+def test_it_computes_what_the_source_says(task: str, name: str, environments: dict[str, Environment]):
+    source = catalog.reference_reward(task) if name == "reference" else GOOD[task][name]
+    values = environments[task].attributes
+    total, components = compile_reward(source, task)(values)
+    expected_total, expected = plainly(source, values)
+    torch.testing.assert_close(total, expected_total)
+    assert list(components) == list(expected)
+    for key, value in expected.items():
+        torch.testing.assert_close(components[key], value)
+
+
+@pytest.mark.parametrize(("task", "name"), ALL_GOOD)
+def test_the_canonical_text_is_stable_and_computes_the_same(task: str, name: str, environments: dict[str, Environment]):
+    source = GOOD[task][name]
+    canonical = normalise(source, task)
+    assert normalise(canonical, task) == canonical
+    assert "import" not in canonical and "@" not in canonical
+    values = environments[task].attributes
+    torch.testing.assert_close(compile_reward(canonical, task)(values)[0], compile_reward(source, task)(values)[0])
+
+
+def test_the_canonical_signature_has_the_types_of_the_task():
+    source = "import torch\n" + reward("return potentials * dt, {}", arguments="potentials, dt: Tensor = 1")
+    text = normalise(source.replace(": Tensor = 1", ": Tensor"), "Ant")
+    assert text.splitlines()[0] == (
+        "def compute_reward(potentials: torch.Tensor, dt: float) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:"
+    )
+
+
+def test_inputs_are_never_changed(inputs: dict[str, Tensor]):
+    before = {name: value.clone() for name, value in inputs.items()}
+    source = reward(
+        "x = dof_pos",
+        "x[:, 0] = 7.0",
+        "y = dof_vel[:, 1]",
+        "y += 3.0",
+        "z = dof_vel.view(-1)[0:8]",
+        "z[1:3] *= 2.0",
+        'return x[:, 0] + y, {"y": y, "z": z}',
+    )
+    total, components = compile_reward(source, "Cartpole")(inputs)
+    assert all(torch.equal(inputs[name], before[name]) for name in inputs)
+    torch.testing.assert_close(total, 7.0 + before["dof_vel"][:, 1] + 3.0)
+    expected = before["dof_vel"].view(-1)[0:8].clone()
+    expected[1:3] *= 2.0
+    torch.testing.assert_close(components["z"], expected)
+
+
+def test_dictionaries_and_lists_are_filled_in_place(inputs: dict[str, Tensor]):
+    source = reward(
+        "parts = {}",
+        "columns = []",
+        "for i in range(2):",
+        "    columns.append(dof_pos[:, i] * i)",
+        'parts["b"] = columns[1]',
+        'parts["b"] += 1',
+        "total = sum([c ** 2 for c in columns])",
+        "return total, parts",
+    )
+    total, components = compile_reward(source, "Cartpole")(inputs)
+    torch.testing.assert_close(total, inputs["dof_pos"][:, 1] ** 2)
+    torch.testing.assert_close(components["b"], inputs["dof_pos"][:, 1] + 1)
+
+
+def test_a_failure_names_the_line(inputs: dict[str, Tensor]):
+    source = "import torch\n\n" + reward("# a comment", "x = dof_pos @ dof_vel", "return x, {}")
+    with pytest.raises(RewardFailure, match=r"RuntimeError: .* in line 5: x = dof_pos @ dof_vel") as failure:
+        compile_reward(source, "Cartpole")(inputs)
+    assert failure.value.stage == "run"
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        ("dof_pos[:, 0]", "it must return (total, components), a pair; it returned a Tensor"),
+        ("dof_pos, {}", "the total has shape (8, 2), expected (8,)"),
+        ('dof_pos[:, 0], {"x": dof_vel[:, 0:1]}', "component 'x' has shape (8, 1), expected (8,): one value per world"),
+        ('dof_pos[:, 0], {"x": 1.0}', "component 'x' is a float, expected a tensor of shape (8,)"),
+        ("(dof_pos[:, 0] > 0), {}", "the total has dtype torch.bool, expected a float: use .float()"),
+        ('dof_pos[:, 0], {"x": dof_pos[:, 0] / 0.0}', "component 'x': infinite values"),
+        ('dof_pos[:, 0] * float(0.0) / 0.0, {"x": dof_pos[:, 0]}', "the total: NaN"),
+        ('dof_pos[:, 0], {"episode_length": dof_pos[:, 0]}', "a component cannot be named 'episode_length'"),
+    ],
+)
+def test_the_contract_is_checked_on_every_call(result: str, reason: str, inputs: dict[str, Tensor]):
+    with pytest.raises(RewardFailure) as failure:
+        compile_reward(reward(f"return {result}"), "Cartpole")(inputs)
+    assert reason in str(failure.value)
+    assert failure.value.stage == "contract"
+
+
+def test_double_precision_becomes_single(inputs: dict[str, Tensor]):
+    total, components = compile_reward(reward("x = dof_pos[:, 0].double()", 'return x, {"x": x}'), "Cartpole")(inputs)
+    assert total.dtype == components["x"].dtype == torch.float32
+
+
+def test_too_many_components_are_refused(inputs: dict[str, Tensor]):
+    lines = [f'd["c{i}"] = dof_pos[:, 0]' for i in range(allowed.MAX_COMPONENTS + 1)]
+    with pytest.raises(RewardFailure, match="33 components; 32 are allowed"):
+        compile_reward(reward("d = {}", *lines, "return dof_pos[:, 0], d"), "Cartpole")(inputs)
+
+
+def test_what_does_not_compile_is_refused():
+    with pytest.raises(Refused, match="duplicate argument") as refused:
+        compile_reward("def compute_reward(dof_pos, dof_pos): return dof_pos, {}", "Cartpole")
+    assert refused.value.stage == "compile"
+
+
+def test_a_compiled_reward_sees_only_stand_ins():
+    scope = compile_reward(GOOD["Cartpole"]["cosine"], "Cartpole").function.__globals__
+    assert set(scope["__builtins__"]) == allowed.BUILTINS | {"__import__"}
+    assert not hasattr(scope["torch"], "save") and not hasattr(scope["torch"], "ops")
+    with pytest.raises(ImportError):
+        scope["__builtins__"]["__import__"]("os")
+
+
+@pytest.mark.parametrize(
+    ("call", "allocates"),
+    [
+        (lambda: guards.sized(torch.zeros, 1 << 14, 1 << 13), True),
+        (lambda: guards.sized(torch.zeros, (64, 3)), False),
+        (lambda: guards.sized(torch.full, (64,), 1_000_000_000), False),
+        (lambda: guards.sized(torch.full, size=(1 << 27,), fill_value=1.0), True),
+        (lambda: guards.sized(torch.zeros(64, 3).repeat, 1, 2), False),
+        (lambda: guards.sized(torch.zeros(64, 3).repeat, 1 << 20, 1), True),
+        (lambda: guards.sized(torch.zeros(64).repeat_interleave, torch.tensor(1 << 25)), True),
+        (lambda: guards.sized(torch.zeros(64, 1).expand, -1, 3), False),
+        (lambda: guards.sized(torch.arange, 5), False),
+    ],
+)
+def test_allocations_are_bounded(call: Any, allocates: bool):
+    if not allocates:
+        call()
+        return
+    with pytest.raises(ValueError, match="would allocate more than"):
+        call()
+
+
+def test_quaternion_functions_agree_with_the_formula():
+    generator = torch.Generator().manual_seed(1)
+    a, b = (helpers.quat_unit(torch.randn(32, 4, generator=generator)) for _ in range(2))
+    v = torch.randn(32, 3, generator=generator)
+    w, xyz = a[:, 3:], a[:, :3]
+    by_hand = v * (2.0 * w**2 - 1.0) + 2.0 * w * torch.cross(xyz, v, dim=-1)
+    by_hand += 2.0 * xyz * (xyz * v).sum(-1, keepdim=True)
+    torch.testing.assert_close(helpers.quat_rotate(a, v), by_hand)
+    torch.testing.assert_close(helpers.quat_rotate_inverse(a, helpers.quat_apply(a, v)), v)
+    product = helpers.quat_mul(a, b)
+    torch.testing.assert_close(helpers.quat_apply(product, v), helpers.quat_apply(a, helpers.quat_apply(b, v)))
+    angle = torch.linspace(0.1, 3.0, 32)
+    turned = helpers.quat_mul(helpers.quat_from_angle_axis(angle, v), a)
+    torch.testing.assert_close(helpers.quat_diff_rad(turned, a), angle, atol=2e-3, rtol=0)
+    about_z = helpers.quat_from_angle_axis(angle, torch.tensor([[0.0, 0.0, 1.0]]).expand(32, 3))
+    torch.testing.assert_close(helpers.get_euler_xyz(about_z)[2], angle)

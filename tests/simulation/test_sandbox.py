@@ -1,0 +1,203 @@
+"""The whole verdict, and what a locked process can still do."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from simulation import catalog
+from simulation.rewards import dry_run, landlock, samples, sandbox
+from simulation.rewards.verdict import Verdict
+from tests.simulation.good_rewards import GOOD
+
+WORK_AFTER_LOCK = """
+import json, os, sys, threading
+from pathlib import Path
+sys.path.insert(0, {root!r})
+import numpy as np, torch
+from simulation.environment import Environment
+from simulation.rewards import contract, sandbox
+torch.set_num_threads(1)
+folder = Path({folder!r})
+environment = Environment("Ant", worlds=4, threads=1)
+notes = sandbox.lock([folder], memory_bytes=2 << 30, cpu_seconds=60)
+reward = contract.compile_reward({source!r}, "Ant")
+layer = torch.nn.Linear(60, 8)
+optimiser = torch.optim.Adam(layer.parameters(), foreach=False)
+for _ in range(3):
+    step = environment.step(layer(environment.obs_buf).detach())
+    total, components = reward(environment.inputs(0))
+    (layer(environment.obs_buf).sum(dim=1) - total).square().mean().backward()
+    optimiser.step()
+    environment.reset(step.terminated | step.truncated)
+(folder / "checkpoints").mkdir()
+torch.save(layer.state_dict(), folder / "checkpoints" / "a.pt")
+torch.load(folder / "checkpoints" / "a.pt", weights_only=True)
+np.savez(folder / "b.npz", qpos=environment.qpos(0))
+(folder / "c.tmp").write_text(json.dumps([1]))
+os.replace(folder / "c.tmp", folder / "c.json")
+thread = threading.Thread(target=(folder / "d").touch)
+thread.start()
+thread.join()
+print("print works", len(components), notes)
+"""
+
+
+@pytest.mark.parametrize("task", GOOD)
+def test_good_rewards_pass(task: str):
+    rewards = {**GOOD[task], "reference": catalog.reference_reward(task)}
+    verdicts = dict(zip(rewards, sandbox.check(task, list(rewards.values())), strict=True))
+    assert verdicts == dict.fromkeys(rewards, Verdict(True, "done"))
+
+
+def test_every_task_has_good_rewards():
+    assert set(GOOD) == set(catalog.tasks())
+
+
+def test_verdicts_come_in_order_and_none_is_fine():
+    good, bad = GOOD["Cartpole"]["cosine"], "def compute_reward(dof_pos): return dof_pos, {}"
+    stages = [verdict.stage for verdict in sandbox.check("Cartpole", [bad, good, "", bad])]
+    assert stages == ["contract", "done", "parse", "contract"]
+    assert sandbox.check("Cartpole", []) == []
+
+
+def test_an_unknown_task_raises_at_once():
+    with pytest.raises(ValueError, match="unknown task"):
+        sandbox.check("Cartpol", ["x"])
+
+
+def test_a_checking_process_that_fails_is_not_a_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(sandbox, "ROOT", tmp_path)
+    with pytest.raises(sandbox.SandboxError, match="No module named 'simulation'"):
+        sandbox.check("Cartpole", ["x"])
+
+
+def test_a_wall_clock_ends_a_check():
+    source = """def compute_reward(dof_pos):
+    x = torch.ones(1000, 1000)
+    for i in range(64):
+        for j in range(64):
+            x = torch.matmul(x, x) / 1000.0
+    return dof_pos[:, 0], {}
+"""
+    verdict = sandbox.check("Cartpole", [source], timeout=0.5)[0]
+    assert verdict == Verdict(False, "limits", "it did not finish within 0.5 s")
+
+
+def test_extreme_states_are_named_in_the_reason():
+    fastest = [sample.inputs["dof_vel"][:, 0].max().item() for sample in samples.collect("Cartpole")]
+    factor = 60.0 / max(fastest[:-3])  # exp(60) is finite in float32, exp(89) is not
+    assert factor * max(fastest[-3:]) > 89.0
+    source = f"def compute_reward(dof_vel):\n    return torch.exp({factor} * dof_vel[:, 0]), {{}}\n"
+    reason = sandbox.check("Cartpole", [source])[0].reason
+    assert "infinite values" in reason
+    assert "extreme states (3 times the spread of random actions)" in reason
+
+
+def test_samples_are_plausible():
+    tried = samples.collect("Ant")
+    assert {sample.kind.split()[0] for sample in tried} == {"states", "slightly", "extreme"}
+    for sample in tried:
+        values = sample.inputs
+        assert all(torch.isfinite(v).all() for v in values.values() if isinstance(v, torch.Tensor))
+        for unit in (values["up_vec"], values["heading_vec"], values["root_states"][:, 3:7]):
+            torch.testing.assert_close(unit.norm(dim=-1), torch.ones(samples.WORLDS), atol=1e-4, rtol=0)
+        assert values["actions"].abs().max() <= 1.0
+        assert values["root_states"][:, 2].min() > 0.0
+    progress = [(s.inputs["potentials"] - s.inputs["prev_potentials"]).abs().max() for s in tried]
+    assert max(progress[-3:]) < 4 * max(progress[:6])
+
+
+def test_a_silent_child_is_a_failure():
+    assert dry_run._decoded(b"", 0).stage == "run"
+    assert dry_run._decoded(b'{"ok": true}', 0).ok is False
+    assert dry_run._decoded(b"", -11) == Verdict(False, "run", "it crashed the process that ran it (status -11)")
+    assert dry_run._decoded(b"", -9).stage == "limits"
+
+
+def test_the_checking_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch):
+    seen = {}
+    real = subprocess.run
+    monkeypatch.setenv("PREFINE_SECRET", "1")
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: seen.update(k) or real(*a, **k))
+    sandbox.check("Cartpole", [])
+    assert sorted(seen["env"]) == ["LC_ALL", "OMP_NUM_THREADS", "OMP_WAIT_POLICY"]
+    assert not Path(seen["cwd"]).exists()
+    assert os.environ["PREFINE_SECRET"]
+
+
+def run_python(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=200, env={})
+
+
+def test_a_locked_process_can_train_and_write_its_folder(tmp_path: Path):
+    source = GOOD["Ant"]["velocity_temperature"]
+    result = run_python(WORK_AFTER_LOCK.format(root=str(sandbox.ROOT), folder=str(tmp_path), source=source))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("print works 3")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.npz", "c.json", "checkpoints", "d"]
+
+
+def test_locking_without_landlock_says_so(tmp_path: Path):
+    code = f"""
+import sys
+sys.path.insert(0, {str(sandbox.ROOT)!r})
+from simulation.rewards import landlock, sandbox
+landlock.version = lambda: 0
+print(*sandbox.lock())
+"""
+    assert run_python(code).stdout.startswith("this kernel has no Landlock: generated code could read files")
+
+
+def test_no_system_call_filter_means_no_lock():
+    code = f"""
+import sys
+sys.path.insert(0, {str(sandbox.ROOT)!r})
+import ctypes.util
+ctypes.util.find_library = lambda name, real=ctypes.util.find_library: None if name == "seccomp" else real(name)
+from simulation.rewards import sandbox
+try:
+    sandbox.lock()
+except sandbox.SandboxError as error:
+    print(error)
+"""
+    assert (
+        run_python(code).stdout.strip() == "Unable to find libseccomp: install it (Debian: apt-get install libseccomp2)"
+    )
+
+
+def test_notes_of_the_children_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    answer = json.dumps([{"ok": True, "stage": "done", "reason": ""}])
+    finished = subprocess.CompletedProcess([], 0, stdout=answer, stderr="this kernel has no Landlock\n")
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: finished)
+    with caplog.at_level(logging.WARNING):
+        assert sandbox.check("Cartpole", ["x"]) == [Verdict(True, "done")]
+    assert "this kernel has no Landlock" in caplog.text
+
+
+def test_paths_that_do_not_exist_are_skipped(tmp_path: Path):
+    code = f"""
+import sys
+sys.path.insert(0, {str(sandbox.ROOT)!r})
+from pathlib import Path
+from simulation.rewards import sandbox
+file = Path({str(tmp_path / "one")!r})
+file.touch()
+sandbox.lock([file, Path({str(tmp_path / "missing")!r})])
+file.write_text("written")
+try:
+    Path({str(tmp_path / "two")!r}).touch()
+except PermissionError:
+    print("refused")
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "one").read_text() == "written"
+    assert result.stdout == ("refused\n" if landlock.version() else "")
