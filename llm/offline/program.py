@@ -147,10 +147,7 @@ class Program:
         if listed is None or part.name in taken or (part.quantity.name in taken and not self._same(part)):
             return False
         lines = part.lines()[1:] if part.quantity.name in taken else part.lines()
-        total = self._total()
-        place = self.function.body.index(self.end)
-        if total is not None and isinstance(self._returned[0], ast.Name):
-            place = self.function.body.index(self._total_assignment())
+        total, place = self._total(), self._place_for_new(listed)
         self.function.body[place:place] = ast.parse("\n".join(lines)).body
         term = ast.Name(part.name, ast.Load())
         self._set_total(ast.BinOp(total if total is not None else self._returned[0], ast.Add(), term))
@@ -178,6 +175,17 @@ class Program:
     @property
     def _arguments(self) -> list[ast.arg]:
         return self.function.args.args
+
+    def _place_for_new(self, listed: ast.Dict) -> int:
+        """Before the statements that make the total and the dictionary, and the return at the latest."""
+        makers: list[ast.stmt] = [self.end]
+        for value in self._returned:
+            found = self.assignment(value.id) if isinstance(value, ast.Name) else None
+            if found is not None and (
+                found.value is listed or value is self._returned[0] and self._total() is not None
+            ):
+                makers.append(found)
+        return min(self.function.body.index(node) for node in makers)
 
     def _same(self, part: Component) -> bool:
         """Whether the quantity's variable already holds the quantity."""

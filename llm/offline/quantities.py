@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -63,7 +64,8 @@ class Quantity:
 
     @property
     def inputs(self) -> frozenset[str]:
-        return frozenset(re.findall(r"(?<![.\w])([a-z_]\w*)", self.expression)) - {"torch", "dim", "keepdim"}
+        names = (n.id for n in ast.walk(ast.parse(self.expression, mode="eval")) if isinstance(n, ast.Name))
+        return frozenset(names) - {"torch"}
 
 
 def derive(reading: Reading) -> list[Quantity]:

@@ -1,0 +1,72 @@
+import pytest
+
+from llm.messages import first_prompt
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, derive, shape
+from llm.offline.reading import read
+from llm.records import Problem
+from simulation import catalog
+
+
+def quantities(name):
+    info = catalog.task(name)
+    problem = Problem(name, info.description, catalog.observation_source(name), info.inputs)
+    return derive(read(first_prompt(problem)))
+
+
+@pytest.mark.parametrize(
+    ("text", "dims"),
+    [
+        ("Tensor (num_envs, 13)", (13,)),
+        ("Tensor (num_envs,)", ()),
+        ("Tensor (num_envs, 5, 3)", (5, 3)),
+        ("Tensor (8,)", None),
+        ("float", None),
+    ],
+)
+def test_shapes_are_read_as_documented(text, dims):
+    assert shape(text) == dims
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [("Ant", "progress"), ("Humanoid", "progress"), ("Cartpole", "pole_angle"), ("HumanoidJump", "rising_speed")],
+)
+def test_the_task_text_decides_what_comes_first(task, first):
+    ranked = quantities(task)
+    tops = [q.name for q in ranked if q.relevance == ranked[0].relevance]
+    assert first in tops
+
+
+def test_ant_offers_what_a_person_would_use():
+    found = {q.name: q for q in quantities("Ant")}
+    assert found["progress"].expression == "potentials - prev_potentials"
+    assert (found["forward_speed"].expression, found["forward_speed"].aim) == ("root_states[:, 7]", MORE)
+    assert (found["upright"].expression, found["upright"].aim) == ("up_vec[:, 2]", NEAR_ONE)
+    assert found["sideways_speed"].aim == NEAR_ZERO
+    assert found["effort"].aim == found["power"].aim == found["joint_limits"].aim == LESS
+
+
+def test_columns_take_their_meaning_from_the_observation_code():
+    found = {q.name: q.expression for q in quantities("Cartpole")}
+    assert found["pole_angle"] == "dof_pos[:, 1]" and found["cart_velocity"] == "dof_vel[:, 0]"
+
+
+def test_a_quantity_names_the_inputs_it_reads():
+    found = {q.name: q for q in quantities("Ant")}
+    assert found["power"].inputs == {"actions", "dof_vel"}
+    assert found["joint_limits"].inputs == {"dof_pos", "dof_limits_lower", "dof_limits_upper"}
+
+
+def test_every_input_of_a_quantity_is_documented():
+    for name, info in catalog.tasks().items():
+        for quantity in quantities(name):
+            assert quantity.inputs <= set(info.inputs), (name, quantity)
+
+
+def test_the_judges_words_raise_what_they_speak_of():
+    text = "# Task\nrun forward\n# Inputs\n- `root_states`: Tensor (num_envs, 13)\n- `up_vec`: Tensor (num_envs, 3)\n"
+    silent = {q.name: q.relevance for q in derive(read([{"role": "user", "content": text}]))}
+    said = text + "# What the judge said\nIt falls over and wobbles."
+    spoken = {q.name: q.relevance for q in derive(read([{"role": "user", "content": said}]))}
+    assert spoken["upright"] > silent["upright"] and spoken["spin"] > silent["spin"]
+    assert spoken["forward_speed"] == silent["forward_speed"]

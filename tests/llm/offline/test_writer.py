@@ -1,0 +1,132 @@
+"""The offline writer as a whole: what it answers to real prompts of real tasks."""
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from llm import extract
+from llm.messages import trace_text
+from llm.offline import NOTICE, OfflineWriter, answer
+from llm.offline.program import Program
+from llm.records import Outcome, Problem
+from simulation import catalog
+from tests.llm.experiment import PROBLEM, Experiment, row
+
+TASKS = ["Cartpole", "Ant", "Humanoid", "HumanoidJump"]
+
+
+def traced(request):
+    """Traces as training might give them: moving, flat, dominating and vanishing components; failed candidates too."""
+    outcomes = []
+    for candidate in request.candidates:
+        rng = random.Random(candidate.source)
+        names = [*Program.parse(candidate.source).components(), "total", "episode_length"]
+        trace = {name: row(*_samples(rng)) for name in names}
+        outcomes.append(Outcome(candidate, rng.random() > 0.1, "it failed", trace, {}, rng.random()))
+    return tuple(outcomes)
+
+
+def _samples(rng):
+    size = 10 ** rng.uniform(-4, 3)
+    return [size] * 10 if rng.random() < 0.2 else [size * rng.gauss(0, 1) for _ in range(10)]
+
+
+def programs(task):
+    """120 programs: four experiments of five iterations of six, over real prompts."""
+    info = catalog.task(task)
+    problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
+    written = []
+    for seed in range(4):
+        experiment = Experiment(seed=seed, k=6, n=5, problem=problem, train=traced)
+        experiment.run()
+        written += [
+            c.source
+            for r, got in zip(experiment.requests, experiment.results, strict=True)
+            if type(r).__name__ == "Write"
+            for c in got
+        ]
+    return written
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_120_of_120_programs_are_executable(task, tmp_path):
+    written = programs(task)
+    assert len(written) == 120 and len(set(written)) > 110
+    files = [tmp_path / f"{i}.py" for i in range(len(written))]
+    for file, source in zip(files, written, strict=True):
+        file.write_text(source)
+    command = [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_round_holds_different_programs(task):
+    info = catalog.task(task)
+    problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
+    for seed in range(5):
+        experiment = Experiment(seed=seed, k=6, n=1, problem=problem)
+        experiment.run()
+        assert len({extract.essence(c.source) for c in experiment.results[0]}) == 6
+
+
+def test_the_same_messages_and_seed_give_the_same_answer():
+    messages = Experiment(n=1).advance([]).requests[0].messages
+    assert answer(messages, 5) == answer(messages, 5) != answer(messages, 6)
+
+
+def test_every_answer_says_that_it_is_no_language_model():
+    experiment = Experiment(k=3, n=3)
+    experiment.run()
+    for request in experiment.requests:
+        if hasattr(request, "messages"):
+            assert NOTICE in answer(request.messages, request.seed)
+    assert NOTICE in answer([{"role": "user", "content": "Who are you?"}], 0)
+
+
+EARLIER = """\
+def compute_reward(a: Tensor, b: Tensor):
+    x = 2.0 * a
+    y = 1.5 * b
+    return x + y, {"x": x, "y": y}
+"""
+
+
+def test_it_says_what_changed_between_two_programs():
+    earlier = EARLIER
+    later = earlier.replace("2.0", "4.0").replace("y = 1.5 * b", "z = b").replace('"y": y', '"z": z')
+    later = later.replace("x + y", "x + z")
+    before = {"x": row(1.0, 2.0), "episode_length": row(10.0, 40.0)}
+    after = {"x": row(3.0, 4.0), "episode_length": row(10.0, 90.0)}
+    text = (
+        f"# Earlier reward function\n```python\n{earlier}```\nReward trace:\n{trace_text(before)}\n"
+        f"# Later reward function\n```python\n{later}```\nReward trace:\n{trace_text(after)}\n"
+    )
+    said = answer([{"role": "user", "content": text}], 0)
+    assert "adds `z`" in said and "drops `y`" in said and "x from 2 to 4" in said
+    assert "`x` goes from 1.5 to 3.5" in said and "episodes last 90 steps, before 40" in said
+
+
+def test_a_repair_gives_another_program():
+    messages = Experiment(n=1).advance([]).requests[0].messages
+    first = answer(messages, 5)
+    talk = [*messages, {"role": "assistant", "content": first}, {"role": "user", "content": "It failed."}]
+    again = extract.source(answer(talk, 6))
+    assert again is not None and again != extract.source(first)
+
+
+def test_replies_cost_nothing_and_count_words():
+    (reply,) = OfflineWriter().complete([{"role": "user", "content": "Hello, you."}], 1, 3)
+    assert (reply.cost, reply.usage.input_tokens, reply.seed, reply.finish_reason) == (0.0, 4, 3, "stop")
+    json.dumps(reply.request)
+
+
+def test_it_reads_nothing_but_the_messages():
+    shown = Experiment(n=1).advance([]).requests[0].messages
+    hidden = tuple({**m, "content": m["content"].replace("potentials", "riches")} for m in shown)
+    assert "riches" in "".join(answer(hidden, s) for s in range(6))
+    assert "potentials" not in "".join(answer(hidden, s) for s in range(6))
+    assert "potentials" in "".join(answer(shown, s) for s in range(6)) and PROBLEM.inputs
