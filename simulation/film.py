@@ -65,7 +65,7 @@ def film(rollout_path: Path, clip: Path, studios: dict[str, Studio]) -> None:
     poster = clip.with_suffix(".jpg")
     parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in (poster, clip)}
     try:
-        _encode(frames, parts[clip], parts[poster])
+        encode(frames, parts[clip], parts[poster])
         for path, part in parts.items():  # the poster first: where a clip is, its poster is
             os.replace(part, path)
     finally:
@@ -73,7 +73,7 @@ def film(rollout_path: Path, clip: Path, studios: dict[str, Studio]) -> None:
             part.unlink(missing_ok=True)
 
 
-def _encode(frames: Iterator, clip: Path, poster: Path) -> None:
+def encode(frames: Iterator, clip: Path, poster: Path) -> None:
     """Pipe frames (HEIGHT, WIDTH, 3) uint8 through ffmpeg into `clip`; one of them becomes `poster`."""
     with _start(ffmpeg.output(_raw(), str(clip), **ENCODER)) as encoder:
         try:

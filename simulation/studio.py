@@ -7,12 +7,16 @@ times the rest of the frame together, so the shadow is drawn as geometry instead
 from __future__ import annotations
 
 import ctypes.util
+import importlib
 import os
 import platform
 from collections.abc import Iterator
 
+import mujoco
 import numpy as np
+from mujoco.rendering.classic import gl_context
 
+from simulation.models import visual_model
 from simulation.rollout import Rollout
 
 WIDTH, HEIGHT = 512, 384
@@ -28,7 +32,7 @@ DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.5
 """A new episode is shown by this many darker frames before and after, the darkest at the change."""
 DIP_SPACING = 16
 """Frames between two such changes: fewer than three flashes a second (WCAG 2.2, 2.3.1), however often it restarts."""
-MISSING_LIBRARY = "no OpenGL library for rendering without a screen; on Debian or Ubuntu: apt-get install libegl1"
+INSTALL = "on Debian or Ubuntu: apt-get install libegl1 libgl1-mesa-dri"
 
 
 class FilmError(RuntimeError):
@@ -36,7 +40,7 @@ class FilmError(RuntimeError):
 
 
 def choose_backend() -> None:
-    """Choose how MuJoCo renders, unless the environment already says it. Call before importing mujoco.
+    """Choose how MuJoCo renders, unless the environment already says it.
 
     Raises FilmError where the machine has no library to render with.
     """
@@ -48,7 +52,9 @@ def choose_backend() -> None:
     elif ctypes.util.find_library("OSMesa"):
         os.environ["MUJOCO_GL"] = "osmesa"
     else:
-        raise FilmError(MISSING_LIBRARY)
+        raise FilmError(f"no OpenGL library that renders without a screen; {INSTALL}")
+    # MuJoCo reads the variable when it is imported, which may have been before
+    importlib.reload(gl_context)
 
 
 class Studio:
@@ -57,11 +63,6 @@ class Studio:
     def __init__(self, task: str) -> None:
         """Raises ValueError on an unknown task, FilmError where nothing can be rendered here."""
         choose_backend()
-        import mujoco
-
-        from simulation.models import visual_model
-
-        self.mujoco = mujoco
         self.task = task
         self.model = visual_model(task)
         self.data = mujoco.MjData(self.model)
@@ -72,7 +73,8 @@ class Studio:
         try:
             self.renderer = mujoco.Renderer(self.model, HEIGHT, WIDTH)
         except (ImportError, RuntimeError, AttributeError, mujoco.FatalError) as error:
-            raise FilmError(f"cannot render with MUJOCO_GL={os.environ.get('MUJOCO_GL', '')}: {error}") from error
+            backend = os.environ.get("MUJOCO_GL", "")
+            raise FilmError(f"cannot render with MUJOCO_GL={backend}: {error}; {INSTALL}") from error
         for flag in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
             self.renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = False
         self.option = mujoco.MjvOption()
@@ -89,8 +91,8 @@ class Studio:
         frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
         for state, target, light in zip(qpos, targets, lights, strict=True):
             self.data.qpos[:] = state
-            self.mujoco.mj_kinematics(self.model, self.data)
-            self.mujoco.mj_camlight(self.model, self.data)
+            mujoco.mj_kinematics(self.model, self.data)
+            mujoco.mj_camlight(self.model, self.data)
             self.camera.lookat[:] = target
             self.renderer.update_scene(self.data, self.camera, self.option)
             self._add_shadow()
@@ -117,9 +119,8 @@ class Studio:
         episode = np.cumsum(rollout.restart)[steps]
         return rollout.qpos[steps], np.diff(episode, prepend=episode[0]) > 0
 
-    def _camera(self) -> tuple[int, object, np.ndarray]:
+    def _camera(self) -> tuple[int, mujoco.MjvCamera, np.ndarray]:
         """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus its centre)."""
-        mujoco = self.mujoco
         track = self.model.camera("track")
         body = int(track.bodyid[0])
         position = self.data.cam_xpos[track.id].copy()
@@ -140,8 +141,8 @@ class Studio:
         path = np.empty((len(qpos), 3))
         for step, state in enumerate(qpos):
             self.data.qpos[:] = state
-            self.mujoco.mj_kinematics(self.model, self.data)
-            self.mujoco.mj_comPos(self.model, self.data)
+            mujoco.mj_kinematics(self.model, self.data)
+            mujoco.mj_comPos(self.model, self.data)
             path[step] = self.data.subtree_com[self.follows]
         path[:, 2] = self.height
         for episode in np.split(np.arange(len(qpos)), np.flatnonzero(restart)):
@@ -150,7 +151,7 @@ class Studio:
 
     def _add_shadow(self) -> None:
         """Draw every geom once more, flattened onto the ground along the sun's direction."""
-        scene, plane = self.renderer.scene, self.mujoco.mjtGeom.mjGEOM_PLANE
+        scene, plane = self.renderer.scene, mujoco.mjtGeom.mjGEOM_PLANE
         flatten = np.eye(3)
         flatten[:, 2] -= SUN / SUN[2]
         flatten[2, 2] = 5e-4
@@ -161,13 +162,13 @@ class Studio:
             shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
             position = position - SUN * (position[2] / SUN[2])
             position[2] = SHADOW_HEIGHT
-            self.mujoco.mjv_initGeom(shadow, geom.type, np.ones(3), position, np.eye(3).ravel(), SHADOW_COLOUR)
+            mujoco.mjv_initGeom(shadow, geom.type, np.ones(3), position, np.eye(3).ravel(), SHADOW_COLOUR)
             shadow.size, shadow.mat = geom.size, flatten @ geom.mat
             shadow.specular = shadow.emission = 0
             scene.ngeom += 1
 
 
-def _make_cheap(model: object) -> None:
+def _make_cheap(model: mujoco.MjModel) -> None:
     """Settings of a visual model that software rendering pays for and an eye hardly sees."""
     model.vis.global_.offwidth, model.vis.global_.offheight = WIDTH, HEIGHT
     quality = model.vis.quality

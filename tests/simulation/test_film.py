@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from simulation import film
+from simulation.models import visual_model
 from simulation.rollout import read_rollout, write_rollout
 from simulation.studio import DIP_BRIGHTNESS, HEIGHT, WIDTH, Studio, brightness, choose_backend, smooth
 
@@ -30,9 +31,6 @@ def cartpole(path: Path, swing: float, restart_at: int = 0) -> Path:
 
 def standing(task: str, steps: int, speed: float) -> np.ndarray:
     """The robot in its rest pose, carried ahead at this speed."""
-    choose_backend()
-    from simulation.models import visual_model
-
     qpos = np.tile(visual_model(task).qpos0, (steps, 1))
     qpos[:, 0] += speed * CONTROL_DT * np.arange(steps)
     return qpos
@@ -237,5 +235,5 @@ def test_a_restart_is_a_brief_dip_and_many_never_flash_three_times_a_second():
 def test_the_missing_library_is_named(monkeypatch):
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(film.FilmError, match="apt-get install libegl1"):
+    with pytest.raises(film.FilmError, match="apt-get install libegl1 libgl1-mesa-dri"):
         choose_backend()

@@ -1,0 +1,74 @@
+"""How fast clips are made: `python -m benchmarks.filming` prints a Markdown table.
+
+One clip per task, of a robot that moves at random: frames rendered per second, seconds to encode the clip, its size.
+Both are seconds of one core (CPU time), so that other work on the machine does not count; in `simulation.film` they
+overlap on two.
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from simulation import catalog
+from simulation.environment import Environment
+from simulation.film import RATE, encode
+from simulation.rollout import Rollout
+from simulation.studio import HEIGHT, WIDTH, Studio
+
+
+def random_rollout(task: str) -> Rollout:
+    """A clip's length of one world under random actions."""
+    info = catalog.task(task)
+    steps = round(info.clip_seconds / info.control_dt)
+    env = Environment(task, worlds=1, seed=0)
+    env.reset()
+    generator = torch.Generator().manual_seed(0)
+    states, restart = [], np.zeros(steps + 1, dtype=bool)
+    for step in range(steps):
+        states.append(env.qpos(0))
+        result = env.step(2 * torch.rand(1, info.num_actions, generator=generator) - 1)
+        if (result.terminated | result.truncated).any():
+            env.reset()
+            restart[step + 1] = True
+    return Rollout(task, np.stack(states), info.control_dt, restart[:-1])
+
+
+def measure(task: str, folder: Path) -> tuple[float, float, float]:
+    """Frames rendered per second, seconds to encode a clip, megabytes of the clip."""
+    rollout, count = random_rollout(task), round(catalog.task(task).clip_seconds * RATE)
+    studio = Studio(task)
+    next(studio.frames(rollout, count, RATE))  # the first frame compiles shaders
+    start = time.process_time()
+    frames = [frame.copy() for frame in studio.frames(rollout, count, RATE)]
+    rendering = time.process_time() - start
+    start = children_seconds()
+    encode(iter(frames), folder / "clip.mp4", folder / "clip.jpg")
+    encoding = children_seconds() - start
+    studio.close()
+    return count / rendering, encoding, (folder / "clip.mp4").stat().st_size / 1e6
+
+
+def children_seconds() -> float:
+    """CPU time of the processes that this one started and that ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"| task ({WIDTH}x{HEIGHT}, {RATE} frames/s) | rendered, frames/s | encode a clip, s | clip, MB |")
+    print("|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for task in catalog.tasks():
+            rate, seconds, megabytes = measure(task, Path(folder))
+            print(f"| {task} | {rate:.0f} | {seconds:.2f} | {megabytes:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
