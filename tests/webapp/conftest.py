@@ -6,6 +6,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def folders(settings, tmp_path_factory):
     settings.MEDIA_ROOT = tmp_path_factory.mktemp("media")
+    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -56,7 +56,8 @@ def file_response(request: HttpRequest, name: str, content_type: str, token: str
     wanted = RANGE.fullmatch(request.headers.get("Range", ""))
     if not wanted or request.headers.get("If-Range", headers["ETag"]) != headers["ETag"]:
         return _answer(request, path, 0, size, 200, content_type, headers)
-    span = _span(*wanted.groups(), size)
+    start, end = wanted.groups()
+    span = _span(start, end, size)
     if span is None:
         return HttpResponse(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
     first, last = span

@@ -1,0 +1,313 @@
+"""A participant's pages: one address, one page per state, and what is said where something is wrong."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp import rows
+from webapp.experiments import loop
+from webapp.experiments.models import Clip, Event, Experiment, Job
+from webapp.studies import words
+from webapp.studies.models import Participant, Study
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client, person):
+    return client.get(person.get_absolute_url()).content.decode()
+
+
+def live(client, person, version=""):
+    return client.get(reverse("live", args=[person.token]), {"version": version}, headers={"HX-Request": "true"})
+
+
+def version_of(html):
+    return re.search(r"\?version=(\w+)", html)[1]
+
+
+# --- the home page --------------------------------------------------------------------------------------------
+
+
+def test_home_offers_open_demonstrations(client):
+    rows.study(title="An ant that learns to run", demonstration=True)
+    rows.study(title="Not for everybody")
+    rows.study(title="Not yet", demonstration=True, status=Study.Status.DRAFT)
+    html = client.get("/").content.decode()
+    assert "An ant that learns to run" in html and "Not for everybody" not in html and "Not yet" not in html
+
+
+def test_home_without_demonstrations_says_so(client):
+    assert "Nothing to try yet" in client.get("/").content.decode()
+
+
+def test_start_makes_a_visitor_with_an_experiment(client):
+    study = rows.study(demonstration=True)
+    response = client.post(reverse("start", args=[study.pk]))
+    visitor = Participant.objects.get()
+    assert response.url == visitor.get_absolute_url()
+    assert visitor.experiment.status == Experiment.Status.DRAFT
+    assert (visitor.experiment.task, visitor.experiment.k, visitor.experiment.seed) == ("Ant", 6, rows.SEED)
+
+
+def test_start_twice_continues(client):
+    study = rows.study(demonstration=True)
+    for _ in range(2):
+        client.post(reverse("start", args=[study.pk]))
+    assert Participant.objects.count() == 1
+    assert "Continue" in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize("change", [{"demonstration": False}, {"status": Study.Status.CLOSED}])
+def test_start_of_what_is_not_offered(client, change):
+    study = rows.study(**{"demonstration": True, **change})
+    assert client.post(reverse("start", args=[study.pk])).status_code == 404
+    assert not Participant.objects.exists()
+
+
+def test_seeds_are_the_studys_own_in_order():
+    study = rows.study()
+    assert [rows.participant(study, label=name).experiment.seed - study.seed for name in "abc"] == [0, 1, 2]
+
+
+# --- links ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["studio", "live", "leave"])
+def test_a_foreign_link(client, name):
+    response = client.get(reverse(name, args=["nobody-has-this-link"]))
+    assert response.status_code == 404
+    assert "This link leads nowhere" in response.content.decode()
+
+
+@pytest.mark.parametrize("name", ["consent", "ready", "vote", "undo", "report"])
+def test_a_foreign_link_cannot_post(client, name):
+    assert client.post(reverse(name, args=["nobody-has-this-link"])).status_code == 404
+
+
+@pytest.mark.parametrize("status, says", [("draft", "has not opened yet"), ("closed", "This study is closed")])
+def test_a_study_that_is_not_open(client, status, says):
+    person = rows.participant(rows.study(status=status))
+    assert says in page(client, person)
+
+
+def test_pages_are_never_cached_or_indexed(client):
+    response = client.get(rows.participant().get_absolute_url())
+    assert "no-store" in response["Cache-Control"]
+    assert '<meta name="robots" content="noindex">' in response.content.decode()
+
+
+# --- consent --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def newcomer():
+    return rows.participant(consented=False)
+
+
+def agree(client, person, **data):
+    fields = {"hash": person.study.consent_hash, "agree": "yes", **data}
+    return client.post(reverse("consent", args=[person.token]), fields, follow=True).content.decode()
+
+
+def test_consent_is_stored_and_starts_the_experiment_once(client, newcomer):
+    assert newcomer.study.consent_text.split("\n")[0] in page(client, newcomer)
+    for _ in range(2):
+        assert "How it works" in agree(client, newcomer)
+    newcomer.refresh_from_db()
+    assert newcomer.consented_at
+    assert newcomer.consent_hash == newcomer.study.consent_hash and newcomer.consent_version == "1"
+    assert newcomer.experiment.status == Experiment.Status.RUNNING
+    assert Event.objects.filter(kind="started").count() == 1
+
+
+def test_consent_needs_the_tick(client, newcomer):
+    assert "tick the box" in agree(client, newcomer, agree="")
+    newcomer.refresh_from_db()
+    assert newcomer.consented_at is None and not Job.objects.exists()
+
+
+def test_consent_to_a_text_that_has_changed_since(client, newcomer):
+    Study.objects.update(consent_text="Something else.")
+    assert "The text was changed while you were reading" in agree(client, newcomer)
+    newcomer.refresh_from_db()
+    assert newcomer.consented_at is None
+
+
+def test_consent_makes_the_experiment_of_an_invited_person(client):
+    invited = Participant.objects.create(study=rows.study(), label="P01")
+    assert "I have read this" in page(client, invited)
+    agree(client, invited)
+    assert Experiment.objects.get(participant=invited).status == Experiment.Status.RUNNING
+
+
+def test_instruction_is_shown_once(client, newcomer):
+    agree(client, newcomer)
+    response = client.post(reverse("ready", args=[newcomer.token]), follow=True)
+    assert "The robots are getting ready" in response.content.decode()
+
+
+# --- waiting --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waiting():
+    person = rows.participant()
+    rows.round_of(person, percent=10)
+    request = rows.training(person)
+    progress = {"fraction": 0.5, "seconds_left": 100, "candidates": []}
+    Job.objects.create(experiment=person.experiment, request=request, kind="train", status="running", progress=progress)
+    return person
+
+
+def test_waiting_shows_progress_and_practice(client, waiting):
+    html = page(client, waiting)
+    assert "Six robots are practising" in html and "about two minutes left" in html
+    assert html.count("<figcaption>Practice</figcaption>") == 6
+    assert "safe to close this page" in html
+
+
+def test_only_the_newest_practice_clip_of_each_robot(client, waiting):
+    rows.round_of(waiting, percent=30)
+    assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 6
+
+
+def test_live_gives_progress_while_nothing_else_changes(client, waiting):
+    version = version_of(page(client, waiting))
+    Job.objects.update(progress={"fraction": 0.9, "seconds_left": 10})
+    response = live(client, waiting, version)
+    assert response["HX-Retarget"] == "#progress" and "a few seconds left" in response.content.decode()
+
+
+def test_live_gives_the_new_page_when_there_is_one(client, waiting):
+    version = version_of(page(client, waiting))
+    rows.judging(waiting)
+    rows.round_of(waiting, percent=100)
+    response = live(client, waiting, version)
+    html = response.content.decode()
+    assert response["HX-Retarget"] == "#state" and 'id="ballot"' in html and "<html" not in html
+
+
+def test_live_leaves_a_person_who_chooses_alone(client):
+    person = rows.participant()
+    rows.round_of(person)
+    rows.judging(person)
+    response = live(client, person, version_of(page(client, person)))
+    assert response.status_code == 204 and not response.content
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, ""),
+        (3, "a few seconds left"),
+        (40, "less than a minute left"),
+        (62, "about one minute left"),
+        (130, "about two minutes left"),
+        (1500, "about 25 minutes left"),
+        (9000, "about two hours left"),
+    ],
+)
+def test_time_left_in_words(seconds, text):
+    assert words.time_left(seconds) == text
+
+
+def test_waiting_never_says_that_all_is_done(client, waiting):
+    Job.objects.update(progress={"fraction": 1.0, "seconds_left": 0})
+    assert "100%" not in page(client, waiting)
+
+
+# --- the other states -----------------------------------------------------------------------------------------
+
+
+def test_paused(client, waiting):
+    loop.pause(waiting.experiment)
+    assert "taking a break" in page(client, waiting)
+
+
+def test_failed_says_that_nothing_is_lost_and_nothing_more(client, waiting):
+    Experiment.objects.update(status=Experiment.Status.FAILED, error="Traceback: sentinel_error")
+    html = page(client, waiting)
+    assert "Something went wrong on our side" in html and "nothing is lost" in html and "sentinel" not in html
+
+
+def test_cancelled(client, waiting):
+    loop.cancel(waiting.experiment)
+    assert "This study is closed" in page(client, waiting)
+
+
+def test_thanks_with_the_winner_even_when_the_study_is_closed(client):
+    person = rows.participant()
+    rows.round_of(person)
+    rows.finished(person)
+    Study.objects.update(status=Study.Status.CLOSED, thanks_text="See you at the debriefing.")
+    html = page(client, person)
+    assert "Your winner" in html and "See you at the debriefing." in html
+    person.refresh_from_db()
+    assert person.finished_at
+
+
+def test_thanks_without_a_clip(client):
+    person = rows.participant()
+    rows.round_of(person)
+    Clip.objects.update(status=Clip.Status.FAILED)
+    rows.finished(person)
+    assert "You have finished" in page(client, person)
+
+
+# --- leaving --------------------------------------------------------------------------------------------------
+
+
+def test_every_page_offers_to_leave_and_names_a_contact(client, waiting, newcomer):
+    for person in (waiting, newcomer):
+        html = page(client, person)
+        assert reverse("leave", args=[person.token]) in html and "ada@example.org" in html
+
+
+def test_leaving_asks_first(client, waiting):
+    html = client.get(reverse("leave", args=[waiting.token])).content.decode()
+    waiting.refresh_from_db()
+    assert "Leave the study?" in html and waiting.withdrawn_at is None
+
+
+def test_leaving_stops_everything(client, waiting):
+    response = client.post(reverse("leave", args=[waiting.token]), follow=True)
+    assert "You have left the study" in response.content.decode()
+    waiting.refresh_from_db()
+    assert waiting.withdrawn_at and waiting.experiment.status == Experiment.Status.CANCELLED
+    assert Event.objects.filter(kind="withdrawn").count() == 1
+    client.post(reverse("leave", args=[waiting.token]))
+    assert Event.objects.filter(kind="withdrawn").count() == 1
+
+
+def test_nothing_works_after_leaving(client, newcomer):
+    Participant.objects.update(withdrawn_at=timezone.now())
+    agree(client, newcomer)
+    newcomer.refresh_from_db()
+    assert newcomer.consented_at is None and newcomer.experiment.status == Experiment.Status.DRAFT
+
+
+# --- the head of every answer ---------------------------------------------------------------------------------
+
+
+def test_a_strict_policy_and_nothing_inline(client, waiting):
+    response = client.get(waiting.get_absolute_url())
+    policy = response["Content-Security-Policy"]
+    assert "script-src 'self'" in policy and "unsafe" not in policy
+    html = response.content.decode()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|javascript:", html)
+    assert not re.search(r"""(?:src|href|action)=["'](?:https?:)?//""", html)
+
+
+def test_the_first_page_is_small(client):
+    rows.study(demonstration=True)
+    for address in ("/", rows.participant(label="P02").get_absolute_url()):
+        html = client.get(address).content
+        names = {name.partition("#")[0] for name in re.findall(r'(?:src|href)="/static/([^"]+)"', html.decode())}
+        assets = {name: Path(finders.find(name)).read_bytes() for name in names}
+        sent = len(html) + sum(len(gzip.compress(data)) for data in assets.values())
+        assert len(assets) >= 4 and sent < 100_000
