@@ -34,14 +34,12 @@
   const options = (figure, data, place) => {
     const ink = token("--ink-2"), font = `12px ${token("--font")}`;
     const axis = { stroke: ink, font, labelFont: font, grid: { stroke: token("--grid"), width: 1 }, ticks: { show: false } };
-    const many = data.names.length > 1;
     return {
       width: place.clientWidth,
       height: Number(figure.dataset.height),
-      title: data.title,
-      legend: { show: many, live: false },
+      legend: { show: false },
       cursor: { sync: { key: data.wholeX ? "rounds" : "training" }, drag: { x: false, y: false } },
-      scales: { x: { time: false, range: data.wholeX ? undefined : [0, 100] } },
+      scales: { x: { time: false, range: data.xRange } },
       axes: [
         { ...axis, label: data.x, labelSize: 22, size: 28, ...(data.wholeX ? { incrs: [1, 2, 5, 10] } : { splits: [0, 25, 50, 75, 100] }) },
         { ...axis, label: data.y, labelSize: 22, size: 56, values: (u, ticks) => ticks.map(short) },

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import Group
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -33,8 +32,6 @@ from webapp.experiments.models import (
     Request,
     Run,
 )
-
-admin.site.unregister(Group)  # one kind of experimenter: staff
 
 STATUS_LABELS = {
     "draft": "info",
@@ -97,7 +94,7 @@ class LoopForm(forms.ModelForm):
         help_texts = {
             "task": "What the robot should learn. The Tasks page shows each one's text and reward inputs.",
             "method": "ICPL learns from the picks. OpenLoop writes as many rewards without feedback: the baseline.",
-            "judge": "A person picks best and worst in the browser; the proxy picks by the hidden metric, at once.",
+            "judge": "The proxy picks best and worst by the hidden metric, at once. People judge in studies.",
             "k": "Videos that a person compares at a time. 6 as published; fewer than 4 gives little to choose from.",
             "n": "Rounds of writing, training and picking. 5 as published; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
@@ -110,6 +107,17 @@ class ExperimentForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Experiment
         fields = ["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        alone = self.instance.participant_id is None
+        if alone and data.get("judge") == LoopSettings.JudgeKind.HUMAN:
+            self.add_error(
+                "judge",
+                "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
+                "start with its participants. One that is started here is judged by the hidden metric.",
+            )
+        return data
 
 
 @admin.register(Experiment)
@@ -135,6 +143,11 @@ class ExperimentAdmin(ModelAdmin):
     @display(description="live page")
     def live_link(self, experiment: Experiment) -> SafeString:
         return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A name that one may keep, and the judge that an experiment outside a study can have."""
+        names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": LoopSettings.JudgeKind.PROXY}
+        return {**names, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
         """Once started, the settings are what the saved requests were made from: only the name may change."""
@@ -199,7 +212,7 @@ class LanguageModelForm(forms.ModelForm):
     class Meta:
         model = LanguageModel
         fields = ["name", "kind", "base_url", "model", "price_input", "price_output", "price_date"]
-        labels = {"base_url": "address", "price_input": "input price", "price_output": "output price"}
+        labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["forget_key"]:
@@ -225,6 +238,9 @@ class LanguageModelAdmin(ModelAdmin):
     ]
     list_display = ["name", "kind", "model", "base_url", "key"]
     change_form_outer_before_template = "admin/test_connection.html"
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"kind": LanguageModel.Kind.OPENAI, **super().get_changeform_initial_data(request)}
 
     @display(description="key", boolean=True)
     def key(self, model: LanguageModel) -> bool:

@@ -13,7 +13,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.experiments import charts, progress
-from webapp.experiments.models import Candidate, Clip, Event, Experiment, Iteration, Job, LoopSettings, Request
+from webapp.experiments.models import (
+    Candidate,
+    Clip,
+    Event,
+    Experiment,
+    Iteration,
+    Job,
+    LoopSettings,
+    ModelCall,
+    Request,
+    Run,
+)
 
 ACTIVE = (Job.Status.QUEUED, Job.Status.RUNNING)
 QUIET = ("locked", "stopped", "undone")
@@ -169,7 +180,7 @@ class Board:
 
     @property
     def chart(self) -> charts.Chart:
-        return charts.rounds_chart(self.metric, [(row.number, row.scores) for row in self.rounds])
+        return charts.rounds_chart(self.metric, [(row.number, row.scores) for row in self.rounds], self.experiment.n)
 
     @property
     def failed_step(self) -> str:
@@ -277,22 +288,31 @@ def _queued_before(jobs: tuple[Job, ...]) -> int:
 
 
 def _totals(experiment: Experiment) -> Totals:
-    calls = experiment.requests.aggregate(
-        calls=Count("calls"),
-        prompt_tokens=Sum("calls__prompt_tokens", default=0),
-        completion_tokens=Sum("calls__completion_tokens", default=0),
-        cost=Sum("calls__cost", default=0.0),
-        unknown_costs=Count("calls", filter=Q(calls__cost=None)),
+    calls = ModelCall.objects.filter(request__experiment=experiment).aggregate(
+        calls=Count("pk"),
+        tokens_in=Sum("prompt_tokens", default=0),
+        tokens_out=Sum("completion_tokens", default=0),
+        known=Sum("cost", default=0.0),
+        unknown=Count("pk", filter=Q(cost=None)),
     )
-    runs = experiment.requests.aggregate(
-        train_seconds=Sum("run__seconds", default=0.0),
-        samples=Sum("run__samples", default=0),
-        nan_worlds=Sum("run__nan_worlds", default=0),
-        queries=Count("pk", filter=Q(kind__in=("Judge", "Choose"))),
+    runs = Run.objects.filter(request__experiment=experiment).aggregate(
+        took=Sum("seconds", default=0.0),
+        simulated=Sum("samples", default=0),
+        lost=Sum("nan_worlds", default=0),
     )
-    if experiment.judge != LoopSettings.JudgeKind.HUMAN:
-        runs["queries"] = 0
-    return Totals(**calls, **runs, seconds=elapsed(experiment))
+    asked = experiment.requests.filter(kind__in=("Judge", "Choose"), status=Request.Status.DONE).count()
+    return Totals(
+        calls=calls["calls"],
+        prompt_tokens=calls["tokens_in"],
+        completion_tokens=calls["tokens_out"],
+        cost=calls["known"],
+        unknown_costs=calls["unknown"],
+        train_seconds=runs["took"],
+        samples=runs["simulated"],
+        nan_worlds=runs["lost"],
+        queries=asked if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
+        seconds=elapsed(experiment),
+    )
 
 
 def elapsed(experiment: Experiment) -> float | None:

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 COLOURS = ("#3d4fc4", "#b5520f", "#0a6b4a", "#8a2f74", "#5b6067", "#8a6d00")
 DASHES = ("", "6 4", "2 3", "9 3 2 3", "12 4", "1 4")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross", "ring")
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 30, 44
+LEFT, RIGHT, BOTTOM = 58, 14, 44
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Chart:
     x_label: str
     y_label: str
     series: tuple[Series, ...]
+    x_range: tuple[float, float] = (0, 100)
     whole_x: bool = False
     """Ticks on whole numbers only, as for rounds."""
 
@@ -70,11 +71,11 @@ def metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = 
     """The hidden metric over training, all of its up to fifty intervals."""
     values = metric_trace.get("all") or metric_trace.get("samples") or []
     series = over_training("hidden metric", values, 0 if complete else 50)
-    return Chart("metric", "Hidden metric", "training (%)", metric, (series,))
+    return Chart("metric", "Hidden metric", "training (%)", short_metric(metric), (series,))
 
 
-def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]]) -> Chart:
-    """Reward task score of each round, (number, scores of its candidates): best, mean, and best so far."""
+def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
+    """Reward task score of each of `n` rounds, as (number, scores of its candidates): best, mean, and best so far."""
     numbers = tuple(float(number) for number, scores in rounds if scores)
     scored = [scores for _, scores in rounds if scores]
     best = tuple(max(scores) for scores in scored)
@@ -83,7 +84,14 @@ def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]]) -> 
         Series("mean of the round", numbers, tuple(sum(scores) / len(scores) for scores in scored)),
         Series("best so far", numbers, tuple(max(best[: i + 1]) for i in range(len(best)))),
     )
-    return Chart("rounds", "Reward task score by round", "round", f"RTS: {metric}", series, whole_x=True)
+    return Chart(
+        "rounds", "Reward task score by round", "round", f"RTS ({short_metric(metric)})", series, (1, max(2, n)), True
+    )
+
+
+def short_metric(metric: str) -> str:
+    """What an axis has room for: the metric's words up to the first comma, unit included."""
+    return metric.partition(",")[0]
 
 
 def finite(value: float | None) -> float | None:
@@ -99,6 +107,7 @@ def to_json(chart: Chart) -> dict[str, Any]:
         "title": chart.title,
         "x": chart.x_label,
         "y": chart.y_label,
+        "xRange": chart.x_range,
         "wholeX": chart.whole_x,
         "names": [series.name for series in chart.series],
         "data": [xs, *([column.get(x) for x in xs] for column in columns)],
@@ -129,33 +138,44 @@ def ticks(low: float, high: float, count: int = 5, whole: bool = False) -> list[
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
-def number(value: float) -> str:
+def number(value: float, digits: int = 4) -> str:
     """A tick or table value: short, never in exponents where three digits do."""
     if value == 0:
         return "0"
-    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.1e}"
+    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.1e}"
 
 
-def to_svg(chart: Chart, width: int = 640, height: int = 300, legend: bool = True) -> str:
-    """The figure as a standalone SVG document: white paper, no style sheet, no script."""
-    body = "".join(_figure(chart, width, height, legend))
-    return _document(width, height, chart.title, f'<rect width="{width}" height="{height}" fill="#ffffff"/>{body}')
+def to_svg(chart: Chart, width: int = 640, height: int = 320) -> str:
+    """The figure as a standalone SVG document, titled, on white paper: no style sheet, no script."""
+    keys = "".join(_legend(chart, width)) if len(chart.series) > 1 else ""
+    body = "".join(_figure(chart, width, height, top=52 if keys else 30))
+    paper = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    return _document(width, height, chart.title, f"{paper}{_title(chart)}{keys}{body}")
 
 
 def to_svg_grid(charts: Sequence[Chart], columns: int = 3, width: int = 300, height: int = 190) -> str:
     """Small multiples in one SVG document."""
-    rows = math.ceil(len(charts) / columns)
-    full = (columns * width, max(rows, 1) * height)
+    full = (columns * width, max(math.ceil(len(charts) / columns), 1) * height)
     parts = [f'<rect width="{full[0]}" height="{full[1]}" fill="#ffffff"/>']
     for i, chart in enumerate(charts):
         place = f"translate({i % columns * width} {i // columns * height})"
-        parts.append(f'<g transform="{place}">{"".join(_figure(chart, width, height, False))}</g>')
+        body = "".join(_figure(chart, width, height, top=30))
+        parts.append(f'<g transform="{place}">{_title(chart)}{body}</g>')
     return _document(full[0], full[1], "Reward components", "".join(parts))
 
 
-def inline_svg(chart: Chart, width: int = 320, height: int = 190, legend: bool = False) -> str:
-    """The figure for a page, whose style sheet recolours it by class."""
-    return _document(width, height, chart.title, "".join(_figure(chart, width, height, legend)))
+def inline_svg(chart: Chart, width: int = 320, height: int = 190) -> str:
+    """The figure for a page, whose style sheet recolours it by class and which has words of its own around it."""
+    return _document(width, height, chart.title, "".join(_figure(chart, width, height, top=10)))
+
+
+def legend(chart: Chart) -> list[tuple[str, str]]:
+    """Line, dash and marker of each series as a small SVG, and its name; empty for a single series."""
+    if len(chart.series) < 2:
+        return []
+    samples = [_sample(2, 6, i, series.name) for i, series in enumerate(chart.series)]
+    svg = '<svg class="chart" viewBox="0 0 34 12" aria-hidden="true">{}</svg>'
+    return [(svg.format(sample), series.name) for sample, series in zip(samples, chart.series, strict=True)]
 
 
 def _document(width: int, height: int, title: str, body: str) -> str:
@@ -166,12 +186,17 @@ def _document(width: int, height: int, title: str, body: str) -> str:
     )
 
 
+def _title(chart: Chart) -> str:
+    return f'<text x="{LEFT}" y="17" font-size="12" font-weight="600" fill="#1c1d1f">{escape(chart.title)}</text>'
+
+
 @dataclass(frozen=True)
 class _Frame:
     """The plot area and its two scales, from values to pixels."""
 
     width: int
     height: int
+    top: int
     xs: list[float]
     ys: list[float]
 
@@ -180,30 +205,21 @@ class _Frame:
 
     def y(self, value: float) -> float:
         bottom = self.height - BOTTOM
-        return bottom - (value - self.ys[0]) / (self.ys[-1] - self.ys[0]) * (bottom - TOP)
+        return bottom - (value - self.ys[0]) / (self.ys[-1] - self.ys[0]) * (bottom - self.top)
 
 
-def _figure(chart: Chart, width: int, height: int, legend: bool) -> list[str]:
-    title = f'<text x="{LEFT}" y="17" class="title" font-size="12" font-weight="600" fill="#1c1d1f">'
-    parts = [f"{title}{escape(chart.title)}</text>"]
+def _figure(chart: Chart, width: int, height: int, top: int) -> list[str]:
     if chart.empty:
-        return [*parts, f'<text x="{LEFT}" y="{height // 2}">no values yet</text>']
+        return [f'<text x="{LEFT}" y="{height // 2}">no values yet</text>']
     ys = [y for series in chart.series for y in series.y if y is not None]
-    xs = [x for series in chart.series for x in series.x]
-    count = max(2, (height - TOP - BOTTOM) // 36)
-    frame = _Frame(width, height, _x_ticks(xs, chart.whole_x), ticks(min(ys), max(ys), count))
-    parts += _axes(chart, frame)
-    for i, series in enumerate(chart.series):
-        parts += _line(series, frame, i)
-    if legend:
-        parts += _legend(chart, frame)
-    return parts
+    count = max(2, (height - top - BOTTOM) // 36)
+    frame = _Frame(width, height, top, _x_ticks(chart), ticks(min(ys), max(ys), count))
+    lines = (part for i, series in enumerate(chart.series) for part in _line(series, frame, i))
+    return [*_axes(chart, frame), *lines]
 
 
-def _x_ticks(xs: list[float], whole: bool) -> list[float]:
-    if whole:
-        return ticks(min(xs), max(xs), 6, whole=True)
-    return [0.0, 25.0, 50.0, 75.0, 100.0]
+def _x_ticks(chart: Chart) -> list[float]:
+    return ticks(*chart.x_range, count=6 if chart.whole_x else 5, whole=chart.whole_x)
 
 
 def _axes(chart: Chart, frame: _Frame) -> list[str]:
@@ -215,7 +231,7 @@ def _axes(chart: Chart, frame: _Frame) -> list[str]:
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number(value)}</text>')
     for value in frame.xs:
         parts.append(f'<text x="{frame.x(value):.1f}" y="{bottom + 15}" text-anchor="middle">{number(value)}</text>')
-    middle = (TOP + bottom) / 2
+    middle = (frame.top + bottom) / 2
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="#85857f"/>')
     parts.append(
         f'<text x="{(LEFT + right) / 2}" y="{bottom + 33}" text-anchor="middle">{escape(chart.x_label)}</text>'
@@ -269,15 +285,18 @@ def _tag(shape: str) -> str:
     return shape[1 : shape.index(" ")]
 
 
-def _legend(chart: Chart, frame: _Frame) -> list[str]:
-    x, parts = float(frame.width - RIGHT), []
-    for i, series in reversed(list(enumerate(chart.series))):
-        x -= 7 * len(series.name) + 40
-        dash, colour = DASHES[i % len(DASHES)], COLOURS[i % len(COLOURS)]
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        parts.append(
-            f'<line class="s{i + 1}" x1="{x:.0f}" x2="{x + 26:.0f}" y1="13" y2="13" stroke="{colour}" '
-            f'stroke-width="2"{dashed}/>{_marker(x + 13, 13, i, series.name)}'
-            f'<text x="{x + 32:.0f}" y="17">{escape(series.name)}</text>'
-        )
+def _legend(chart: Chart, width: int) -> list[str]:
+    """One line of samples and names under the title."""
+    parts, x = [], float(LEFT)
+    for i, series in enumerate(chart.series):
+        parts.append(f'{_sample(x, 34, i, series.name)}<text x="{x + 36:.0f}" y="38">{escape(series.name)}</text>')
+        x += 6.2 * len(series.name) + 56
     return parts
+
+
+def _sample(x: float, y: float, index: int, name: str) -> str:
+    """A short piece of a series' line with its marker."""
+    dash, colour = DASHES[index % len(DASHES)], COLOURS[index % len(COLOURS)]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    line = f'x1="{x:.0f}" x2="{x + 30:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{colour}" stroke-width="2"{dashed}'
+    return f'<line class="s{index + 1}" {line}/>{_marker(x + 15, y, index, name)}'

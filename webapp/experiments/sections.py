@@ -70,10 +70,18 @@ def _inner(board: bench.Board) -> Iterator[Section]:
             yield Section(f"c{card.key}", _html("card", board=board, card=card))
 
 
-def figure(chart: charts.Chart, address: str, width: int = 640, height: int = 280, legend: bool = True) -> SafeString:
+def figure(chart: charts.Chart, address: str, width: int = 640, height: int = 280, titled: bool = False) -> SafeString:
     """A chart on a page: SVG, which static/bench/charts.js replaces, its numbers, and its downloads at `address`."""
-    svg = SafeString(charts.inline_svg(chart, width, height, legend))
-    return _html("figure", chart=chart, svg=svg, data=charts.to_json(chart), address=address, height=height)
+    return _html(
+        "figure",
+        chart=chart,
+        svg=SafeString(charts.inline_svg(chart, width, height)),
+        legend=[(SafeString(sample), name) for sample, name in charts.legend(chart)],
+        data=charts.to_json(chart),
+        address=address,
+        height=height,
+        titled=titled,
+    )
 
 
 def _html(name: str, **context: object) -> SafeString:

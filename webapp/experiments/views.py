@@ -119,9 +119,9 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
     context = {
         "dossier": paper,
         "experiment": paper.experiment,
-        "metric": sections.figure(paper.metric_chart, f"{paper.url}metric", 640, 220, legend=False),
+        "metric": sections.figure(paper.metric_chart, f"{paper.url}metric", 640, 220),
         "components": [
-            sections.figure(chart, f"{paper.url}{chart.slug}", 320, 190, legend=False)
+            sections.figure(chart, f"{paper.url}{chart.slug}", 320, 170, titled=True)
             for chart in paper.component_charts
         ],
     }

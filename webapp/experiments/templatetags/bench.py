@@ -53,7 +53,7 @@ def compact(value: float | None) -> str:
 
 @register.filter
 def score(value: float | None) -> str:
-    return "–" if value is None else charts.number(value)
+    return "–" if value is None else charts.number(value, 3)
 
 
 @register.filter
