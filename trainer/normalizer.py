@@ -20,6 +20,11 @@ class RunningNormalizer:
         self.variance = torch.ones(candidates, features)
         self.count = 0
 
+    @property
+    def scale(self) -> Tensor:
+        """Standard deviations [K, features], never zero."""
+        return (self.variance + EPSILON).sqrt()
+
     def update(self, batch: Tensor) -> None:
         """Merge a batch (K, B, features) by the parallel formula of Chan, Golub and LeVeque (1979)."""
         variance, mean = torch.var_mean(batch, dim=1, correction=0)
@@ -33,12 +38,11 @@ class RunningNormalizer:
 
     def normalize(self, x: Tensor) -> Tensor:
         """(x - mean) / std of x (K, B, features), clipped to +-LIMIT."""
-        scaled = (x - self.mean.unsqueeze(1)) * (self.variance + EPSILON).rsqrt().unsqueeze(1)
-        return scaled.clamp_(-LIMIT, LIMIT)
+        return ((x - self.mean.unsqueeze(1)) / self.scale.unsqueeze(1)).clamp_(-LIMIT, LIMIT)
 
     def denormalize(self, y: Tensor) -> Tensor:
         """Inverse of normalize (without its clipping) for y (K, B, features)."""
-        return y * (self.variance + EPSILON).sqrt().unsqueeze(1) + self.mean.unsqueeze(1)
+        return y * self.scale.unsqueeze(1) + self.mean.unsqueeze(1)
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""

@@ -241,7 +241,7 @@ class PPO:
             preset.gae_lambda,
         )
         returns = (advantages + values).flatten(1).unsqueeze(-1)
-        self.values.update(returns)
+        self._renormalize_values(returns)
         variance, mean = torch.var_mean(advantages.flatten(1), dim=1, keepdim=True)
         advantages = (advantages.flatten(1) - mean) / (variance.sqrt() + 1e-8)
         means, actions = experience.means.flatten(1, 2), experience.actions.flatten(1, 2)
@@ -249,6 +249,19 @@ class PPO:
         values = self.values.normalize(values.flatten(1).unsqueeze(-1))
         scalars = [log_probs.unsqueeze(-1), values, self.values.normalize(returns), advantages.unsqueeze(-1)]
         return torch.cat([observations, actions, means, *scalars], dim=-1)
+
+    def _renormalize_values(self, returns: Tensor) -> None:
+        """Take the returns (K, B, 1) into the value normaliser, and keep what the value functions predict (Pop-Art).
+
+        With s, m the old scale and mean and s', m' the new: w <- w s / s', b <- (b s + m - m') / s' (van Hasselt et
+        al., 2016).
+        """
+        old_mean, old_scale = self.values.mean.unsqueeze(-1), self.values.scale.unsqueeze(-1)
+        self.values.update(returns)
+        mean, scale = self.values.mean.unsqueeze(-1), self.values.scale.unsqueeze(-1)
+        weight, bias = self.networks.critic[-1]
+        weight.mul_(old_scale / scale)
+        bias.mul_(old_scale).add_(old_mean - mean).div_(scale)
 
     def _values(self, experience: Experience, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Values (K, T, M) of the states acted in, and of the states reached, before resets."""

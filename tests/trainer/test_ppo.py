@@ -218,3 +218,13 @@ def test_the_update_makes_good_actions_likelier():
         ppo.update(data, torch.Generator().manual_seed(0))
     assert ppo.mean_actions(data.observations.flatten(1, 2))[..., 0].mean() > before
     assert math.isfinite(float(ppo.rates[0]))
+
+
+def test_values_keep_their_meaning_when_their_normaliser_moves():
+    ppo, observations = learner(2), torch.randn(2, 5, 3)
+    with torch.no_grad():
+        before = ppo._value(observations)
+        ppo._renormalize_values(torch.randn(2, 40, 1) * 30 + 100)
+        after = ppo._value(observations)
+    assert ppo.values.mean.min() > 80
+    torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-3)

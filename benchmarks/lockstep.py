@@ -1,0 +1,79 @@
+"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--seconds 20] [--rounds 2]`.
+
+Six Ant candidates, the quick preset, on all cores of this machine: together, split over one process per core (as the
+trainer does); together in one process; two runs of one candidate side by side; and one after another. Samples per
+second are summed over the candidates; each way runs for the given time in every round, in turns, and the median counts.
+Start-up is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.machine import machine
+from simulation import catalog
+from trainer import launch
+from trainer.records import TrainJob, read_progress
+
+TASK = "Ant"
+K = 6
+ENDLESS = {"iterations": 10**6}
+WAYS = {
+    "together, one process per core": (1, K, 0),
+    "together, one process": (1, K, 1),
+    "one after another, side by side one per core": (len(os.sched_getaffinity(0)), 1, 1),
+    "one after another, each with all cores": (1, 1, 1),
+}
+"""Way -> runs at the same time, candidates of each, processes of each."""
+
+
+def speed(runs: int, candidates: int, processes: int, seconds: float) -> float:
+    """Samples per second of so many runs at once, measured from when all of them train."""
+    source = catalog.reference_reward(TASK)
+    job = TrainJob(TASK, (source,) * candidates, overrides=ENDLESS, film_at=(), processes=processes)
+    with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
+        folders = [Path(folder, str(index)) for index in range(runs)]
+        started = [launch.train(path, job, die_with_parent=True) for path in folders]
+        try:
+            while min(read_progress(path).samples_per_second for path in folders) == 0:
+                time.sleep(0.1)
+            begin, before = time.perf_counter(), samples(folders)
+            time.sleep(seconds)
+            return (samples(folders) - before) / (time.perf_counter() - begin)
+        finally:
+            for process in started:
+                launch.stop(process)
+
+
+def samples(folders: list[Path]) -> int:
+    """Samples of these runs so far."""
+    return sum(read_progress(path).samples for path in folders)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lockstep", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10.0, help="per way and round")
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    results: dict[str, list[float]] = {way: [] for way in WAYS}
+    for _ in range(options.rounds):
+        for way, arrangement in WAYS.items():
+            results[way].append(speed(*arrangement, options.seconds))
+    slowest = statistics.median(results["one after another, each with all cores"])
+    print(machine())
+    print()
+    print(f"| K={K} on {TASK} | samples/s | against one after another |")
+    print("|---|---|---|")
+    for way, rates in results.items():
+        rate = statistics.median(rates)
+        print(f"| {way} | {rate:,.0f} | {rate / slowest:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
