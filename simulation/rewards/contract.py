@@ -11,9 +11,13 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import math
+import signal
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -24,6 +28,8 @@ from simulation.rewards import allowed, guards, helpers
 from simulation.rewards.syntax import FUNCTION_NAME, Refused, parse
 
 FILENAME = "<reward>"
+CALL_SECONDS = 5.0
+"""Processor time that one call may take; usual ones take less than a millisecond."""
 GENERATED_ERRORS = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError),
 )
@@ -37,6 +43,10 @@ class RewardFailure(RuntimeError):
         super().__init__(reason)
         self.stage = stage
         """run: it raised an error; limits: it ran out of memory; contract: what it returned is wrong."""
+
+
+class _TooSlow(BaseException):
+    """The timer of a call ran out. No ordinary exception, so that nothing on the way takes it for one."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +66,13 @@ class RewardFunction:
     def __call__(self, inputs: Mapping[str, Tensor | float]) -> tuple[Tensor, dict[str, Tensor]]:
         """Total reward (n,) and components {name: (n,)}, float32, for every world of `inputs` (see TaskInfo.inputs).
 
-        Results may share memory with the inputs. Raises RewardFailure when the function fails, or when a shape, a type
-        or a value (non-finite) breaks the contract.
+        Results may share memory with the inputs. Raises RewardFailure when the function fails, when a shape, a type or
+        a value (non-finite) breaks the contract, and, in the main thread, when it takes more than CALL_SECONDS.
         """
         try:
-            result = self.function(*[inputs[name] for name in self.arguments])
+            result = _within_time(self.function, [inputs[name] for name in self.arguments])
+        except _TooSlow:
+            raise RewardFailure(f"one call took more than {CALL_SECONDS:g} s of processor time", "limits") from None
         except GENERATED_ERRORS as error:
             out_of_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
             raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
@@ -192,6 +204,23 @@ def _is_float(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, float)
 
 
+def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
+    """Call the function; in the main thread (only it gets signals) raise _TooSlow after CALL_SECONDS."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    if signal.getsignal(signal.SIGVTALRM) is not _ring:
+        signal.signal(signal.SIGVTALRM, _ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
+    try:
+        return function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+
+
+def _ring(number: int, frame: FrameType | None) -> None:
+    raise _TooSlow
+
+
 def _scope() -> dict[str, Any]:
     """The globals of a compiled reward: stand-ins, guards, helpers and a few builtins."""
     return {
@@ -226,7 +255,8 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
             raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, worlds) for name, value in named.items()}
-    if not torch.stack(tuple(checked.values())).isfinite().all():
+    sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one look at all, in the usual case
+    if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
         raise RewardFailure(_non_finite(checked))
     return checked.pop("total"), checked
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from torch import Tensor
 
 from simulation import catalog
 from simulation.environment import Environment
-from simulation.rewards import allowed, guards, helpers
+from simulation.rewards import allowed, contract, guards, helpers
 from simulation.rewards.contract import RewardFailure, compile_reward, normalise
 from simulation.rewards.syntax import Refused
 from tests.simulation.good_rewards import GOOD
@@ -204,3 +206,21 @@ def test_quaternion_functions_agree_with_the_formula():
     torch.testing.assert_close(helpers.quat_diff_rad(turned, a), angle, atol=2e-3, rtol=0)
     about_z = helpers.quat_from_angle_axis(angle, torch.tensor([[0.0, 0.0, 1.0]]).expand(32, 3))
     torch.testing.assert_close(helpers.get_euler_xyz(about_z)[2], angle)
+
+
+def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(contract, "CALL_SECONDS", 0.05)
+    loops = ["x = torch.ones(200, 200)", "for i in range(64):", "    for j in range(64):", "        x = x @ x / 200.0"]
+    with pytest.raises(RewardFailure, match="more than 0.05 s of processor time") as failure:
+        compile_reward(reward(*loops, "return dof_pos[:, 0], {}"), "Cartpole")(inputs)
+    assert failure.value.stage == "limits"
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")(inputs)
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_it_can_be_called_in_another_thread(inputs: dict[str, Tensor]):
+    compiled = compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")
+    with ThreadPoolExecutor(1) as pool:
+        total, _ = pool.submit(compiled, inputs).result()
+    assert torch.equal(total, inputs["dof_pos"][:, 0])

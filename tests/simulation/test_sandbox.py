@@ -142,7 +142,7 @@ def test_a_locked_process_can_train_and_write_its_folder(tmp_path: Path):
     result = run_python(WORK_AFTER_LOCK.format(root=str(sandbox.ROOT), folder=str(tmp_path), source=source))
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("print works 3")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["b.npz", "c.json", "checkpoints", "d"]
+    assert {"b.npz", "c.json", "checkpoints", "d"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_locking_without_landlock_says_so(tmp_path: Path):
