@@ -22,8 +22,9 @@ import ffmpeg
 import imageio_ffmpeg
 
 from simulation import catalog
+from simulation.rendering import FilmError
 from simulation.rollout import read_rollout
-from simulation.studio import HEIGHT, WIDTH, FilmError, Studio
+from simulation.studio import HEIGHT, WIDTH, Studio
 
 RATE = 30
 """Frames per second."""

@@ -1,22 +1,18 @@
 """The look of a clip: light, projected shadow, a camera that follows smoothly. Renders a rollout to frames.
 
-Everything here is chosen for software rendering on one core: MuJoCo's shadow map and multisampling would cost three
-times the rest of the frame together, so the shadow is drawn as geometry instead (see docs/decisions/0002-rendering.md).
+Everything here is chosen for software rendering on one core: MuJoCo's shadow map and multisampling would cost
+several times the rest of a frame, so the shadow is drawn as geometry instead (see docs/decisions/0002-rendering.md).
 """
 
 from __future__ import annotations
 
-import ctypes.util
-import importlib
-import os
-import platform
 from collections.abc import Iterator
 
 import mujoco
 import numpy as np
-from mujoco.rendering.classic import gl_context
 
 from simulation.models import visual_model
+from simulation.rendering import renderer
 from simulation.rollout import Rollout
 
 WIDTH, HEIGHT = 512, 384
@@ -32,29 +28,6 @@ DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.5
 """A new episode is shown by this many darker frames before and after, the darkest at the change."""
 DIP_SPACING = 16
 """Frames between two such changes: fewer than three flashes a second (WCAG 2.2, 2.3.1), however often it restarts."""
-INSTALL = "on Debian or Ubuntu: apt-get install libegl1 libgl1-mesa-dri"
-
-
-class FilmError(RuntimeError):
-    """A clip cannot be made; the message says why and what to do."""
-
-
-def choose_backend() -> None:
-    """Choose how MuJoCo renders, unless the environment already says it.
-
-    Raises FilmError where the machine has no library to render with.
-    """
-    os.environ.setdefault("LP_NUM_THREADS", "1")
-    if platform.system() != "Linux" or os.environ.get("MUJOCO_GL"):
-        return
-    if ctypes.util.find_library("EGL"):
-        os.environ["MUJOCO_GL"] = "egl"
-    elif ctypes.util.find_library("OSMesa"):
-        os.environ["MUJOCO_GL"] = "osmesa"
-    else:
-        raise FilmError(f"no OpenGL library that renders without a screen; {INSTALL}")
-    # MuJoCo reads the variable when it is imported, which may have been before
-    importlib.reload(gl_context)
 
 
 class Studio:
@@ -62,7 +35,6 @@ class Studio:
 
     def __init__(self, task: str) -> None:
         """Raises ValueError on an unknown task, FilmError where nothing can be rendered here."""
-        choose_backend()
         self.task = task
         self.model = visual_model(task)
         self.data = mujoco.MjData(self.model)
@@ -70,11 +42,7 @@ class Studio:
         mujoco.mj_forward(self.model, self.data)
         self.follows, self.camera, self.offset = self._camera()
         self.height = self.data.subtree_com[self.follows][2]
-        try:
-            self.renderer = mujoco.Renderer(self.model, HEIGHT, WIDTH)
-        except (ImportError, RuntimeError, AttributeError, mujoco.FatalError) as error:
-            backend = os.environ.get("MUJOCO_GL", "")
-            raise FilmError(f"cannot render with MUJOCO_GL={backend}: {error}; {INSTALL}") from error
+        self.renderer = renderer(self.model, HEIGHT, WIDTH)
         for flag in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
             self.renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = False
         self.option = mujoco.MjvOption()

@@ -14,7 +14,7 @@ import pytest
 from simulation import film
 from simulation.models import visual_model
 from simulation.rollout import read_rollout, write_rollout
-from simulation.studio import DIP_BRIGHTNESS, HEIGHT, WIDTH, Studio, brightness, choose_backend, smooth
+from simulation.studio import DIP_BRIGHTNESS, HEIGHT, WIDTH, Studio, brightness, smooth
 
 STEPS = 600
 CONTROL_DT = 1 / 60
@@ -230,10 +230,3 @@ def test_a_restart_is_a_brief_dip_and_many_never_flash_three_times_a_second():
     often = brightness(np.ones(300, dtype=bool))
     dips = np.flatnonzero((often[1:-1] < often[:-2]) & (often[1:-1] <= often[2:]))
     assert np.diff(dips).min() > 10
-
-
-def test_the_missing_library_is_named(monkeypatch):
-    monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(film.FilmError, match="apt-get install libegl1 libgl1-mesa-dri"):
-        choose_backend()
