@@ -1,6 +1,7 @@
 """Loaded before Django's settings (see addopts in pyproject.toml): tests write into a folder of their own.
 
-A second run of some tests against PostgreSQL and Redis names both in PREFINE_TEST_DATABASE_URL and PREFINE_TEST_BROKER_URL.
+A second run of some tests, against PostgreSQL and Redis, gets their addresses in PREFINE_TEST_DATABASE_URL and
+PREFINE_TEST_BROKER_URL.
 """
 
 import atexit

@@ -19,14 +19,14 @@ env = environ.Env()
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
 """Everything Prefine writes: database, runs, media, broker, logs."""
-for folder in ("runs", "media", "broker", "log", "records"):
+for folder in ("runs", "media", "broker", "log", "records", "static"):
     (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
 
 
 def _secret_key() -> str:
     """PREFINE_SECRET_KEY, or one drawn at the first start and kept in the data folder."""
     if key := env.str("PREFINE_SECRET_KEY", default=""):
-        return key
+        return str(key)
     path = DATA_DIR / "secret_key"
     if not path.exists():
         path.touch(mode=0o600)
@@ -130,7 +130,7 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}}
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
 STORAGES = {

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.webapp.servers import postgres, redis, stack  # noqa: F401
+
 
 @pytest.fixture(autouse=True)
 def folders(settings, tmp_path_factory):

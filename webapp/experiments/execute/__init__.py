@@ -6,10 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webapp.experiments import leases, loop
-from webapp.experiments.execute.describe import describe
-from webapp.experiments.execute.film import film
-from webapp.experiments.execute.train import train
-from webapp.experiments.execute.write import write
+from webapp.experiments.execute import describe, film, train, write
 from webapp.experiments.models import Job
 
 
@@ -20,10 +17,10 @@ def advance(lease: leases.Lease) -> None:
 
 EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     Job.Kind.ADVANCE: advance,
-    Job.Kind.WRITE: write,
-    Job.Kind.DESCRIBE: describe,
-    Job.Kind.TRAIN: train,
-    Job.Kind.FILM: film,
+    Job.Kind.WRITE: write.write,
+    Job.Kind.DESCRIBE: describe.describe,
+    Job.Kind.TRAIN: train.train,
+    Job.Kind.FILM: film.film,
 }
 
 

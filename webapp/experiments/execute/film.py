@@ -114,9 +114,10 @@ def start(takes: list[Take], lines: queue.Queue[Said | None], niced: bool) -> su
 def listen(process: subprocess.Popen[str], lines: queue.Queue[Said | None]) -> None:
     """Pass on one JSON line per clip, then None."""
     assert process.stdout is not None
-    for line in process.stdout:
-        said = json.loads(line)
-        lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
+    with process.stdout as output:
+        for line in output:
+            said = json.loads(line)
+            lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
     lines.put(None)
 
 

@@ -1,0 +1,87 @@
+"""Experiments for the tests of the loop, and a player of the workers' part: results as they would come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from llm import records
+from webapp.experiments import leases, loop, results
+from webapp.experiments.execute.train import outcomes
+from webapp.experiments.models import Candidate, Experiment, Job, Request
+
+SOURCE = """
+def compute_reward(dof_pos: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
+    upright = {weight} * torch.exp(-torch.square(dof_pos[:, 1]))
+    return upright, {{"upright": upright}}
+"""
+
+
+def experiment(**values: Any) -> Experiment:
+    defaults: dict[str, Any] = {"name": "test", "task": "Cartpole", "k": 3, "n": 2, "judge": "proxy"}
+    return Experiment.objects.create(**{**defaults, **values})
+
+
+def advance(row: Experiment) -> None:
+    """What an advance job does."""
+    with transaction.atomic():
+        loop.advance(loop.lock(row.pk))
+    row.refresh_from_db()
+
+
+def job(row: Experiment, kind: str, **values: Any) -> Job:
+    return row.jobs.filter(kind=kind, **values).latest("id")
+
+
+def finish(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> None:
+    """Give an open Write, Train or Describe request a result; these positions of a Train request fail."""
+    lease = leases.claim(request.jobs.get(kind=request.kind.lower()).pk)
+    assert lease is not None
+    with lease, lease.settle():
+        results.complete(request, RESULTS[request.kind](request, failed))
+
+
+def _written(request: Request, failed: tuple[int, ...]) -> Any:
+    number, count = request.payload["iteration"], request.payload["count"]
+    ids = [f"{number}-{index}" for index in range(1, count + 1)]
+    parent = request.payload["parent"]
+    return [{"id": i, "source": SOURCE.format(weight=n + number), "parent": parent} for n, i in enumerate(ids)]
+
+
+def _trained(request: Request, failed: tuple[int, ...]) -> Any:
+    for position, asked in enumerate(request.payload["candidates"]):
+        row = results.candidate(request.experiment, asked["id"])
+        assert row is not None
+        row.status = Candidate.Status.FAILED if position in failed else Candidate.Status.TRAINED
+        row.reason = "it produced NaN" if position in failed else ""
+        row.rts = None if position in failed else 10.0 * row.iteration.number + position
+        row.trace = {"total": {"samples": [0.1, 0.2], "max": 0.2, "mean": 0.15, "min": 0.1}}
+        row.save()
+    return outcomes(request)
+
+
+def _described(request: Request, failed: tuple[int, ...]) -> str:
+    return "The later one cares more about staying upright."
+
+
+RESULTS = {"Write": _written, "Train": _trained, "Describe": _described}
+
+
+def open_requests(row: Experiment) -> list[Request]:
+    return list(row.requests.filter(status=Request.Status.OPEN))
+
+
+def play(row: Experiment, failed: tuple[int, ...] = (), until: str = "") -> None:
+    """Do the workers' part until a person must answer, a request of kind `until` is open, or all is over."""
+    while True:
+        advance(row)
+        waiting = [r for r in open_requests(row) if r.kind in RESULTS and r.kind != until]
+        if not waiting:
+            return
+        for request in waiting:
+            finish(row, request, failed)
+
+
+def pick(best: str, worst: str | None, reason: str = "") -> Any:
+    return records.result_to_json("Judge", records.Pick(best, worst, reason))

@@ -1,0 +1,147 @@
+"""Real servers for the tests that need them, and an environment for programs that are started as a user would."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Where a started Prefine keeps everything."""
+
+    name: str
+    environment: dict[str, str]
+
+    @property
+    def data(self) -> Path:
+        return Path(self.environment["PREFINE_DATA"])
+
+    def manage(self, *arguments: str) -> str:
+        return subprocess.check_output(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, text=True
+        )
+
+    def python(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def program(name: str) -> str:
+    """The path of a server program. Debian keeps PostgreSQL's out of PATH."""
+    debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    found = shutil.which(name) or (str(debian[-1]) if debian else None)
+    if found is None:
+        pytest.fail(f"{name} is missing: ./prefine test installs what the tests need", pytrace=False)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(condition: Callable[[], object], what: str, seconds: float = START_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
+        time.sleep(0.1)
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def server(command: list[str], port: int, log: Path, **options: object) -> Iterator[int]:
+    """Run a server until the test session ends."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, cwd="/", **options)
+    try:
+        wait_for(lambda: listening(port) or process.poll() is not None, f"the start of {command[0]}")
+        assert process.poll() is None, log.read_text()
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[int]:
+    """The port of a PostgreSQL server of our own, as an unprivileged user: it refuses to run as root."""
+    data = Path(os.environ["PREFINE_DATA"])
+    folder = data / "postgres"
+    folder.mkdir(mode=0o700)
+    options = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    if options:
+        shutil.chown(folder, "nobody", "nogroup")
+        data.chmod(0o711)
+    create = [program("initdb"), "-D", str(folder), "-U", "prefine", "--auth", "trust", "--no-sync", "-E", "UTF8"]
+    subprocess.run(create, check=True, capture_output=True, cwd="/", **options)
+    port = free_port()
+    command = [program("postgres"), "-D", str(folder), "-p", str(port), "-k", str(folder)]
+    command += ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    yield from server(command, port, data / "postgres.log", **options)
+
+
+@pytest.fixture(scope="session")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Redis server of our own."""
+    folder, port = tmp_path_factory.mktemp("redis"), free_port()
+    command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    yield from server(command, port, folder / "log")
+
+
+def database_url(port: int, name: str) -> str:
+    return f"postgres://prefine@127.0.0.1:{port}/{name}"
+
+
+def embedded(data: Path) -> Stack:
+    """SQLite and the filesystem broker in this folder; an empty, migrated database."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
+    chosen = {"PREFINE_DATA": str(data), "OMP_NUM_THREADS": "1", "PREFINE_UNDO_SECONDS": "1", "PREFINE_ATTEMPTS": "12"}
+    prepared = Stack("embedded", kept | chosen)
+    prepared.manage("migrate", "-v0")
+    return prepared
+
+
+def production(data: Path, postgres_port: int, redis_port: int) -> Stack:
+    """A PostgreSQL database of its own and Redis; empty and migrated."""
+    name = f"prefine_{time.time_ns()}"
+    connection = ["-h", "127.0.0.1", "-p", str(postgres_port), "-U", "prefine"]
+    subprocess.run([program("createdb"), *connection, name], check=True, capture_output=True)
+    servers = {
+        "PREFINE_DATABASE_URL": database_url(postgres_port, name),
+        "PREFINE_BROKER_URL": f"redis://127.0.0.1:{redis_port}/0",
+    }
+    prepared = Stack("production", embedded(data).environment | servers)
+    prepared.manage("migrate", "-v0")
+    return prepared
+
+
+@pytest.fixture(params=["embedded", "production"])
+def stack(request: pytest.FixtureRequest, tmp_path: Path) -> Stack:
+    if request.param == "embedded":
+        return embedded(tmp_path / "data")
+    ports = request.getfixturevalue("postgres"), request.getfixturevalue("redis")
+    return production(tmp_path / "data", *ports)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from tests.webapp.loops import experiment
+from webapp.asgi import application
+from webapp.experiments import events, tail
+from webapp.experiments.models import Event, Experiment
+from webapp.studies.models import Participant, Study
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ORIGIN = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
+
+
+@pytest.fixture
+def person() -> Participant:
+    study = Study.objects.create(title="t", consent_text="c", contact="x", task="Cartpole")
+    person = Participant.objects.create(study=study, label="P1")
+    experiment(participant=person)
+    return person
+
+
+def staff_cookie(staff: bool = True) -> tuple[bytes, bytes]:
+    user = User.objects.create_user(uuid.uuid4().hex, is_staff=staff)
+    client = Client()
+    client.force_login(user)
+    return b"cookie", f"sessionid={client.cookies['sessionid'].value}".encode()
+
+
+class Socket:
+    """A websocket to the application, without a network between (channels' own needs a second web server)."""
+
+    def __init__(self, address: str, headers: list[tuple[bytes, bytes]]) -> None:
+        path, _, query = address.partition("?")
+        scope = {"type": "websocket", "path": path, "query_string": query.encode(), "headers": headers}
+        self.wire = ApplicationCommunicator(application, scope)
+
+    async def connect(self) -> Any:
+        await self.wire.send_input({"type": "websocket.connect"})
+        return await self.wire.receive_output(timeout=10)
+
+    async def say(self, text: str) -> None:
+        await self.wire.send_input({"type": "websocket.receive", "text": text})
+
+    async def hear(self) -> Any:
+        return json.loads((await self.wire.receive_output(timeout=10))["text"])
+
+    async def silent(self, seconds: float) -> bool:
+        return bool(await self.wire.receive_nothing(timeout=seconds))
+
+    async def leave(self) -> None:
+        await self.wire.send_input({"type": "websocket.disconnect", "code": 1000})
+        await self.wire.wait(timeout=10)
+
+
+async def opened(address: str, *headers: tuple[bytes, bytes]) -> Socket:
+    socket = Socket(address, [*ORIGIN, *headers])
+    assert (await socket.connect())["type"] == "websocket.accept"
+    return socket
+
+
+async def refused(address: str, *headers: tuple[bytes, bytes]) -> Any:
+    """The code with which it is closed."""
+    answer = await Socket(address, [*headers, *([] if headers and headers[0][0] == b"origin" else ORIGIN)]).connect()
+    assert answer["type"] == "websocket.close"
+    return answer.get("code")
+
+
+@sync_to_async
+def emit(row: Experiment, *arguments: Any, **options: Any) -> Event:
+    return events.emit(row, *arguments, **options)
+
+
+async def settled() -> None:
+    """Long enough for the tail to have looked twice."""
+    await asyncio.sleep(3 * tail.POLL_SECONDS)
+
+
+class TestWindow:
+    def rows(self, *numbers: int) -> list[tail.Row]:
+        return [(number, 1, "kind", "", True) for number in numbers]
+
+    def numbers(self, rows: list[tail.Row]) -> list[int]:
+        return [row[0] for row in rows]
+
+    def test_each_is_new_once(self) -> None:
+        window = tail.Window(0)
+        assert self.numbers(window.new(self.rows(1, 2), 0.0)) == [1, 2]
+        assert self.numbers(window.new(self.rows(1, 2, 3), 0.2)) == [3]
+
+    def test_a_lower_number_that_appears_later_is_not_missed(self) -> None:
+        window = tail.Window(0)
+        window.new(self.rows(1, 3), 0.0)
+        assert window.floor < 2
+        assert self.numbers(window.new(self.rows(1, 2, 3), 5.0)) == [2]
+
+    def test_old_ones_are_forgotten(self) -> None:
+        window = tail.Window(0)
+        for second in range(100):
+            window.new(self.rows(*range(window.floor + 1, second + 2)), float(second))
+        assert len(window.seen) <= tail.WINDOW_SECONDS + 2 and window.floor >= 80
+
+    def test_a_quiet_time_moves_nothing_down(self) -> None:
+        window = tail.Window(7)
+        for second in range(30):
+            assert window.new([], float(second)) == []
+        assert window.floor == 7
+
+
+class TestStudio:
+    async def test_a_participant_hears_that_something_changed_and_nothing_else(self, person: Participant) -> None:
+        socket = await opened(f"/ws/s/{person.token}/")
+        await settled()
+        await emit(person.experiment, "written", "Round 1: 6 rewards written", {"secret": 1}, public=True)
+        assert await socket.hear() == {"type": "changed"}
+        await emit(person.experiment, "picked", "best 1-3", public=False)
+        assert await socket.silent(4 * tail.POLL_SECONDS)
+        await socket.leave()
+
+    async def test_others_hear_nothing(self, person: Participant) -> None:
+        socket = await opened(f"/ws/s/{person.token}/")
+        await settled()
+        await emit(await sync_to_async(experiment)(), "written", public=True)
+        assert await socket.silent(4 * tail.POLL_SECONDS)
+        await socket.leave()
+
+    async def test_what_was_missed_is_made_up_for(self, person: Participant) -> None:
+        seen = await emit(person.experiment, "started", public=True)
+        await emit(person.experiment, "written", public=True)
+        socket = await opened(f"/ws/s/{person.token}/?after={seen.pk}")
+        assert await socket.hear() == {"type": "changed"}
+        await socket.leave()
+        newest = await sync_to_async(events.last_id)(person.experiment)
+        socket = await opened(f"/ws/s/{person.token}/?after={newest}")
+        assert await socket.silent(0.2)
+        await socket.leave()
+
+    async def test_it_answers_pings_and_ignores_nonsense(self, person: Participant) -> None:
+        socket = await opened(f"/ws/s/{person.token}/?after=nonsense")
+        for text in ("nonsense", "[1]", '{"type": "vote", "best": "A"}', '{"type": "ping"}'):
+            await socket.say(text)
+        assert await socket.hear() == {"type": "pong"}
+        await socket.leave()
+
+    async def test_a_foreign_link_is_refused(self, person: Participant) -> None:
+        assert await refused("/ws/s/foreign/") == 4404
+
+    async def test_a_withdrawn_participant_is_refused(self, person: Participant) -> None:
+        person.withdrawn_at = timezone.now()
+        await person.asave()
+        assert await refused(f"/ws/s/{person.token}/") == 4404
+
+    async def test_another_site_may_not_listen(self, person: Participant) -> None:
+        path = f"/ws/s/{person.token}/"
+        await refused(path, (b"origin", b"http://evil.example"), (b"host", b"localhost"))
+
+
+class TestBench:
+    async def test_staff_hear_each_event_once(self, person: Participant) -> None:
+        row = person.experiment
+        first = await emit(row, "started", "begins")
+        second = await emit(row, "written", "6 rewards")
+        cookie = await sync_to_async(staff_cookie)()
+        socket = await opened(f"/ws/bench/{row.public_id}/?after={first.pk}", cookie)
+        assert await socket.hear() == {"type": "event", "id": second.pk, "kind": "written", "text": "6 rewards"}
+        third = await emit(row, "picked", "best 1-2")
+        assert (await socket.hear())["id"] == third.pk
+        assert await socket.silent(4 * tail.POLL_SECONDS)
+        await socket.leave()
+
+    async def test_an_event_that_commits_late_is_heard(self, person: Participant) -> None:
+        row = person.experiment
+        cookie = await sync_to_async(staff_cookie)()
+        socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
+        await settled()
+        await Event.objects.acreate(id=1_000_005, experiment=row, kind="later")
+        assert (await socket.hear())["id"] == 1_000_005
+        await Event.objects.acreate(id=1_000_002, experiment=row, kind="earlier, but committed later")
+        assert (await socket.hear())["id"] == 1_000_002
+        await socket.leave()
+
+    async def test_others_are_refused(self, person: Participant) -> None:
+        path = f"/ws/bench/{person.experiment.public_id}/"
+        assert await refused(path) == 4403
+        assert await refused(path, await sync_to_async(staff_cookie)(staff=False)) == 4403
+        assert await refused(f"/ws/bench/{uuid.uuid4()}/", await sync_to_async(staff_cookie)()) == 4404
+
+
+async def test_nobody_listening_means_nobody_asking(person: Participant) -> None:
+    socket = await opened(f"/ws/s/{person.token}/")
+    await settled()
+    task = tail.tail.task
+    assert task is not None and not task.done()
+    await socket.leave()
+    await asyncio.wait_for(task, timeout=10)
+    assert tail.tail.sockets == 0

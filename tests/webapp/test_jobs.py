@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from tests.webapp.loops import advance, experiment, job
+from webapp.celery import app
+from webapp.experiments import jobs, leases, loop, results
+from webapp.experiments.models import Event, Experiment, Job, Request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def row() -> Experiment:
+    """A running experiment whose first Write is open and queued."""
+    row = experiment()
+    loop.start(row)
+    lease = leases.claim(job(row, "advance").pk)
+    assert lease is not None
+    with lease, lease.settle() as locked:
+        loop.advance(locked)
+    return row
+
+
+def claim(row: Experiment, kind: str = "write") -> leases.Lease:
+    lease = leases.claim(job(row, kind).pk)
+    assert lease is not None
+    lease._beaten_at = 0.0  # the next beat is due
+    return lease
+
+
+def age(row: Job, seconds: float) -> None:
+    Job.objects.filter(pk=row.pk).update(heartbeat=timezone.now() - timedelta(seconds=seconds))
+
+
+class TestClaim:
+    def test_one_of_many_gets_it(self, row: Experiment) -> None:
+        wanted = job(row, "write").pk
+
+        def attempt(_: int) -> bool:
+            try:
+                return leases.claim(wanted) is not None
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(attempt, range(24))) == 1
+        assert Job.objects.get(pk=wanted).attempt == 1
+
+    def test_nobody_gets_a_job_of_a_paused_experiment(self, row: Experiment) -> None:
+        loop.pause(row)
+        assert leases.claim(job(row, "write").pk) is None
+        loop.resume(row)
+        assert leases.claim(job(row, "write").pk) is not None
+
+    def test_nobody_gets_a_cancelled_job(self, row: Experiment) -> None:
+        loop.cancel(row)
+        assert leases.claim(job(row, "write").pk) is None
+        assert job(row, "write").status == Job.Status.CANCELLED
+
+
+class TestLease:
+    def test_progress_renews_it(self, row: Experiment) -> None:
+        lease = claim(row)
+        age(lease.job, 60)
+        lease.beat({"fraction": 0.5})
+        saved = job(row, "write")
+        assert saved.progress == {"fraction": 0.5}
+        assert saved.heartbeat is not None and saved.heartbeat > timezone.now() - timedelta(seconds=30)
+
+    def test_progress_is_written_at_most_twice_a_second(self, row: Experiment) -> None:
+        lease = claim(row)
+        for number in range(100):
+            lease.beat({"fraction": number / 100})
+        assert job(row, "write").progress == {"fraction": 0.0}
+
+    def test_a_result_takes_effect_once(self, row: Experiment) -> None:
+        """A worker that was taken for dead comes back with a result, after another has given one."""
+        request = row.requests.get(kind="Write")
+        late = claim(row)
+        age(late.job, 3600)
+        assert leases.take_back_stale() == 1
+        with claim(row) as lease, lease.settle():
+            results.complete(request, [{"id": "1-1", "source": "second", "parent": None}])
+        with late:
+            with late.settle():
+                results.complete(request, [{"id": "1-1", "source": "first", "parent": None}])
+            pytest.fail("a lost lease settled")
+        request.refresh_from_db()
+        assert request.result[0]["source"] == "second"
+        assert [c.source for c in row.iterations.get().candidates.all()] == ["second"]
+
+    def test_who_lost_it_stops_at_the_next_beat(self, row: Experiment) -> None:
+        lease = claim(row)
+        age(lease.job, 3600)
+        leases.take_back_stale()
+        with pytest.raises(leases.Lost):
+            lease.beat()
+
+    def test_cancelling_stops_the_work(self, row: Experiment) -> None:
+        with claim(row) as lease:
+            loop.cancel(row)
+            lease.beat()
+            pytest.fail("went on")
+        assert job(row, "write").status == Job.Status.CANCELLED
+
+    def test_pausing_puts_a_training_back_without_a_strike(self, row: Experiment) -> None:
+        Job.objects.filter(experiment=row, kind="write").update(kind="train")
+        with claim(row, "train") as lease:
+            loop.pause(row)
+            lease.beat()
+            pytest.fail("went on")
+        saved = job(row, "train")
+        assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
+
+    def test_an_interruption_puts_it_back_without_a_strike(self, row: Experiment) -> None:
+        with pytest.raises(KeyboardInterrupt), claim(row):
+            raise KeyboardInterrupt
+        saved = job(row, "write")
+        assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
+
+    def test_a_thread_keeps_it_while_the_worker_waits(self, row: Experiment) -> None:
+        import time
+
+        lease = claim(row)
+        age(lease.job, 3600)
+        with lease.beating():
+            time.sleep(2.5 * leases.BEAT_SECONDS)
+        assert leases.take_back_stale() == 0
+
+    def test_the_thread_hears_of_a_cancellation(self, row: Experiment) -> None:
+        import time
+
+        lease = claim(row)
+        with pytest.raises(leases.Cancelled), lease.beating():
+            loop.cancel(row)
+            time.sleep(2.5 * leases.BEAT_SECONDS)
+
+
+class TestStrikes:
+    def strike(self, row: Experiment, fraction: float = 0.0) -> None:
+        with pytest.raises(ZeroDivisionError), claim(row) as lease:
+            lease.beat({"fraction": fraction})
+            raise ZeroDivisionError("boom")
+
+    def test_three_in_a_row_stop_the_experiment_with_the_reason(self, row: Experiment) -> None:
+        for _ in range(settings.ATTEMPTS):
+            self.strike(row)
+        saved, request = job(row, "write"), row.requests.get(kind="Write")
+        row.refresh_from_db()
+        assert (saved.status, request.status, row.status) == ("failed", "failed", "failed")
+        assert "ZeroDivisionError: boom" in row.error
+        assert row.error == request.error == saved.error
+
+    def test_progress_wipes_the_slate(self, row: Experiment) -> None:
+        for number in range(2 * settings.ATTEMPTS):
+            self.strike(row, fraction=(number + 1) / 10)
+        row.refresh_from_db()
+        assert row.status == Experiment.Status.RUNNING
+
+    def test_retry_starts_with_a_clean_slate(self, row: Experiment) -> None:
+        for _ in range(settings.ATTEMPTS):
+            self.strike(row)
+        assert loop.retry(row)
+        saved, request = job(row, "write"), row.requests.get(kind="Write")
+        assert (saved.status, saved.strikes, request.status, row.error) == ("queued", 0, "open", "")
+        assert not loop.retry(row)
+
+
+class TestStale:
+    def test_a_silent_worker_loses_its_job(self, row: Experiment) -> None:
+        lease = claim(row)
+        assert leases.take_back_stale() == 0
+        age(lease.job, settings.LEASE_SECONDS + 1)
+        assert leases.take_back_stale() == 1
+        saved = job(row, "write")
+        assert (saved.status, saved.strikes, saved.owner) == ("queued", 1, "")
+        assert leases.take_back_stale() == 0
+
+    def test_a_process_that_ended_loses_it_at_once(self, row: Experiment) -> None:
+        lease = claim(row)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{leases.machine()}:{child}:x")
+        assert leases.take_back_stale() == 1
+
+    def test_processes_of_other_machines_are_not_judged(self, row: Experiment) -> None:
+        lease = claim(row)
+        Job.objects.filter(pk=lease.job.pk).update(owner="another/1:999999999:x")
+        assert leases.take_back_stale() == leases.give_back() == 0
+
+    def test_after_an_ordered_stop_there_is_no_strike(self, row: Experiment) -> None:
+        lease = claim(row)
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{leases.machine()}:999999999:x")
+        assert leases.give_back() == 1
+        assert (job(row, "write").status, job(row, "write").strikes) == ("queued", 0)
+
+
+class TestRinging:
+    @pytest.fixture(autouse=True)
+    def empty_broker(self, row: Experiment) -> None:
+        for name in ("llm", "train", "film"):
+            while self.message(name) is not None:
+                pass
+
+    def message(self, queue: str) -> tuple[int] | None:
+        """The job id in the oldest message of a queue."""
+        with app.connection_for_read() as broker:
+            simple = broker.SimpleQueue(app.amqp.queues[queue])
+            try:
+                found = simple.get_nowait()
+            except simple.Empty:
+                return None
+            found.ack()
+            return found.payload[0][0]
+
+    def test_the_call_carries_the_id_to_its_queue(self, row: Experiment) -> None:
+        added = jobs.add(row, "film", row.requests.get(), 100)
+        assert self.message("film") == added.pk
+        assert self.message("film") is None
+        assert self.message("train") is None
+
+    def test_the_same_work_is_queued_once(self, row: Experiment) -> None:
+        request = row.requests.get()
+        assert jobs.add(row, "film", request, 10) == jobs.add(row, "film", request, 10)
+        assert jobs.add(row, "film", request, 30) != jobs.add(row, "film", request, 10)
+        assert [self.message("film") is not None for _ in range(3)] == [True, True, False]
+
+    def test_lost_calls_are_made_again(self, row: Experiment) -> None:
+        waiting = job(row, "write")
+        assert jobs.ring_again() == 0
+        Job.objects.filter(pk=waiting.pk).update(rung_at=timezone.now() - timedelta(seconds=6))
+        assert jobs.ring_again() == 1
+        assert self.message("llm") == waiting.pk
+        assert jobs.ring_again() == 0
+
+    def test_pauses_between_calls_grow(self, row: Experiment) -> None:
+        waiting = Job.objects.filter(pk=job(row, "write").pk)
+        waiting.update(rung_at=timezone.now() - timedelta(seconds=30), rings=4)
+        assert jobs.ring_again() == 0
+        waiting.update(rung_at=timezone.now() - timedelta(seconds=161), rings=50)
+        assert jobs.ring_again() == 1
+
+    def test_a_broker_that_is_away_loses_nothing(self, row: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+        from kombu.exceptions import OperationalError
+
+        def away(*arguments: object, **options: object) -> None:
+            raise OperationalError("connection refused")
+
+        monkeypatch.setattr(app, "send_task", away)
+        added = jobs.add(row, "film", row.requests.get(), 100)
+        assert Job.objects.get(pk=added.pk).status == Job.Status.QUEUED
+
+
+def test_advancing_is_queued_once_while_it_waits(row: Experiment) -> None:
+    first = jobs.add(row, "advance")
+    assert jobs.add(row, "advance") == first
+    leases.claim(first.pk)
+    assert jobs.add(row, "advance") != first
+
+
+def test_a_failure_is_told_once(row: Experiment) -> None:
+    with claim(row) as lease:
+        lease.fail("no credit left")
+    advance(row)
+    assert row.requests.get().status == Request.Status.FAILED
+    assert list(Event.objects.filter(kind="failed").values_list("text", flat=True)) == ["no credit left"]

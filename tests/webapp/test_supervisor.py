@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.webapp.servers import ROOT, Stack, embedded, free_port, listening, wait_for
+
+NAMES = ("train", "work", "reaper", "web")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Stack:
+    return embedded(tmp_path / "data")
+
+
+class Running:
+    """A supervisor on a free port, and the processes beneath it."""
+
+    def __init__(self, data: Stack) -> None:
+        self.port = free_port()
+        self.output = data.data / "console"
+        with self.output.open("w") as console:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "webapp.supervisor", "--port", str(self.port)],
+                cwd=ROOT,
+                env=data.environment,
+                stdout=console,
+                stderr=console,
+            )
+        wait_for(lambda: "Prefine is ready at" in self.output.read_text(), "the start of the supervisor", 60)
+        wait_for(lambda: "reaper" in " ".join(self.children().values()), "the start of all programs")
+
+    def children(self) -> dict[int, str]:
+        """All processes beneath the supervisor: id -> command line."""
+        found: dict[int, str] = {}
+        frontier = {self.process.pid}
+        table = processes()
+        while frontier:
+            frontier = {pid for pid, (parent, _) in table.items() if parent in frontier}
+            found |= {pid: table[pid][1] for pid in frontier}
+        return found
+
+    def child(self, text: str) -> int:
+        return next(pid for pid, command in self.children().items() if text in command)
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Every living process: id -> (parent, command line)."""
+    table = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z":
+            table[int(folder.name)] = (int(parent), command)
+    return table
+
+
+@pytest.fixture
+def running(data: Stack) -> Iterator[Running]:
+    supervisor = Running(data)
+    yield supervisor
+    supervisor.process.kill()
+    supervisor.process.wait()
+
+
+def gone(pids: dict[int, str]) -> bool:
+    alive = processes()
+    return not any(pid in alive and alive[pid][1] == command for pid, command in pids.items())
+
+
+def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
+    web = running.child("uvicorn")
+    os.kill(web, signal.SIGKILL)
+    wait_for(lambda: "web ended (SIGKILL); starting it again" in running.output.read_text(), "a word about it")
+    wait_for(lambda: listening(running.port), "the return of the site")
+    assert running.child("uvicorn") != web
+    below = running.children()
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(20) == 0
+    wait_for(lambda: gone(below), "the end of all programs", 5)
+    assert "Traceback" not in running.output.read_text()
+    logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
+    assert logs == set(NAMES)
+
+
+def test_nothing_survives_its_kill(running: Running) -> None:
+    below = running.children()
+    assert len(below) >= len(NAMES)
+    running.process.kill()
+    running.process.wait()
+    wait_for(lambda: gone(below), "the end of all programs", 10)
+
+
+def test_a_second_one_on_the_same_data_is_refused(running: Running, data: Stack) -> None:
+    second = data.python("-m", "webapp.supervisor", "--port", str(free_port()))
+    said, _ = second.communicate(timeout=60)
+    assert second.returncode == 1
+    assert said.startswith(f"Prefine already runs on {data.data} (process {running.process.pid})")
+    assert said.count("\n") == 1
+
+
+def test_a_taken_port_is_named(data: Stack) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        process = data.python("-m", "webapp.supervisor", "--port", str(port))
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert said == f"Port {port} is taken by another program. Choose another one with --port.\n"
