@@ -7,6 +7,8 @@ Python's own machinery is absent on purpose. Functions that allocate what their 
 
 from __future__ import annotations
 
+import re
+
 MAX_SOURCE = 20_000
 """Characters of a source."""
 MAX_NODES = 6_000
@@ -17,8 +19,7 @@ MAX_LOOP_NESTING = 2
 MAX_ITERATIONS = 64
 """Iterations of one loop: enough for joints and fingers, too few for worlds."""
 MAX_COMPONENTS = 32
-MAX_NAME = 64
-"""Characters of a component's name."""
+COMPONENT_NAME = re.compile(r"[\w .+/()\[\]:-]{1,64}")
 MAX_ELEMENTS = 1 << 26
 """Elements of a tensor that a reward may allocate (256 MB of float32)."""
 MAX_INT = 1 << 31
@@ -38,7 +39,7 @@ IMPORTS = frozenset(
 """Modules whose import lines are dropped: what they offer and is allowed is there anyway."""
 
 BUILTINS = frozenset(
-    {"abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "round", "sum", "tuple", "zip"}
+    {"abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "sum", "tuple", "zip"}
 )
 
 MATH_FUNCTIONS = frozenset(
@@ -150,6 +151,16 @@ TEXT_VALUES = {
     "reduction": {"none"},
 }
 """The only texts that may be passed, by argument name."""
+
+POSITIONAL = {
+    "nn.functional.elu": 2,
+    "nn.functional.leaky_relu": 2,
+    "nn.functional.normalize": 4,
+    "nn.functional.relu": 1,
+    "nn.functional.silu": 1,
+    "norm": 4,
+}
+"""How many arguments may be given by position where a later one is `inplace` or `out`."""
 
 HELPERS = frozenset(
     {

@@ -224,7 +224,8 @@ def _ring(number: int, frame: FrameType | None) -> None:
 def _scope() -> dict[str, Any]:
     """The globals of a compiled reward: stand-ins, guards, helpers and a few builtins."""
     return {
-        "__builtins__": {name: getattr(builtins, name) for name in allowed.BUILTINS} | {"__import__": _import},
+        "__builtins__": {name: getattr(builtins, name) for name in allowed.BUILTINS}
+        | {"range": guards.short_range, "__import__": _import},
         "torch": guards.TORCH,
         "nn": guards.TORCH.nn,
         "F": guards.TORCH.nn.functional,
@@ -251,7 +252,11 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
         raise RewardFailure(f"{len(components)} components; {allowed.MAX_COMPONENTS} are allowed")
     named = {"total": total}
     for name, value in components.items():
-        if not isinstance(name, str) or name in allowed.RESERVED_COMPONENTS:
+        if (
+            not isinstance(name, str)
+            or not allowed.COMPONENT_NAME.fullmatch(name)
+            or name in allowed.RESERVED_COMPONENTS
+        ):
             raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, worlds) for name, value in named.items()}
@@ -259,6 +264,10 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
     if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
         raise RewardFailure(_non_finite(checked))
     return checked.pop("total"), checked
+
+
+def _is_component_name(name: str) -> bool:
+    return allowed.COMPONENT_NAME.fullmatch(name) is not None and name not in allowed.RESERVED_COMPONENTS
 
 
 def _column(name: str, value: Any, worlds: int) -> Tensor:

@@ -57,6 +57,14 @@ def bounded(iterable: Any) -> Iterator[Any]:
         raise ValueError(f"a loop may run {allowed.MAX_ITERATIONS} times at most: use batched tensor operations")
 
 
+def short_range(*limits: int) -> range:
+    """A range of at most MAX_ITERATIONS numbers."""
+    numbers = range(*limits)
+    if len(numbers) > allowed.MAX_ITERATIONS:
+        raise ValueError(f"a range may have {allowed.MAX_ITERATIONS} numbers at most: use batched tensor operations")
+    return numbers
+
+
 def put(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value`: on a copy of a tensor, so that no other name of it changes; in place on a dict."""
     if isinstance(target, Tensor):

@@ -37,7 +37,7 @@ def kind(node: ast.AST) -> str:
         "ImportFrom": "an import", "Global": "global", "Nonlocal": "nonlocal", "JoinedStr": "an f-string",
         "FunctionDef": "a nested function", "ClassDef": "a class", "Raise": "raise", "Assert": "assert",
         "NamedExpr": "an assignment expression", "Delete": "del", "Starred": "a starred expression", "Yield": "yield",
-        "Assign": "an assignment", "Expr": "an expression", "DictComp": "a dictionary comprehension",
+        "Assign": "an assignment", "Expr": "an expression",
         "SetComp": "a set comprehension", "Await": "await", "LShift": "a bit shift", "RShift": "a bit shift",
     }  # fmt: skip
     return names.get(type(node).__name__, type(node).__name__)
@@ -185,6 +185,8 @@ class _Checker:
             module, _, rest = chain.partition(".")
             if rest not in (allowed.TORCH_FUNCTIONS if module == "torch" else allowed.MATH_FUNCTIONS):
                 self.refuse(self.unknown_function(chain))
+            elif len(node.args) > allowed.POSITIONAL.get(rest, len(node.args)):
+                self.refuse(f"{chain} takes {allowed.POSITIONAL[rest]} arguments here")
         elif isinstance(function, ast.Attribute):
             self.method(function)
         elif not isinstance(function, ast.Name):
@@ -248,8 +250,8 @@ class _Checker:
         """A component's name."""
         if not _is_text(node):
             self.refuse("names of components must be plain texts in quotes")
-        elif not node.value.isprintable() or not 0 < len(node.value) <= allowed.MAX_NAME:
-            self.refuse(f"names of components need 1 to {allowed.MAX_NAME} printable characters")
+        elif not allowed.COMPONENT_NAME.fullmatch(node.value):
+            self.refuse("names of components are 1 to 64 letters, digits and underscores")
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
@@ -264,14 +266,15 @@ class _Checker:
         self.target(node.target)
         self.loop(node.iter, [*node.body, *node.orelse])
 
-    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> None:
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> None:
         if len(node.generators) > 1 or node.generators[0].is_async:
             self.refuse("a comprehension can have one for only")
         generator = node.generators[0]
         self.target(generator.target)
-        self.loop(generator.iter, [*generator.ifs, node.elt])
+        results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        self.loop(generator.iter, [*generator.ifs, *results])
 
-    visit_GeneratorExp = visit_ListComp
+    visit_GeneratorExp = visit_DictComp = visit_ListComp
 
     def loop(self, iterated: ast.expr, body: list[ast.AST]) -> None:
         self.visit(iterated)

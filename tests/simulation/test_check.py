@@ -80,6 +80,23 @@ def test_every_allowed_name_exists_in_torch():
     assert not [n for n in allowed.METHODS | allowed.ATTRIBUTES if n.startswith("_") or n.endswith("_")]
 
 
+def test_no_allowed_function_can_be_given_a_place_to_write_by_position():
+    import inspect
+
+    import torch
+
+    for name in allowed.TORCH_FUNCTIONS | {f"Tensor.{method}" for method in allowed.METHODS}:
+        function = torch
+        for part in name.split("."):
+            function = getattr(function, part, None)
+        try:
+            parameters = list(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            continue  # written in C: there `out` is never positional
+        unsafe = [i for i, parameter in enumerate(parameters) if parameter in ("out", "inplace")]
+        assert not unsafe or allowed.POSITIONAL[name] <= min(unsafe), name
+
+
 def test_the_command_line_prints_one_verdict(tmp_path: Path, capsys: pytest.CaptureFixture):
     path = tmp_path / "reward.py"
     path.write_text(GOOD_CARTPOLE)

@@ -108,6 +108,7 @@ def test_dictionaries_and_lists_are_filled_in_place(inputs: dict[str, Tensor]):
         "    columns.append(dof_pos[:, i] * i)",
         'parts["b"] = columns[1]',
         'parts["b"] += 1',
+        "parts = {name: value * 1.0 for name, value in parts.items()}",
         "total = sum([c ** 2 for c in columns])",
         "return total, parts",
     )

@@ -9,6 +9,8 @@ def body(*lines: str) -> str:
     return HEAD + "".join(f"    {line}\n" for line in lines) + TAIL
 
 
+LOOP = ("for i in x:", "    y = i")
+
 PYTHON = {
     "import_os": "import os\n" + body("os.system('true')"),
     "import_inside": body("import os"),
@@ -128,6 +130,13 @@ TORCH = {
     "loop_into_alias": body("x = dof_pos", "for x[0] in range(3):", "    pass"),
     "out": body("torch.exp(dof_vel, out=dof_pos)"),
     "requires_grad": body("x = torch.ones(3, requires_grad=True)"),
+    "in_place_by_position": body("x = F.relu(dof_pos, True)"),
+    "in_place_by_third_position": body("x = nn.functional.leaky_relu(dof_pos, 0.1, True)"),
+    "out_by_position": body("x = torch.norm(dof_vel, 2, 0, False, dof_pos)"),
+    "normalised_into_an_input": body("x = F.normalize(dof_vel, 2.0, 1, 0.1, dof_pos)"),
+    "percent_in_a_name": HEAD + '    return dof_pos[:, 0], {"%1000000000d": dof_pos[:, 0]}\n',
+    "markup_in_a_name": HEAD + '    return dof_pos[:, 0], {"<script>": dof_pos[:, 0]}\n',
+    "round_to_billions": body("x = round(5, -2000000000)"),
     "keywords_spread": body("x = torch.exp(**{'input': dof_pos})"),
     "arguments_spread": body("x = torch.zeros(*[10, 10])"),
     "storage": body("x = dof_pos.storage()"),
@@ -168,7 +177,9 @@ REFUSED = {**PYTHON, **SIGNATURE, **TORCH}
 CAUGHT = {
     "power_tower": ("run", "too large", body("x = 9 ** 9 ** 9")),
     "repeated_squares": ("run", "too large", body("x = 3", "for i in range(60):", "    x = x * x")),
-    "long_range": ("run", "64 times", body("for i in range(1000000000):", "    x = 1")),
+    "long_range": ("run", "64 numbers", body("for i in range(1000000000):", "    x = 1")),
+    "sum_of_a_range": ("run", "64 numbers", body("x = sum(range(2000000000))")),
+    "loop_over_a_long_list": ("run", "64 times", body("x = [1]", "for i in range(7):", "    x = x + x", *LOOP)),
     "loop_over_worlds": ("run", "batched", body("for row in dof_pos:", "    x = 1")),
     "world_range": ("run", "batched", body("for i in range(dof_pos.shape[0]):", "    x = 1")),
     "allocation": ("run", "allocate", body("x = torch.zeros(1000000000)")),
