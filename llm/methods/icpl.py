@@ -1,4 +1,4 @@
-"""ICPL, in-context preference learning (Algorithm 1 of the paper; see docs/methods.md for what each prompt holds)."""
+"""ICPL, in-context preference learning (Algorithm 1 of the paper)."""
 
 from __future__ import annotations
 

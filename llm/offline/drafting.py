@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llm.offline import layout
-from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, Quantity
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity
 
 FORMS: Mapping[str, tuple[str, ...]] = {
     MORE: ("linear", "saturating", "growing"),
     NEAR_ONE: ("linear", "peak"),
     NEAR_ZERO: ("peak", "bell", "absolute"),
     LESS: ("cost", "decay"),
+    STAYING: ("linear",),
 }
 
 
@@ -77,11 +78,11 @@ def component(rng: random.Random, quantity: Quantity, weight: float, form: str |
 
 def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list[Component]:
     """The components of a first program of this kind (any number; kinds repeat after six)."""
-    aims = [q for q in quantities if q.relevance > 0] or list(quantities[:3])
+    aims = [q for q in quantities if q.relevance > 0 and q.aim != STAYING] or list(quantities[:3])
     goals = [q for q in aims if q.aim != LESS or q.relevance >= aims[0].relevance] or aims
     top = [q for q in goals if q.relevance > 0.5 * goals[0].relevance] or goals[:1]
     rest = [q for q in quantities if q not in top]
-    steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO)]
+    steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING)]
     costs = [q for q in rest if q.aim == LESS]
     goal = rng.choice(top[:3])
     plans = (

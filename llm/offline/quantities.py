@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from llm.offline.reading import Reading, words
 
-MORE, NEAR_ONE, NEAR_ZERO, LESS = "more", "near one", "near zero", "less"
+MORE, NEAR_ONE, NEAR_ZERO, LESS, STAYING = "more", "near one", "near zero", "less", "staying"
 
 # Words of a task (and of a judge) -> tags of the quantities that they speak about; named twice, they count twice.
 MEANINGS: Mapping[str, tuple[str, ...]] = {
@@ -24,8 +24,8 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "upright": ("upright", "angle"),
     "pole": ("pole",),
     "cart": ("cart",),
-    "fall": ("upright", "height"),
-    "falls": ("upright", "height"),
+    "fall": ("upright", "height", "staying"),
+    "falls": ("upright", "height", "staying"),
     "stand": ("upright", "height"),
     "jump": ("rise", "rise", "airborne", "airborne", "height"),
     "jumps": ("rise", "rise", "airborne", "airborne", "height"),
@@ -55,7 +55,7 @@ class Quantity:
     expression: str
     """Python over the inputs; shape (num_envs,)."""
     aim: str
-    """more: larger is better. near one, near zero: best there. less: a cost, never negative."""
+    """more: larger is better. near one, near zero: best there. less: a cost, never negative. staying: a constant."""
     scale: float
     """A typical size."""
     tags: frozenset[str]
@@ -72,7 +72,7 @@ def derive(reading: Reading) -> list[Quantity]:
     """All quantities, the most relevant for the task first."""
     shapes = {name: shape(text) for name, text in reading.inputs.items()}
     found: dict[str, Quantity] = {}
-    for rule in (_changes, _columns, _states, _vectors, _sides, _joints, _distances):
+    for rule in (_changes, _columns, _states, _vectors, _sides, _joints, _distances, _living):
         for quantity in rule(shapes, reading):
             found.setdefault(quantity.name, quantity)
     ranked = [
@@ -227,3 +227,11 @@ def _distances(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
         if other != name and shapes.get(other) == shapes[name] == (4,):
             expression = f"1.0 - torch.square(torch.sum({name} * {other}, dim=-1))"
             yield _quantity("rotation_error", expression, LESS, 0.5, "rotation distance target")
+
+
+def _living(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """A constant for every step that the episode goes on."""
+    name = next((name for name, dims in shapes.items() if dims in ((), (3,), (13,))), None)
+    if name is not None:
+        column = "" if shapes[name] == () else "[:, 0]"
+        yield Quantity("alive", f"torch.ones_like({name}{column})", STAYING, 1.0, frozenset({"staying"}))

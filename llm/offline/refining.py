@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from llm.offline.drafting import component, rounded
 from llm.offline.program import Program, accesses
-from llm.offline.quantities import LESS, MORE, Quantity
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, STAYING, Quantity
 from llm.offline.reading import Example, Reading, Row
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
@@ -148,7 +148,8 @@ def mind_the_trace(search: Search) -> None:
     for name, value in sizes.items():
         row = search.trace.get(name)
         rest = sum(sizes.values()) - value
-        if search.serves_goal(name) or row is None:
+        about = search.meaning(name)
+        if search.serves_goal(name) or row is None or (about is not None and about.aim == STAYING):
             continue
         if value > DOMINATES * rest:
             search.scale(name, 0.3)
@@ -157,7 +158,7 @@ def mind_the_trace(search: Search) -> None:
         elif flat(row):
             soften(search, name)
     if not search.done:
-        emphasise_goal(search)
+        goal_or_balance(search)
 
 
 def soften(search: Search, name: str) -> None:
@@ -171,6 +172,29 @@ def soften(search: Search, name: str) -> None:
         search.done.append(f"temperature of `{name}` x {factor}")
     else:
         search.scale(name, 0.5)
+
+
+def falls(trace: Mapping[str, Row]) -> bool:
+    """Whether episodes end early: only then does their length differ over the training."""
+    return "episode_length" in trace and not flat(trace["episode_length"])
+
+
+def goal_or_balance(search: Search) -> None:
+    """Where episodes end early, half the time reward staying up; else reward the goal more."""
+    if falls(search.trace) and search.rng.random() < 0.5:
+        stay_up(search)
+    if not search.done:
+        emphasise_goal(search)
+
+
+def stay_up(search: Search) -> None:
+    """More of what keeps an episode going, sized like the goal itself."""
+    kinds = [q for q in search.quantities if q.aim == STAYING or (q.aim == NEAR_ONE and "upright" in q.tags)]
+    present = [n for n in search.others() if search.meaning(n) in kinds]
+    if present and search.rng.random() < 0.5:
+        search.scale(search.rng.choice(present), search.rng.uniform(1.5, 4.0))
+    else:
+        search.add(kinds, search.rng.uniform(0.4, 1.5))
 
 
 def emphasise_goal(search: Search) -> None:
@@ -204,4 +228,4 @@ def leap(search: Search) -> None:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 
 
-STRATEGIES = (near_copy, away_from_rejected, mind_the_trace, emphasise_goal, restructure, leap)
+STRATEGIES = (near_copy, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)

@@ -11,6 +11,7 @@ from llm.offline.refining import (
     Search,
     away_from_rejected,
     emphasise_goal,
+    goal_or_balance,
     meaning,
     mind_the_trace,
     near_copy,
@@ -149,3 +150,21 @@ def test_without_a_program_to_edit_it_says_so():
     reading = Reading(preferred=Example("def compute_reward(a):\n    return a\n", {}))
     assert refine(reading, 0, random.Random(0), []) is None
     assert refine(Reading(), 0, random.Random(0), []) is None
+
+
+def test_when_episodes_end_early_staying_up_is_rewarded_more():
+    seen = set()
+    for seed in range(40):
+        search = searching(rows(ahead=1.0, posture=0.4, effort=0.2, episode_length=300.0), seed=seed)
+        goal_or_balance(search)
+        added = [n for n in search.program.components() if n.startswith(("alive", "upright"))]
+        seen.add("alive" if added else "posture" if weight(search, "posture") > 0.5 else "goal")
+    assert seen == {"alive", "posture", "goal"}
+
+
+def test_when_episodes_last_only_the_goal_is_emphasised():
+    for seed in range(40):
+        search = searching(rows(ahead=1.0, posture=0.4, effort=0.2, episode_length="1000"), seed=seed)
+        goal_or_balance(search)
+        assert weight(search, "posture") == 0.4
+        assert not [n for n in search.program.components() if n.startswith("alive")]
