@@ -95,6 +95,8 @@ class OpenAIBackend:
         self.prices = prices.known_prices(model) if price_list is None else tuple(price_list)
         self.temperature = temperature
         self.max_retries = max_retries
+        api_key = api_key.strip()
+        self._strange_key = not (api_key.isascii() and (api_key + "x").isprintable())
         self._secrets = [s for s in (api_key, urlsplit(base_url).password) if s]
         self._slots = threading.BoundedSemaphore(concurrency)
         self._client = openai.OpenAI(
@@ -124,6 +126,8 @@ class OpenAIBackend:
 
     def _one(self, messages: tuple[Message, ...], seed: int) -> Reply:
         """One request. Parameters that the endpoint refuses are left out from then on."""
+        if self._strange_key:
+            raise errors.Unauthorized("the API key holds characters that no key has: copy it again")
         with self._slots:
             started = time.monotonic()
             while True:
@@ -184,7 +188,7 @@ class OpenAIBackend:
                 )
             case openai.APIConnectionError():
                 return errors.Unreachable(
-                    f"{where} cannot be reached. Check the address and that the server is running."
+                    f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
                 )
             case openai.AuthenticationError() | openai.PermissionDeniedError():
                 return errors.Unauthorized(

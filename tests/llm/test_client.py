@@ -122,6 +122,19 @@ def test_a_server_that_is_not_there_is_unreachable():
         OpenAIBackend(address, KEY, "m-1", max_retries=0).complete(ASK, 1, 0)
 
 
+@pytest.mark.parametrize("address", ["", "localhost:8000/v1", "ftp://x/v1", "http://127.0.0.1:99999/v1"])
+def test_an_impossible_address_is_unreachable(address):
+    with pytest.raises(errors.Unreachable, match="Check the address"):
+        OpenAIBackend(address, KEY, "m-1", max_retries=0).complete(ASK, 1, 0)
+
+
+@pytest.mark.parametrize("key", ["sk-\u2026abc", "two\nlines"])
+def test_a_mangled_key_is_refused_before_it_is_sent(key):
+    with serving(lambda body: completion("x")) as server, pytest.raises(errors.Unauthorized, match="copy it again"):
+        OpenAIBackend(server.base_url, key, "m-1", max_retries=0).complete(ASK, 1, 0)
+    assert server.seen == []
+
+
 def test_temporary_failures_are_retried():
     answers = [failure(429, "slow down"), failure(500, "oops"), completion("at last")]
     with serving(lambda body: answers.pop(0)) as server:
