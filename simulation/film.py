@@ -17,9 +17,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import Popen
+from typing import IO, cast
 
 import ffmpeg
 import imageio_ffmpeg
+import numpy as np
 
 from simulation import catalog
 from simulation.rendering import FilmError
@@ -74,12 +76,13 @@ def film(rollout_path: Path, clip: Path, studios: dict[str, Studio]) -> None:
             part.unlink(missing_ok=True)
 
 
-def encode(frames: Iterator, clip: Path, poster: Path) -> None:
+def encode(frames: Iterator[np.ndarray], clip: Path, poster: Path) -> None:
     """Pipe frames (HEIGHT, WIDTH, 3) uint8 through ffmpeg into `clip`; one of them becomes `poster`."""
     with _start(ffmpeg.output(_raw(), str(clip), **ENCODER)) as encoder:
+        pixels = cast(IO[bytes], encoder.stdin)
         try:
             for index, frame in enumerate(frames):
-                encoder.stdin.write(frame.data)
+                pixels.write(frame.data)
                 if index == POSTER_FRAME:
                     _still(frame.tobytes(), poster)
             _finish(encoder)
@@ -98,14 +101,15 @@ def _still(pixels: bytes, path: Path) -> None:
         _finish(encoder, pixels)
 
 
-def _start(stream: ffmpeg.Stream) -> Popen:
+def _start(stream: ffmpeg.Stream) -> Popen[bytes]:
     quiet = stream.global_args("-loglevel", "error", "-nostats")
-    return quiet.run_async(
+    process: Popen[bytes] = quiet.run_async(
         cmd=imageio_ffmpeg.get_ffmpeg_exe(), pipe_stdin=True, pipe_stderr=True, overwrite_output=True
     )
+    return process
 
 
-def _finish(process: Popen, pixels: bytes | None = None, broken: bool = False) -> None:
+def _finish(process: Popen[bytes], pixels: bytes | None = None, broken: bool = False) -> None:
     """Close ffmpeg's input, wait for it, and raise FilmError with its last words if it failed."""
     _, words = process.communicate(pixels)
     if process.returncode or broken:

@@ -85,7 +85,8 @@ class Studio:
                 f"the rollout lasts {len(rollout.qpos) * rollout.control_dt:.2f} s, the clip {count / rate:.2f} s"
             )
         episode = np.cumsum(rollout.restart)[steps]
-        return rollout.qpos[steps], np.diff(episode, prepend=episode[0]) > 0
+        began: np.ndarray = np.diff(episode, prepend=episode[0]) > 0
+        return rollout.qpos[steps], began
 
     def _camera(self) -> tuple[int, mujoco.MjvCamera, np.ndarray]:
         """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus its centre)."""
@@ -115,7 +116,8 @@ class Studio:
         path[:, 2] = self.height
         for episode in np.split(np.arange(len(qpos)), np.flatnonzero(restart)):
             path[episode] = smooth(path[episode], FOLLOW_SECONDS * rate)
-        return path + self.offset
+        path += self.offset
+        return path
 
     def _add_shadow(self) -> None:
         """Draw every geom once more, flattened onto the ground along the sun's direction."""
@@ -161,7 +163,7 @@ def brightness(restart: np.ndarray) -> np.ndarray:
     """Brightness (T,) of each frame: 1, falling to DIP_BRIGHTNESS at every restart and rising again."""
     light = np.ones(len(restart))
     last = -DIP_SPACING
-    for change in np.flatnonzero(restart):
+    for change in np.flatnonzero(restart).tolist():
         if change - last < DIP_SPACING:
             continue
         last = change

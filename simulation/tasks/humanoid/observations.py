@@ -1,11 +1,13 @@
 """Humanoid: a two-legged robot with arms and 21 hinges on flat ground; x points ahead, y to its left, z up."""
 
+from typing import Any
+
 import torch
 
-from simulation.rotations import euler_xyz, quat_mul, quat_rotate_inverse, quat_to_matrix, wrap_angle
+from simulation.rotations import atan2, quat_to_matrix, wrap_angle
 
 
-def compute_observations(env):
+def compute_observations(env: Any) -> None:
     """Run after every control step (env.dt = 1/60 s). All tensors are float32, one row per environment.
 
     env.root_states: (num_envs, 13), the torso in the world frame: position 0:3 in m, quaternion xyzw 3:7,
@@ -25,28 +27,28 @@ def compute_observations(env):
     env.inv_start_rot: (num_envs, 4), inverse of the torso's rotation when it stands and faces the target
     """
     env.torso_position = env.root_states[:, 0:3]
-    torso_rotation = quat_mul(env.root_states[:, 3:7], env.inv_start_rot)
     env.velocity = env.root_states[:, 7:10]
-    ang_velocity = env.root_states[:, 10:13]
+    to_target = env.targets[:, 0:2] - env.torso_position[:, 0:2]
+    distance = torch.linalg.vector_norm(to_target, dim=-1)
 
     # potentials rise by the distance covered towards the target, divided by dt
-    to_target = env.targets - env.torso_position
-    to_target = to_target * to_target.new_tensor([1.0, 1.0, 0.0])
-    distance = torch.linalg.vector_norm(to_target, dim=-1)
     env.prev_potentials = env.potentials
     env.potentials = -distance / env.dt
 
-    # the torso's z and x axes in the world
-    axes = quat_to_matrix(torso_rotation)
-    env.up_vec = axes[:, :, 2]
+    # rotation matrix of the torso: its columns are the torso's x, y, z axes in the world
+    axes = quat_to_matrix(env.root_states[:, 3:7])
     env.heading_vec = axes[:, :, 0]
+    env.up_vec = axes[:, :, 2]
     up_proj = env.up_vec[:, 2]
-    heading_proj = (env.heading_vec * to_target).sum(-1) / distance
+    heading_proj = (env.heading_vec[:, 0:2] * to_target).sum(-1) / distance
 
-    vel_loc = quat_rotate_inverse(torso_rotation, env.velocity)
-    angvel_loc = quat_rotate_inverse(torso_rotation, ang_velocity)
-    roll, _, yaw = euler_xyz(torso_rotation)
-    angle_to_target = wrap_angle(torch.atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+    # linear and angular velocity along the torso's own axes
+    local_velocities = torch.bmm(env.root_states[:, 7:13].reshape(-1, 2, 3), axes).flatten(1)
+
+    yaw = atan2(axes[:, 1, 0], axes[:, 0, 0])
+    roll = atan2(axes[:, 2, 1], axes[:, 2, 2])
+    angle_to_target = wrap_angle(atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+
     dof_pos_scaled = (2.0 * env.dof_pos - env.dof_limits_upper - env.dof_limits_lower) / (
         env.dof_limits_upper - env.dof_limits_lower
     )
@@ -54,8 +56,8 @@ def compute_observations(env):
     env.obs_buf = torch.cat(
         (
             env.torso_position[:, 2:3],  # 0: height of the torso
-            vel_loc,  # 1:4
-            angvel_loc * env.angular_velocity_scale,  # 4:7
+            local_velocities[:, 0:3],  # 1:4
+            local_velocities[:, 3:6] * env.angular_velocity_scale,  # 4:7
             torch.stack((yaw, roll, angle_to_target, up_proj, heading_proj), dim=-1),  # 7:12
             dof_pos_scaled,  # 12:33, -1 and 1 at the limits
             env.dof_vel * env.dof_vel_scale,  # 33:54

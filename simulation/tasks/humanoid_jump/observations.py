@@ -1,11 +1,13 @@
 """HumanoidJump: a two-legged robot with arms and 21 hinges on flat ground; x points ahead, y to its left, z up."""
 
+from typing import Any
+
 import torch
 
-from simulation.rotations import euler_xyz, quat_rotate_inverse, quat_to_matrix
+from simulation.rotations import atan2, quat_to_matrix
 
 
-def compute_observations(env):
+def compute_observations(env: Any) -> None:
     """Run after every control step (1/60 s). All tensors are float32, one row per environment.
 
     env.root_states: (num_envs, 13), the torso in the world frame: position 0:3 in m, quaternion xyzw 3:7,
@@ -22,18 +24,20 @@ def compute_observations(env):
     """
     env.prev_torso_position = env.torso_position
     env.torso_position = env.root_states[:, 0:3]
-    torso_rotation = env.root_states[:, 3:7]
     env.velocity_world = env.root_states[:, 7:10]
     env.angular_velocity_world = env.root_states[:, 10:13]
-    env.velocity_local = quat_rotate_inverse(torso_rotation, env.velocity_world)
-    env.angular_velocity_local = quat_rotate_inverse(torso_rotation, env.angular_velocity_world)
 
-    # the torso's z and x axes in the world
-    axes = quat_to_matrix(torso_rotation)
-    env.up_vec = axes[:, :, 2]
+    # rotation matrix of the torso: its columns are the torso's x, y, z axes in the world
+    axes = quat_to_matrix(env.root_states[:, 3:7])
     env.heading_vec = axes[:, :, 0]
+    env.up_vec = axes[:, :, 2]
     up_proj = env.up_vec[:, 2]
-    roll, _, yaw = euler_xyz(torso_rotation)
+    yaw = atan2(axes[:, 1, 0], axes[:, 0, 0])
+    roll = atan2(axes[:, 2, 1], axes[:, 2, 2])
+
+    # linear and angular velocity along the torso's own axes
+    local_velocities = torch.bmm(env.root_states[:, 7:13].reshape(-1, 2, 3), axes)
+    env.velocity_local, env.angular_velocity_local = local_velocities.unbind(1)
 
     # every hinge by name: (num_envs,), in rad
     env.abdomen_y, env.abdomen_z, env.abdomen_x = env.dof_pos[:, 0:3].unbind(-1)
