@@ -159,3 +159,22 @@ def test_filming_does_not_change_training(tmp_path):
     filmed = trained(tmp_path / "a", job)[1]
     unfilmed = trained(tmp_path / "b", replace(job, film_at=()))[1]
     assert filmed.candidates == unfilmed.candidates
+
+
+def test_a_world_that_diverges_is_counted_and_training_goes_on(tmp_path):
+    job = TrainJob("Cartpole", CARTPOLE[:2], overrides=SHORT, film_at=())
+    lockstep = shard(tmp_path, job)
+    lockstep.collector.env._physics._batch.state[SHORT["worlds"] + 3] = torch.nan
+    result = lockstep.train()
+    assert [c.nan_worlds for c in result.candidates] == [0, 1]
+    assert all(c.ok for c in result.candidates)
+
+
+def test_a_filmed_policy_that_falls_starts_again_until_the_clip_is_full(tmp_path):
+    trained(tmp_path, TrainJob("Cartpole", CARTPOLE, overrides={**SHORT, "iterations": 1}))
+    first, other = (read_rollout(tmp_path / "rollouts" / f"{index}-100.npz") for index in (0, 1))
+    assert first.restart.sum() > 2
+    starts = first.qpos[first.restart]
+    assert abs(starts).max() <= 0.1
+    assert (starts[0] == other.qpos[0]).all()
+    assert abs(first.qpos[:-1][first.restart[1:], 1]).min() > 0.5
