@@ -76,7 +76,7 @@ class RewardFunction:
         except GENERATED_ERRORS as error:
             out_of_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
             raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
-        return _validated(result, inputs[self.world_input].shape[0])
+        return _validated(result, len(inputs[self.world_input]))  # type: ignore[arg-type]  # always a tensor
 
     def _explain(self, error: BaseException) -> str:
         """The error with the line of the source that raised it."""
@@ -145,39 +145,40 @@ class _Guard(ast.NodeTransformer):
         """`x += y` as `x = x + y`: a tensor's `+=` would change every name of it, an input's too."""
         current = copy.deepcopy(node.target)
         current.ctx = ast.Load()
-        value = _at(node, ast.BinOp(current, node.op, node.value))
-        return self.visit(_at(node, ast.Assign([node.target], value)))
+        value = ast.copy_location(ast.BinOp(current, node.op, node.value), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], value), node))
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         """`x[i] = y` as `x = put(x, i, y)`."""
         self.generic_visit(node)
         target = node.targets[0]
-        if not isinstance(target, ast.Subscript):
-            return node
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+            return node  # a name, or a tuple of names: the allow-list knows no others
         value = _call("__put", target.value, _index(target.slice), node.value)
-        return _at(node, ast.Assign([ast.Name(target.value.id, ast.Store())], value))
+        return ast.copy_location(ast.Assign([ast.Name(target.value.id, ast.Store())], value), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         guard = {ast.Mult: "__multiply", ast.Pow: "__power"}.get(type(node.op))
         self.generic_visit(node)
         if guard is None or _is_float(node.left) or _is_float(node.right):
             return node
-        return _at(node, _call(guard, node.left, node.right))
+        return ast.copy_location(_call(guard, node.left, node.right), node)
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        node.iter = _at(node, _call("__bounded", node.iter))
+        node.iter = ast.copy_location(_call("__bounded", node.iter), node)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
-        node.iter = _at(node.iter, _call("__bounded", node.iter))
+        node.iter = ast.copy_location(_call("__bounded", node.iter), node.iter)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in allowed.SIZED:
-            return _at(node, ast.Call(ast.Name("__sized", ast.Load()), [node.func, *node.args], node.keywords))
+            call = ast.Call(ast.Name("__sized", ast.Load()), [node.func, *node.args], node.keywords)
+            return ast.copy_location(call, node)
         return node
 
 
@@ -185,18 +186,13 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _at(place: ast.AST, node: Any) -> Any:
-    """The node, at the line of another."""
-    return ast.copy_location(node, place)
-
-
 def _index(node: ast.expr) -> ast.expr:
     """What stands in brackets, as an argument: `:` becomes a slice object."""
     if isinstance(node, ast.Tuple):
-        return _at(node, ast.Tuple([_index(element) for element in node.elts], ast.Load()))
+        return ast.copy_location(ast.Tuple([_index(element) for element in node.elts], ast.Load()), node)
     if isinstance(node, ast.Slice):
         none = ast.Constant(None)
-        return _at(node, _call("__slice", node.lower or none, node.upper or none, node.step or none))
+        return ast.copy_location(_call("__slice", node.lower or none, node.upper or none, node.step or none), node)
     return node
 
 

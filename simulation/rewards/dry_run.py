@@ -129,13 +129,13 @@ def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
 
 def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[str, Tensor]]:
     """One call, on inputs that it must not change."""
-    before = {name: samples.copied(value) for name, value in sample.inputs.items()}
+    before = {name: value.clone() for name, value in sample.inputs.items() if isinstance(value, Tensor)}
     try:
         total, components = reward(sample.inputs)
     except contract.RewardFailure as failure:
         raise contract.RewardFailure(f"{failure} (on {sample.kind})", failure.stage) from None
     for name, value in before.items():
-        if isinstance(value, Tensor) and not torch.equal(value, sample.inputs[name]):
+        if not torch.equal(value, sample.inputs[name]):  # type: ignore[arg-type]  # a tensor, as before
             raise contract.RewardFailure(f"it changes its input {name!r}: work on a clone")
     if any(result.requires_grad for result in (total, *components.values())):
         raise contract.RewardFailure("its results carry gradients")
@@ -144,9 +144,9 @@ def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[
 
 def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
     state = torch.get_rng_state()
-    first, second = reward(sample.inputs), reward(sample.inputs)
-    same = torch.equal(first[0], second[0]) and torch.equal(torch.get_rng_state(), state)
-    if not same or any(not torch.equal(value, second[1].get(name)) for name, value in first[1].items()):
+    (total, components), (again, others) = reward(sample.inputs), reward(sample.inputs)
+    same = torch.equal(total, again) and torch.equal(torch.get_rng_state(), state) and set(components) == set(others)
+    if not same or any(not torch.equal(value, others[name]) for name, value in components.items()):
         raise contract.RewardFailure("two calls on the same inputs differ: a reward must be deterministic")
 
 

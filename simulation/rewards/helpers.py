@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,8 @@ from simulation.rotations import quat_conjugate, quat_mul, quat_rotate, quat_rot
 
 def normalize(x: Tensor, eps: float = 1e-9) -> Tensor:
     """The tensor x (..., d) divided by its Euclidean norm over the last dimension, at least eps."""
-    return x / x.norm(p=2, dim=-1, keepdim=True).clamp(min=eps)
+    length: Tensor = x.norm(p=2, dim=-1, keepdim=True)
+    return x / length.clamp(min=eps)
 
 
 def quat_unit(a: Tensor) -> Tensor:
@@ -67,7 +69,7 @@ def tensor_clamp(t: Tensor, min_t: Tensor, max_t: Tensor) -> Tensor:
     return torch.max(torch.min(t, max_t), min_t)
 
 
-HELPERS: dict[str, Callable] = {
+HELPERS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         *(normalize, quat_unit, quat_conjugate, quat_mul, quat_apply, quat_rotate, quat_rotate_inverse, quat_axis),

@@ -38,7 +38,8 @@ class _PathBeneath(ctypes.Structure):
 
 def version() -> int:
     """The kernel's version of the interface; 0 where there is none."""
-    return max(0, _libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(VERSION_FLAG)))
+    found: int = _libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(VERSION_FLAG))
+    return max(0, found)
 
 
 def restrict(readable: Sequence[Path], writable: Sequence[Path], devices: Sequence[Path]) -> None:
@@ -72,7 +73,7 @@ def _allow(descriptor: int, path: Path, rights: int) -> None:
 
 
 def _call(number: int, *arguments: object) -> int:
-    result = _libc.syscall(number, *arguments)
+    result: int = _libc.syscall(number, *arguments)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"Landlock: {os.strerror(code)}")

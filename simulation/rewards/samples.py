@@ -100,9 +100,10 @@ def _as_long(moved: Tensor, value: Tensor) -> Tensor:
     lengths = value.norm(dim=-1, keepdim=True)
     if not torch.allclose(lengths, torch.ones_like(lengths), atol=1e-3):
         return moved
-    return moved / moved.norm(dim=-1, keepdim=True).clamp(min=1e-6)
+    moved_lengths: Tensor = moved.norm(dim=-1, keepdim=True)
+    return moved / moved_lengths.clamp(min=1e-6)
 
 
 def rows(inputs: Mapping[str, Tensor | float], per_world: set[str], index: Tensor) -> Inputs:
     """The inputs of the worlds `index` only, in that order."""
-    return {name: value[index] if name in per_world else value for name, value in inputs.items()}
+    return {n: v[index] if n in per_world and isinstance(v, Tensor) else v for n, v in inputs.items()}

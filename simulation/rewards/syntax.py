@@ -63,7 +63,8 @@ def _tree(source: str) -> ast.Module:
 
 def _bound_tree(tree: ast.Module) -> None:
     """Refuse trees so large or deep that walking them recursively could fail."""
-    nodes, level, depth = 0, [tree], 0
+    nodes, depth = 0, 0
+    level: list[ast.AST] = [tree]
     while level:
         nodes, depth = nodes + len(level), depth + 1
         if nodes > allowed.MAX_NODES or depth > allowed.MAX_DEPTH:
@@ -108,7 +109,8 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _without_annotation(statement: ast.stmt) -> ast.stmt:
     """`x: Tensor = value` as `x = value`, at any depth. Annotations are never evaluated."""
-    return ast.fix_missing_locations(_DropAnnotations().visit(statement))
+    changed: ast.stmt = _DropAnnotations().visit(statement)
+    return ast.fix_missing_locations(changed)
 
 
 class _DropAnnotations(ast.NodeTransformer):

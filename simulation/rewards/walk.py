@@ -54,7 +54,9 @@ class _Checker:
     def __init__(self, function: ast.FunctionDef, arguments: set[str]) -> None:
         self.body = function.body
         self.arguments = arguments
-        self.names = arguments | {n.id for s in self.body for n in ast.walk(s) if _is_store(n)}
+        nodes = [node for statement in self.body for node in ast.walk(statement)]
+        assigned = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.names = arguments | assigned
         self.found: list[tuple[int, str]] = []
         self.line = function.lineno
         self.loops = 0
@@ -209,8 +211,9 @@ class _Checker:
 
     def call_arguments(self, node: ast.Call, chain: str | None) -> None:
         for index, argument in enumerate(node.args):
-            if index == 0 and chain == "torch.einsum" and _is_text(argument):
-                if not EINSUM.fullmatch(argument.value.replace(" ", "")):
+            text = _text(argument)
+            if index == 0 and chain == "torch.einsum" and text is not None:
+                if not EINSUM.fullmatch(text.replace(" ", "")):
                     self.refuse("einsum: every operand and the result must start with the same letter, the world")
             else:
                 self.visit(argument)
@@ -219,15 +222,17 @@ class _Checker:
                 self.refuse("**arguments are not allowed")
             elif keyword.arg not in allowed.KEYWORDS:
                 self.refuse(f"argument {keyword.arg}= is not allowed")
-            elif not _is_text(keyword.value):
-                self.visit(keyword.value)
-            elif keyword.value.value not in allowed.TEXT_VALUES.get(keyword.arg, ()):
-                self.refuse(self.text_argument(keyword))
+            else:
+                self.keyword_value(keyword.arg, keyword.value)
 
-    def text_argument(self, keyword: ast.keyword) -> str:
-        example = next(iter(sorted(self.arguments)), "x")
-        hint = f": use the device of an input, {example}.device" if keyword.arg == "device" else ""
-        return f"{keyword.arg}={keyword.value.value[:40]!r} is not allowed{hint}"
+    def keyword_value(self, name: str, value: ast.expr) -> None:
+        text = _text(value)
+        if text is None:
+            self.visit(value)
+        elif text not in allowed.TEXT_VALUES.get(name, ()):
+            example = next(iter(sorted(self.arguments)), "x")
+            hint = f": use the device of an input, {example}.device" if name == "device" else ""
+            self.refuse(f"{name}={text[:40]!r} is not allowed{hint}")
 
     def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value
@@ -248,14 +253,15 @@ class _Checker:
 
     def key(self, node: ast.expr) -> None:
         """A component's name."""
-        if not _is_text(node):
+        text = _text(node)
+        if text is None:
             self.refuse("names of components must be plain texts in quotes")
-        elif not allowed.COMPONENT_NAME.fullmatch(node.value):
+        elif not allowed.COMPONENT_NAME.fullmatch(text):
             self.refuse("names of components are 1 to 64 letters, digits and underscores")
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
-        if _is_text(node.slice):
+        if _text(node.slice) is not None:
             self.key(node.slice)
         else:
             self.visit(node.slice)
@@ -286,9 +292,6 @@ class _Checker:
         self.loops -= 1
 
 
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _text(node: ast.AST) -> str | None:
+    """The text of a constant; None for everything else."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
