@@ -82,8 +82,15 @@
     const length = plot.data[0].length, now = plot.cursor.idx;
     const index = now === null || now === undefined ? (step > 0 ? 0 : length - 1) : Math.min(length - 1, Math.max(0, now + step));
     const y = plot.data.slice(1).map((column) => column[index]).find((value) => value !== null);
-    plot.setCursor({ left: plot.valToPos(plot.data[0][index], "x"), top: y === undefined ? 0 : plot.valToPos(y, "y") });
+    plot.setCursor({ left: plot.valToPos(plot.data[0][index], "x"), top: y === undefined ? 0 : plot.valToPos(y, "y") }, true, true);
   });
+  // Of the charts that follow one cursor, only the one with the focus is read out.
+  const announce = (event, live) => {
+    const figure = event.target.matches && event.target.matches(".plot") && event.target.closest("[data-figure]");
+    if (figure) figure.querySelector(".readout").ariaLive = live;
+  };
+  document.addEventListener("focusin", (event) => announce(event, "polite"));
+  document.addEventListener("focusout", (event) => announce(event, "off"));
 
   let timer = 0;
   const again = () => { clearTimeout(timer); timer = setTimeout(() => { for (const figure of plots.keys()) if (figure.isConnected) draw(figure); }, 120); };

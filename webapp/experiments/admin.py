@@ -133,7 +133,7 @@ class ExperimentAdmin(ModelAdmin):
     list_filter = ["status", "task", "method", "judge"]
     search_fields = ["name", "public_id"]
     actions = ["start", "pause", "resume", "cancel"]
-    change_form_outer_before_template = "admin/experiment_live.html"
+    change_form_outer_before_template = "admin/experiment_live.html"  # type: ignore[assignment]
 
     @display(description="status", label=STATUS_LABELS)
     def state(self, experiment: Experiment) -> tuple[str, str]:
@@ -211,15 +211,17 @@ class LanguageModelForm(forms.ModelForm):
 
     class Meta:
         model = LanguageModel
-        fields = ["name", "kind", "base_url", "model", "price_input", "price_output", "price_date"]
+        fields = ["name", "kind", "base_url", "model", "api_key", "price_input", "price_output", "price_date"]
         labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
 
-    def save(self, commit: bool = True) -> Any:
+    def clean_api_key(self) -> str:
+        """An empty field keeps the key that is stored: the form cannot show it."""
+        return str(self.cleaned_data["api_key"] or self.instance.api_key)
+
+    def clean_forget_key(self) -> bool:
         if self.cleaned_data["forget_key"]:
-            self.instance.api_key = ""
-        elif self.cleaned_data["api_key"]:
-            self.instance.api_key = self.cleaned_data["api_key"]
-        return super().save(commit)
+            self.cleaned_data["api_key"] = ""
+        return bool(self.cleaned_data["forget_key"])
 
 
 @admin.register(LanguageModel)
@@ -237,7 +239,7 @@ class LanguageModelAdmin(ModelAdmin):
         ),
     ]
     list_display = ["name", "kind", "model", "base_url", "key"]
-    change_form_outer_before_template = "admin/test_connection.html"
+    change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"kind": LanguageModel.Kind.OPENAI, **super().get_changeform_initial_data(request)}

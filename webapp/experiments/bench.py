@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
@@ -337,12 +337,11 @@ def kinds(experiment: Experiment) -> list[str]:
     return list(found)
 
 
-def listed() -> QuerySet[Experiment, dict[str, Any]]:
-    """Every experiment with what its row in the list says."""
-    return (
-        Experiment.objects.select_related("participant__study", "model")
-        .annotate(round=Count("iterations"))
-        .order_by("-created_at")
+def listed() -> QuerySet[Any, Any]:
+    """Every experiment with what its row in the list says: the newest first."""
+    rows = Experiment.objects.select_related("participant__study", "winner__iteration")
+    return rows.annotate(round=Count("iterations", distinct=True), rts=Max("iterations__candidates__rts")).order_by(
+        "-created_at"
     )
 
 

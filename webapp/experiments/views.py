@@ -44,7 +44,7 @@ def staff_only(view: StaffView[P]) -> StaffView[P]:
     """Experimenters alone. A live fragment that a signed-out page asks for sends the whole page to the sign-in."""
 
     @wraps(view)
-    def wrapper(request: HtmxHttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def wrapper(request: HtmxHttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.user.is_active and request.user.is_staff:
             return view(request, *args, **kwargs)
         return _sign_in(request)
@@ -62,8 +62,9 @@ def _sign_in(request: HtmxHttpRequest) -> HttpResponse:
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     page = Paginator(bench.listed(), 30).get_page(request.GET.get("page"))
-    jobs = bench.latest_progress(page.object_list)
-    rows = [(experiment, jobs.get(experiment.pk)) for experiment in page.object_list]
+    experiments = list(page)
+    jobs = bench.latest_progress(experiments)
+    rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
     return render(request, "bench/index.html", {"page": page, "rows": rows})
 
 

@@ -69,7 +69,7 @@ class StudyAdmin(ModelAdmin):
     list_filter = ["status", "task"]
     search_fields = ["title"]
     actions = ["open_links", "close_links"]
-    change_form_outer_before_template = "admin/study_people.html"
+    change_form_outer_before_template = "admin/study_people.html"  # type: ignore[assignment]
 
     @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
     def state(self, study: Study) -> tuple[str, str]:
@@ -81,7 +81,7 @@ class StudyAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
-        return super().get_queryset(request).annotate(people=Count("participants"), done=finished)
+        return Study.objects.annotate(people=Count("participants"), done=finished)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"consent_text": CONSENT, **super().get_changeform_initial_data(request)}
@@ -114,7 +114,7 @@ class StudyAdmin(ModelAdmin):
         study = get_object_or_404(Study, pk=pk)
         form = InviteForm(request.POST)
         if not form.is_valid():
-            self.message_user(request, form.errors["count"][0], messages.ERROR)
+            self.message_user(request, str(form.errors["count"][0]), messages.ERROR)
         else:
             labels = invite(study, form.cleaned_data["count"])
             self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
@@ -170,7 +170,7 @@ admin.site.unregister([Group, User])  # one kind of experimenter, who may do eve
 
 
 @admin.register(User)
-class StaffAdmin(UserAdmin, ModelAdmin):
+class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm

@@ -1,0 +1,75 @@
+"""Experiments as the bench shows them: played through the real loop, with traces, clips, answers and costs."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from tests.webapp import loops
+from tests.webapp.rows import media
+from webapp.experiments import loop
+from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run
+
+KEY = "sk-very-secret-0123456789"
+FAILURE = "it produced NaN <b>in 3 worlds</b>"
+
+
+def staff() -> User:
+    """An experimenter. Without a password: hashing one takes longer than most tests."""
+    return User.objects.create(username="ada", is_staff=True, is_superuser=True)
+
+
+def played(k: int = 3, n: int = 2, failed: tuple[int, ...] = (), clips: bool = True, **values: object) -> Experiment:
+    """A finished experiment, judged by the proxy."""
+    row = loops.experiment(k=k, n=n, **values)
+    loop.start(row)
+    loops.play(row, failed)
+    fill(row, clips)
+    return row
+
+
+def training(k: int = 3) -> Experiment:
+    """An experiment whose second round trains, on a worker that is at 40%."""
+    row = loops.experiment(k=k, n=3, name="half way")
+    loop.start(row)
+    loops.play(row, until="Train")
+    first = loops.open_requests(row)[0]
+    loops.finish(row, first)
+    loops.play(row, until="Train")
+    fill(row)
+    candidates = [{"index": i, "status": "training", "reason": "", "fraction": 0.4} for i in range(k)]
+    progress = {"phase": "training", "fraction": 0.4, "seconds_left": 95.0, "candidates": candidates}
+    row.jobs.filter(kind="train", status="queued").update(status="running", owner="host:17:abc", progress=progress)
+    return row
+
+
+def fill(row: Experiment, clips: bool = True) -> None:
+    """What workers would have left beside the results."""
+    for candidate in Candidate.objects.filter(iteration__experiment=row).exclude(status="written"):
+        if candidate.status == Candidate.Status.FAILED:
+            candidate.reason = FAILURE
+        values = [candidate.index * (i + 1) / 10 for i in range(10)]
+        entry = {"samples": values, "max": max(values), "mean": sum(values) / 10, "min": min(values)}
+        candidate.trace = {"total": entry, "upright": entry, "episode_length": entry}
+        candidate.metric_trace = {**entry, "all": [float(i) for i in range(50)]}
+        candidate.save()
+        if clips and candidate.status == Candidate.Status.TRAINED:
+            media(Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY), 60 * candidate.index)
+    for request in row.requests.filter(kind="Write"):
+        for i, written in enumerate(request.result or []):
+            text = f"Here it is.\n\n```python\n{written['source']}\n```\n"
+            ModelCall.objects.create(request=request, request_hash=f"{i}", seed=i, **call(text))
+    for request in row.requests.filter(kind="Train", status="done"):
+        Run.objects.create(request=request, seconds=61.5, samples=1_000_000, nan_worlds=2)
+
+
+def call(text: str) -> dict[str, object]:
+    messages = [{"role": "system", "content": "You write rewards."}, {"role": "user", "content": "Balance the pole."}]
+    data = {"text": text, "finish_reason": "stop", "request": {"messages": messages}}
+    return {
+        "model": "writer-1",
+        "data": data,
+        "prompt_tokens": 1000,
+        "completion_tokens": 200,
+        "latency": 1.5,
+        "cost": 0.0125,
+    }

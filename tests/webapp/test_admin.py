@@ -1,0 +1,316 @@
+import http.server
+import json
+import threading
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.webapp import boards, loops, rows
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.studies.admin import invite
+from webapp.studies.models import Participant, Study
+
+pytestmark = pytest.mark.django_db
+KEY = boards.KEY
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(boards.staff())
+    return client
+
+
+def experiment_form(**values):
+    defaults = {"name": "E", "task": "Ant", "method": "icpl", "judge": "proxy", "k": 6, "n": 5, "preset": "quick"}
+    return {**defaults, "seed": 0, "model": "", **values}
+
+
+def study_form(**values):
+    defaults = {"title": "S", "contact": "c", "task": "Ant", "method": "icpl", "k": 6, "n": 5, "preset": "quick"}
+    return {
+        **defaults,
+        "seed": 0,
+        "model": "",
+        "consent_text": "t",
+        "consent_version": "1",
+        "thanks_text": "",
+        **values,
+    }
+
+
+def model_form(**values):
+    return {"name": "M", "kind": "openai", "base_url": "https://x.example/v1", "model": "m", "api_key": "", **values}
+
+
+def every_page():
+    for model in admin.site._registry:
+        yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    yield reverse("admin:index")
+
+
+def test_every_list_opens_without_and_with_rows(staff):
+    for page in every_page():
+        assert staff.get(page).status_code == 200, page
+    boards.played(n=1, failed=(1,), clips=False)
+    rows.judging(rows.participant())
+    LanguageModel.objects.create(name="M", kind="openai", base_url="https://x.example", model="m", api_key=KEY)
+    for page in every_page():
+        assert staff.get(page).status_code == 200, page
+    for model in admin.site._registry:
+        if row := model._default_manager.first():
+            page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
+            assert staff.get(page).status_code == 200, page
+
+
+def test_nobody_else_sees_anything(client):
+    person = rows.participant()
+    client.get(person.get_absolute_url())
+    plain = User.objects.create(username="eve")
+    for user in (None, plain):
+        if user:
+            client.force_login(user)
+        for page in every_page():
+            answer = client.get(page)
+            assert answer.status_code == 302 and "/admin/login/" in answer.url, page
+
+
+@pytest.mark.parametrize("name", ["request", "job", "modelcall", "event", "candidate", "clip", "run", "iteration"])
+def test_rows_of_the_loop_cannot_be_changed(staff, name):
+    boards.played(n=1)
+    row = next(m for m in admin.site._registry if m._meta.model_name == name)._default_manager.first()
+    address = f"admin:experiments_{name}"
+    assert staff.get(reverse(f"{address}_add")).status_code == 403
+    assert staff.post(reverse(f"{address}_change", args=[row.pk]), {"error": "x"}).status_code == 403
+    assert staff.post(reverse(f"{address}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+
+
+# --- experiments ----------------------------------------------------------------------------------------------
+
+
+def test_a_new_experiment_leads_to_its_live_page(staff):
+    answer = staff.post(reverse("admin:experiments_experiment_add"), experiment_form())
+    row = Experiment.objects.get()
+    assert answer.url == reverse("bench:experiment", args=[row.public_id])
+    assert row.status == "draft"
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"task": "HumanoidJump"}, "HumanoidJump has no metric: only a person can judge it."),
+        ({"judge": "human"}, "set up a study"),
+        ({"k": 1}, "greater than or equal to 2"),
+        ({"n": 21}, "less than or equal to 20"),
+        ({"task": "Nonsense"}, "Nonsense is not one of the available choices"),
+        ({"method": "nonsense"}, "nonsense is not one of the available choices"),
+    ],
+)
+def test_validation_explains(staff, values, words):
+    answer = staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**values))
+    assert answer.status_code == 200 and not Experiment.objects.exists()
+    assert words in answer.content.decode()
+
+
+def test_a_started_experiment_keeps_its_settings(staff):
+    row = boards.played(n=1)
+    page = reverse("admin:experiments_experiment_change", args=[row.pk])
+    staff.post(page, experiment_form(name="renamed", k=9, task="Ant"))
+    row.refresh_from_db()
+    assert (row.name, row.k, row.task) == ("renamed", 3, "Cartpole")
+
+
+def test_actions_go_through_the_loop(staff):
+    row = loops.experiment()
+    page = reverse("admin:experiments_experiment_changelist")
+
+    def act(action):
+        answer = staff.post(page, {"action": action, "_selected_action": [row.pk]}, follow=True)
+        row.refresh_from_db()
+        return answer.content.decode()
+
+    assert "started" in act("start") and row.status == "running" and row.jobs.count() == 1
+    assert "Nothing was started" in act("start")
+    assert "paused" in act("pause") and row.paused
+    assert "resumed" in act("resume") and not row.paused
+    assert "cancelled" in act("cancel") and row.status == "cancelled"
+    assert [e.kind for e in row.events.all()] == ["started", "paused", "resumed", "cancelled"]
+
+
+def test_a_live_experiment_is_not_deleted(staff):
+    row = loops.experiment(status="running")
+    staff.post(reverse("admin:experiments_experiment_delete", args=[row.pk]), {"post": "yes"})
+    assert Experiment.objects.filter(pk=row.pk).exists()
+
+
+# --- language models ------------------------------------------------------------------------------------------
+
+
+def test_the_key_is_kept_and_never_shown(staff):
+    staff.post(reverse("admin:experiments_languagemodel_add"), model_form(api_key=KEY))
+    model = LanguageModel.objects.get()
+    assert model.api_key == KEY
+    page = reverse("admin:experiments_languagemodel_change", args=[model.pk])
+    history = reverse("admin:experiments_languagemodel_history", args=[model.pk])
+    refused = staff.post(page, model_form(api_key=KEY, base_url="no address"))
+    shown = [staff.get(address) for address in (page, history, reverse("admin:experiments_languagemodel_changelist"))]
+    assert all(KEY not in answer.content.decode() for answer in (refused, *shown))
+
+    staff.post(page, model_form(name="renamed"))
+    model.refresh_from_db()
+    assert (model.name, model.api_key) == ("renamed", KEY)
+    staff.post(page, model_form(forget_key="on"))
+    model.refresh_from_db()
+    assert model.api_key == ""
+
+
+def test_an_endpoint_needs_address_and_model(staff):
+    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(model=""))
+    assert "needs an address and a model name" in answer.content.decode()
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    status, body, heard = 200, {}, []
+
+    def do_POST(self):  # noqa: N802
+        self.heard.append((self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"]))))
+        data = json.dumps(self.body).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def endpoint():
+    Endpoint.heard.clear()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+ANSWER = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m-2026",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Ready."}}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+}
+
+
+@pytest.mark.parametrize(
+    "status, body, words",
+    [
+        (200, ANSWER, "It answers.</strong> “Ready.” in"),
+        (401, {"error": {"message": f"bad key {KEY}"}}, "refuses the API key"),
+        (404, {"error": {"message": "no such model"}}, "knows no model"),
+        (500, {"error": {"message": "boom"}}, "failed with status 500"),
+        (200, {"hello": "world"}, "without any choices"),
+    ],
+)
+@pytest.mark.django_db(transaction=True)
+def test_test_connection(async_client, endpoint, status, body, words):
+    from asgiref.sync import async_to_sync
+
+    Endpoint.status, Endpoint.body = status, body
+    user = boards.staff()
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
+
+    async def ask():
+        await async_client.aforce_login(user)
+        return await async_client.post(reverse("bench:test_model", args=[model.pk]))
+
+    answer = async_to_sync(ask)()
+    text = answer.content.decode()
+    assert answer.status_code == 200 and words in text
+    assert KEY not in text
+    assert Endpoint.heard[0][0] == f"Bearer {KEY}" and len(Endpoint.heard) == 1
+
+
+def test_test_connection_is_for_staff(client, endpoint):
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
+    client.force_login(User.objects.create(username="eve"))
+    assert client.post(reverse("bench:test_model", args=[model.pk])).status_code == 404
+    assert Endpoint.heard == []
+
+
+# --- studies --------------------------------------------------------------------------------------------------
+
+
+def test_a_study_is_set_up_and_invites_people(staff):
+    staff.post(reverse("admin:studies_study_add"), study_form())
+    study = Study.objects.get()
+    assert study.judge == "human" and study.status == "draft"
+    staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3})
+    people = Participant.objects.filter(study=study)
+    assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
+    assert len({person.token for person in people}) == 3
+    page = staff.get(reverse("admin:studies_study_change", args=[study.pk])).content.decode()
+    assert all(person.get_absolute_url() in page for person in people)
+
+
+def test_labels_go_on_after_the_highest():
+    study = rows.study()
+    Participant.objects.create(study=study, label="P09")
+    Participant.objects.create(study=study, label="pilot")
+    assert invite(study, 2) == ["P10", "P11"]
+
+
+@pytest.mark.parametrize(
+    "count, words", [("0", "at least one"), ("201", "at most 200"), ("", "how many"), ("x", "whole")]
+)
+def test_a_bad_number_of_participants_is_explained(staff, count, words):
+    study = rows.study()
+    answer = staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": count}, follow=True)
+    assert words in answer.content.decode()
+    assert not study.participants.exists()
+
+
+def test_open_and_close(staff):
+    study = rows.study(status="draft")
+    address = reverse("admin:study_status", args=[study.pk])
+    for status in ("open", "closed"):
+        staff.post(address, {"status": status})
+        study.refresh_from_db()
+        assert study.status == status
+    staff.post(address, {"status": "nonsense"})
+    study.refresh_from_db()
+    assert study.status == "closed"
+    page = reverse("admin:studies_study_changelist")
+    staff.post(page, {"action": "open_links", "_selected_action": [study.pk]})
+    study.refresh_from_db()
+    assert study.status == "open"
+
+
+def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
+    study = rows.study()
+    for name in ("admin:study_invite", "admin:study_status"):
+        assert staff.get(reverse(name, args=[study.pk])).status_code == 405
+    client.logout()
+    assert client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3}).status_code == 302
+    assert not study.participants.exists()
+
+
+def test_the_plan_stands_once_somebody_consented(staff):
+    study = rows.participant().study
+    staff.post(reverse("admin:studies_study_change", args=[study.pk]), study_form(title="renamed", k=9))
+    study.refresh_from_db()
+    assert (study.title, study.k) == ("renamed", 6)
+
+
+def test_the_admin_has_a_policy_of_its_own(staff, client):
+    admin_policy = staff.get(reverse("admin:index"))["Content-Security-Policy"]
+    bench_policy = staff.get(reverse("bench:index"))["Content-Security-Policy"]
+    assert "'unsafe-eval'" in admin_policy
+    assert "unsafe" not in bench_policy and "default-src 'none'" in bench_policy
+    assert "unsafe" not in client.get("/")["Content-Security-Policy"]

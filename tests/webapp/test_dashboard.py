@@ -1,0 +1,331 @@
+import re
+import uuid
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.webapp import boards, loops, rows
+from webapp.experiments import bench, loop
+from webapp.experiments.models import Clip, Experiment, ModelCall
+from webapp.experiments.templatetags.bench import compact, duration, left, score
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(boards.staff())
+    return client
+
+
+def page(name, row, *args):
+    return reverse(f"bench:{name}", args=[row.public_id, *args])
+
+
+def html(answer):
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def versions(text):
+    return re.findall(r'id="([^"]+)" class="section" data-version="([^"]+)"', text)
+
+
+# --- who may look ---------------------------------------------------------------------------------------------
+
+
+def addresses(row):
+    clip = Clip.objects.filter(candidate__iteration__experiment=row).first()
+    yield reverse("bench:index")
+    yield reverse("bench:tasks")
+    yield reverse("bench:task", args=["Ant"])
+    yield page("experiment", row)
+    yield page("live", row)
+    yield page("candidate", row, "1-1")
+    for name, *args in (("rounds_figure",), ("candidate_figure", "1-1", "metric")):
+        yield from (page(name, row, *args, ending) for ending in ("svg", "csv"))
+    yield reverse("bench:clip", args=[clip.name])
+    yield reverse("bench:poster", args=[clip.name])
+
+
+def test_anonymous_people_participants_and_plain_users_get_nothing(client):
+    row = boards.played(n=1)
+    client.get(rows.participant().get_absolute_url())
+    eve = User.objects.create(username="eve")
+    retired = User.objects.create(username="old", is_staff=True, is_active=False)
+    for user in (None, eve, retired):
+        if user:
+            client.force_login(user)
+        for address in addresses(row):
+            answer = client.get(address)
+            assert answer.status_code in (302, 404), address
+            assert "compute_reward" not in answer.content.decode()
+        for action in ("pause", "cancel", "retry", "start"):
+            assert client.post(page("act", row, action)).status_code == 302
+    row.refresh_from_db()
+    assert row.status == "finished"
+
+
+def test_a_signed_out_live_page_is_sent_to_the_sign_in(client):
+    answer = client.get(page("live", boards.played(n=1, clips=False)), headers={"HX-Request": "true"})
+    assert answer.status_code == 401 and answer["HX-Refresh"] == "true" and not answer.content
+
+
+# --- pages ----------------------------------------------------------------------------------------------------
+
+
+def test_pages_without_rows(staff):
+    assert "Nothing has run here yet" in html(staff.get(reverse("bench:index")))
+    assert "HumanoidJump" in html(staff.get(reverse("bench:tasks")))
+    for task in ("Ant", "Cartpole", "Humanoid", "HumanoidJump"):
+        text = html(staff.get(reverse("bench:task", args=[task])))
+        assert "compute_observations" in text and "compute_reward" in text
+    assert staff.get(reverse("bench:task", args=["Nonsense"])).status_code == 404
+    text = html(staff.get(page("experiment", loops.experiment())))
+    assert "Not started" in text and page("act", Experiment.objects.get(), "start") in text
+
+
+def test_a_finished_experiment_shows_everything(staff):
+    row = boards.played(k=3, n=2, failed=(1,))
+    text = html(staff.get(page("experiment", row)))
+    assert all(f'id="open-{n}-{i}"' in text for n in (1, 2) for i in (1, 2, 3))
+    assert "Winner of 2 rounds" in text and f"Candidate {row.winner.key}" in text
+    assert text.count('class="badge worst"') == 2
+    assert "it produced NaN &lt;b&gt;in 3 worlds&lt;/b&gt;" in text
+    assert "2 min 3 s" in text and "2 M" in text  # training time, samples
+    assert "$0.07" in text  # 6 answers of 1.25 cents
+    assert "from <a" in text
+    assert "Cancel for good" in text and 'formaction="/bench' in text
+
+
+def test_every_state_has_its_words_and_controls(staff):
+    row = boards.training()
+    text = html(staff.get(page("experiment", row)))
+    assert "Round 2 of 3" in text and "40%" in text and "about 2 min left" in text
+    assert page("act", row, "pause") in text and page("act", row, "resume") not in text
+    loop.pause(row)
+    text = html(staff.get(page("experiment", row)))
+    assert page("act", row, "resume") in text and "Resume goes on from the last checkpoint" in text
+    Experiment.objects.update(status="failed", paused=False, error="The endpoint answered 401.")
+    text = html(staff.get(page("experiment", row)))
+    assert "The endpoint answered 401." in text and page("act", row, "retry") in text
+
+
+def test_work_that_nobody_takes_is_said(staff):
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    row = loops.experiment()
+    loop.start(row)
+    assert "Is the worker running?" not in html(staff.get(page("experiment", row)))
+    row.jobs.update(created_at=timezone.now() - timedelta(minutes=1))
+    assert "Is the worker running?" in html(staff.get(page("experiment", row)))
+
+
+def test_a_task_without_a_metric_shows_no_scores(staff):
+    person = rows.participant(rows.study(task="HumanoidJump"))
+    rows.round_of(person)
+    text = html(staff.get(page("experiment", person.experiment)))
+    assert "HumanoidJump has no hidden metric" in text
+    assert "P07" in text
+
+
+def test_the_candidate_page_shows_code_difference_traces_and_conversation(staff):
+    row = boards.played(k=3, n=2)
+    text = html(staff.get(page("candidate", row, "2-3")))
+    assert "Difference to its parent 1-3" in text and 'class="changed"' in text
+    assert "upright" in text and "episode length" in text and "Hidden metric over training" in text
+    assert "You write rewards." in text and "Balance the pole." in text and "writer-1" in text
+    assert "2 other answers of the round" in text
+    panel = html(staff.get(page("candidate", row, "2-3"), headers={"HX-Request": "true"}))
+    assert "<html" not in panel and "Difference to its parent" in panel
+    assert "Difference to its parent" not in html(staff.get(page("candidate", row, "1-1")))
+    for key in ("9-9", "1-9", "nonsense", "1", "1-x", "²-1"):
+        assert staff.get(page("candidate", row, key)).status_code == 404
+
+
+def test_code_and_prompts_are_escaped(staff):
+    row = boards.played(k=2, n=1, clips=False)
+    hostile = "<script>alert(1)</script>"
+    first = row.iterations.get().candidates.first()
+    first.source = f"def compute_reward():\n    return '{hostile}'"
+    first.trace = {hostile: {"samples": [1.0, 2.0]}}
+    first.save()
+    ModelCall.objects.update(data=boards.call(hostile)["data"])
+    row.iterations.update(reason=hostile, difference=hostile, tags=[hostile])
+    Experiment.objects.update(name=hostile)
+    for address in (page("experiment", row), page("candidate", row, "1-1"), reverse("bench:index")):
+        text = html(staff.get(address))
+        assert hostile not in text and "&lt;script&gt;" in text
+
+
+def test_no_inline_script_or_style(staff):
+    row = boards.played(n=1, failed=(1,))
+    for address in (page("experiment", row), page("candidate", row, "1-1"), reverse("bench:index")):
+        text = html(staff.get(address))
+        assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
+        assert set(re.findall(r"<script(?![^>]*src)([^>]*)>", text)) <= {' type="application/json"'}
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+
+
+# --- charts ---------------------------------------------------------------------------------------------------
+
+
+def test_charts_come_as_svg_and_csv(staff):
+    row = boards.played(k=3, n=2)
+    wanted = [page("rounds_figure", row, e) for e in ("svg", "csv")]
+    slugs = ("metric", "components", "component-upright")
+    wanted += [page("candidate_figure", row, "1-2", slug, e) for slug in slugs for e in ("svg", "csv")]
+    for address in wanted:
+        answer = staff.get(address)
+        text = html(answer)
+        assert "attachment" in answer["Content-Disposition"]
+        assert text.startswith("<svg" if address.endswith("svg") else "chart,series")
+    rounds = html(staff.get(page("rounds_figure", row, "csv")))
+    assert "best of the round,round,1.0,RTS (episode duration in steps),12.0" in rounds
+    for slug, ending in (("nonsense", "svg"), ("metric", "png")):
+        assert staff.get(page("candidate_figure", row, "1-2", slug, ending)).status_code == 404
+
+
+# --- live -----------------------------------------------------------------------------------------------------
+
+
+def test_live_sends_only_what_changed(staff):
+    row = boards.training()
+    have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
+    assert len(have) == len(set(have)) >= 6 + 2 + 6
+    assert html(staff.get(page("live", row), {"have": have})) == ""
+
+    job = row.jobs.get(kind="train", status="running")
+    job.progress["candidates"][1]["fraction"] = 0.9
+    job.save()
+    changed = html(staff.get(page("live", row), {"have": have}))
+    assert [name for name, _ in versions(changed)] == ["c2-2"]
+    assert 'hx-swap-oob="true"' in changed and "90%" in changed
+
+
+def test_live_sends_all_rounds_when_there_is_a_new_candidate(staff):
+    row = boards.training()
+    have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
+    row.iterations.get(number=2).candidates.create(index=9, source="x")
+    names = [name for name, _ in versions(html(staff.get(page("live", row), {"have": have})))]
+    assert names.count("rounds") == names.count("c2-9") == names.count("c1-1") == 1
+
+
+def test_the_log_is_filtered_by_text_and_kind(staff):
+    row = boards.played(k=3, n=2, clips=False)
+    text = html(staff.get(page("live", row), {"q": "round 2"}))
+    assert "Round 2: 3 rewards written" in text and "Round 1: 3 rewards written" not in text
+    text = html(staff.get(page("live", row), {"kind": "picked"}))
+    assert "Winner of winners" in text and "rewards written" not in text
+    assert "No event matches." in html(staff.get(page("live", row), {"q": "nonsense"}))
+    assert "locked" not in bench.kinds(row)
+
+
+# --- what it does ---------------------------------------------------------------------------------------------
+
+
+def test_actions_go_through_the_loop(staff):
+    row = loops.experiment()
+
+    def act(action):
+        text = html(staff.post(page("act", row, action), follow=True))
+        row.refresh_from_db()
+        return text
+
+    assert "Started." in act("start") and row.status == "running"
+    assert "Nothing was changed." in act("start")
+    assert "Paused." in act("pause") and row.paused
+    assert "Resumed." in act("resume") and not row.paused
+    Experiment.objects.update(status="failed")
+    assert "Going on from the step that failed." in act("retry") and row.status == "running"
+    assert "Cancelled." in act("cancel") and row.status == "cancelled"
+    assert "It has ended already." in act("cancel")
+    assert staff.post(page("act", row, "explode")).status_code == 404
+    assert staff.get(page("act", row, "cancel")).status_code == 405
+    assert staff.post(reverse("bench:act", args=[uuid.uuid4(), "pause"])).status_code == 404
+
+
+def test_a_failed_clip_is_filmed_again(staff):
+    row = boards.played(k=2, n=1)
+    clip = Clip.objects.first()
+    Clip.objects.filter(pk=clip.pk).update(status="failed", error="no OpenGL")
+    assert "no OpenGL" in html(staff.get(page("experiment", row)))
+    assert "is being filmed again" in html(staff.post(reverse("bench:refilm", args=[clip.pk]), follow=True))
+    clip.refresh_from_db()
+    assert clip.status == "pending" and row.jobs.filter(kind="film", status="queued").exists()
+    assert "did not fail" in html(staff.post(reverse("bench:refilm", args=[clip.pk]), follow=True))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_clips_come_in_ranges(async_client):
+    from asgiref.sync import sync_to_async
+
+    row = await sync_to_async(boards.played)(k=2, n=1)
+    await async_client.aforce_login(await sync_to_async(boards.staff)())
+    clip = await Clip.objects.filter(candidate__iteration__experiment=row).afirst()
+    answer = await async_client.get(reverse("bench:clip", args=[clip.name]), headers={"Range": "bytes=0-99"})
+    assert answer.status_code == 206 and answer["Content-Type"] == "video/mp4"
+    assert len(b"".join([chunk async for chunk in answer])) == 100
+    answer = await async_client.get(reverse("bench:poster", args=[clip.name]))
+    assert answer["Content-Type"] == "image/jpeg" and b"".join([chunk async for chunk in answer])[:2] == b"\xff\xd8"
+    answer = await async_client.get(reverse("bench:clip", args=[uuid.uuid4()]))
+    assert answer.status_code == 404
+
+
+# --- cost -----------------------------------------------------------------------------------------------------
+
+
+def queries(staff, address):
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        html(staff.get(address))
+    return len(captured)
+
+
+def test_queries_do_not_grow_with_the_rounds(staff):
+    small, large = boards.played(k=2, n=1, clips=False), boards.played(k=6, n=5, clips=False, name="large")
+    for name, most in (("experiment", 24), ("live", 22)):
+        few, many = queries(staff, page(name, small)), queries(staff, page(name, large))
+        assert many <= few <= most, name
+    assert queries(staff, page("candidate", large, "5-6")) <= 14
+    before = queries(staff, reverse("bench:index"))
+    for _ in range(5):
+        loops.experiment()
+    assert queries(staff, reverse("bench:index")) == before <= 6
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(None, "–"), (0, "0 s"), (0.42, "0.4 s"), (42, "42 s"), (60, "1 min"), (125, "2 min 5 s"), (7500, "2 h 5 min")],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(None, ""), (1, "about 5 s left"), (43, "about 45 s left"), (95, "about 2 min left"), (5400, "about 1.5 h left")],
+)
+def test_time_left_is_as_coarse_as_it_is_known(seconds, text):
+    assert left(seconds) == text
+
+
+def test_numbers():
+    assert [compact(v) for v in (None, 0, 9_999, 12_345, 4_500_000, 2e9)] == [
+        "–",
+        "0",
+        "9 999",
+        "12.3 k",
+        "4.5 M",
+        "2 G",
+    ]
+    assert [score(v) for v in (None, 0.67891, 499.0)] == ["–", "0.679", "499"]

@@ -1,0 +1,181 @@
+"""The experiment's page in a real browser, on a real server: by keyboard, live, without an error in the console."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import expect, sync_playwright
+
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
+MAKE = """
+import django; django.setup()
+from django.conf import settings
+settings.MEDIA_ROOT.mkdir(exist_ok=True)
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from tests.webapp import boards
+row = boards.training()
+user = boards.staff(); user.set_password("pw"); user.save()
+print(row.public_id)
+"""
+CHANGE = """
+import django; django.setup()
+from webapp.experiments import events
+from webapp.experiments.models import Experiment, Job
+job = Job.objects.get(status="running")
+job.progress["candidates"][1]["fraction"] = 0.77
+job.save()
+events.emit(Experiment.objects.get(), "clip", "2-1 at 10%")
+"""
+
+
+def script(text, environment):
+    done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """(address, environment, public id) of a server with an experiment that trains."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")},
+        "DJANGO_SETTINGS_MODULE": "webapp.settings",
+        "PREFINE_DATA": str(tmp_path_factory.mktemp("bench")),
+        "PREFINE_DEBUG": "1",
+        "PYTHONPATH": str(settings.BASE_DIR),
+    }
+    public_id = script(MAKE, environment)
+    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port), "--lifespan", "off"]
+    server = subprocess.Popen([*command, "--log-level", "warning"], env=environment, cwd=settings.BASE_DIR)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(f"{address}/admin/login/", server)
+        yield address, environment, public_id
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def wait_for(address, server):
+    for _ in range(300):
+        assert server.poll() is None, "the server ended"
+        try:
+            with urllib.request.urlopen(address):
+                return
+        except urllib.error.URLError:
+            time.sleep(0.1)
+    raise AssertionError("the server did not answer")
+
+
+@pytest.fixture(scope="module")
+def page(site):
+    """A page on which somebody is signed in; fails at the end if the browser complained about anything."""
+    address, _, _ = site
+    complaints = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS.split())
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}/admin/login/?next=/bench/")
+        page.fill("[name=username]", "ada")
+        page.fill("[name=password]", "pw")
+        page.click("[type=submit]")
+        page.wait_for_url("**/bench/")
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+        yield page
+        browser.close()
+    assert complaints == []
+
+
+def test_a_card_opens_by_keyboard_and_gives_the_focus_back(site, page):
+    address, _, public_id = site
+    page.goto(f"{address}/bench/{public_id}/")
+    page.locator("#open-1-1").scroll_into_view_if_needed()
+    page.locator("#round-1").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab") if page.evaluate("document.activeElement.tagName") == "SUMMARY" else None
+    assert page.evaluate("document.activeElement.id") == "open-1-1"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.id") == "open-1-2"
+    page.keyboard.press("Enter")
+    panel = page.locator("#panel")
+    expect(panel).to_be_visible()
+    expect(panel.locator("h1")).to_contain_text("Candidate 1-2")
+    expect(panel.locator(".u-over").first).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(panel.locator("h1")).to_contain_text("Candidate 1-3")
+    page.keyboard.press("Escape")
+    expect(panel).not_to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "open-1-2"
+
+
+def test_charts_are_read_by_keyboard(site, page):
+    address, _, public_id = site
+    page.goto(f"{address}/bench/{public_id}/1-2/")
+    plot = page.locator(".multiples .plot").first
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".multiples .readout").first).to_have_text("training (%) 20: 0.4")
+    expect(page.locator(".multiples .readout").nth(1)).to_have_text("training (%) 20: 0.4")
+
+
+def test_the_page_follows_without_a_reload_and_the_panel_stays_open(site, page):
+    address, environment, public_id = site
+    page.goto(f"{address}/bench/{public_id}/")
+    expect(page.locator("[data-connection]")).to_have_text("Live")
+    page.evaluate("window.untouched = true")
+    page.locator("#open-2-1").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel")).to_be_visible()
+    script(CHANGE, environment)
+    expect(page.locator("#c2-2 .value")).to_have_text("77%")
+    expect(page.locator(".log li").first).to_contain_text("2-1 at 10%")
+    assert page.evaluate("window.untouched && document.getElementById('panel').open")
+
+
+def test_cancel_asks_first_and_says_what_it_does(site, page):
+    address, _, public_id = site
+    page.goto(f"{address}/bench/{public_id}/")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    dialog = page.locator("#confirm-cancel")
+    expect(dialog).to_contain_text("cannot be continued")
+    assert page.evaluate("document.activeElement.textContent") == "Keep it"
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".pill").first).to_have_text("Paused")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_nothing_overflows_a_small_screen(site, page, width):
+    address, _, public_id = site
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in ("", f"{public_id}/", f"{public_id}/1-2/", "tasks/", "tasks/Ant/"):
+        page.goto(f"{address}/bench/{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_pages_have_one_heading_names_for_controls_and_no_double_ids(site, page):
+    address, _, public_id = site
+    for path in ("", f"{public_id}/", f"{public_id}/1-2/", "tasks/", "tasks/Ant/"):
+        page.goto(f"{address}/bench/{path}")
+        assert page.locator("h1").count() == 1, path
+        nameless = page.evaluate(
+            "[...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, video')].filter(e =>"
+            " !e.textContent.trim() && !e.ariaLabel && !e.closest('label') && !e.ariaHidden).map(e => e.outerHTML)"
+        )
+        assert nameless == [], path
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids)), path
