@@ -29,7 +29,7 @@ from django.conf import settings
 from trainer.process import die_with_parent
 
 POLL_SECONDS = 0.2
-FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
+FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
 HEALTHY_SECONDS = 30.0
 """A program that ran for so long starts again at once when it ends."""
 STOP_SECONDS = 4.0

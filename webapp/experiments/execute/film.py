@@ -17,11 +17,12 @@ from trainer import launch
 from webapp.experiments import events, results
 from webapp.experiments.execute.train import FINAL, candidates_of, outcomes
 from webapp.experiments.leases import Cancelled, Lease
-from webapp.experiments.models import Clip, Request
+from webapp.experiments.models import Clip, LoopSettings, Request
 
 PASSES = 2
 """A clip that could not be rendered is tried once more."""
 EARLY_NICENESS = 15
+UNSAID = "the film process ended before it came to this clip"
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,13 @@ def film(lease: Lease) -> None:
         takes = takes_of(request, percent, lease.job.attempt)
         if takes:
             errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
+    missing = pending(request, percent)
+    if percent == FINAL and lease.job.experiment.judge == LoopSettings.JudgeKind.HUMAN and nothing_to_watch(request):
+        lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), UNSAID)}")
+        return
     with lease.settle() as experiment:
-        for clip in pending(request, percent):
-            clip.status, clip.error = Clip.Status.FAILED, errors.get(clip.pk, "the film process ended early")
+        for clip in missing:
+            clip.status, clip.error = Clip.Status.FAILED, errors.get(clip.pk, UNSAID)
             clip.save(update_fields=["status", "error"])
             text = f"The clip of {clip.candidate.key} at {percent}% could not be filmed: {clip.error}"
             events.emit(experiment, "clip failed", text, public=True)
@@ -62,6 +67,11 @@ def film(lease: Lease) -> None:
 def pending(request: Request, percent: int) -> list[Clip]:
     clips = Clip.objects.filter(candidate__in=candidates_of(request), percent=percent, status=Clip.Status.PENDING)
     return list(clips.select_related("candidate__iteration"))
+
+
+def nothing_to_watch(request: Request) -> bool:
+    final = Clip.objects.filter(candidate__in=candidates_of(request), percent=FINAL)
+    return not final.filter(status=Clip.Status.READY).exists()
 
 
 def takes_of(request: Request, percent: int, attempt: int) -> list[Take]:

@@ -1,0 +1,106 @@
+"""A participant who votes as soon as there is something to vote on, while others pull the plugs: see test_crash.py.
+
+    python -m tests.webapp.crash_driver SECONDS
+
+Starts one experiment for a person and one for the proxy judge, prints what became of them as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+django.setup()
+
+from django.core.files.storage import default_storage  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from webapp.experiments import loop  # noqa: E402
+from webapp.experiments.models import Clip, Experiment, ModelCall  # noqa: E402
+from webapp.review import ballot, screenings  # noqa: E402
+from webapp.review.models import Vote  # noqa: E402
+from webapp.studies.models import Participant, Study  # noqa: E402
+
+TINY = {"iterations": 30, "worlds": 64}
+ENDED = ("finished", "failed", "cancelled")
+
+
+def started() -> list[Experiment]:
+    study = Study.objects.create(title="Crash", task="Cartpole", k=2, n=2, status="open", consent_text="c", contact="x")
+    person = Participant.objects.create(study=study, label="P1", consented_at=timezone.now())
+    plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2, "overrides": TINY}
+    rows = [
+        Experiment.objects.create(name="person", judge="human", participant=person, **plan),
+        Experiment.objects.create(name="proxy", judge="proxy", **plan),
+    ]
+    for row in rows:
+        loop.start(row)
+    return rows
+
+
+def vote(row: Experiment, votes: list[int]) -> None:
+    """Cast a vote where one is asked for; what is in `votes` was acknowledged."""
+    request = loop.waiting_request(row)
+    if request is None or row.participant is None or ballot.standing_vote(request):
+        return
+    screening = screenings.screening_of(request, row.participant)
+    cast = ballot.cast(row.participant, screening.token, ballot.Choice(best="B", worst="A"))
+    if cast.vote:
+        votes.append(cast.vote.pk)
+
+
+def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
+    """What a test can check, without Django."""
+    events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
+    once = ("started", "written", "trained", "described", "picked", "finished", "judge", "voted")
+    clips = Clip.objects.filter(percent=100)
+    return {
+        "statuses": {row.name: row.status for row in rows},
+        "errors": [row.error for row in rows if row.error],
+        "winners": [row.winner.key if row.winner else None for row in rows],
+        "votes": len(votes),
+        "votes_lost": [pk for pk in votes if not Vote.objects.filter(pk=pk, undone_at=None).exists()],
+        "votes_not_counted": [
+            v.pk for v in Vote.objects.all() if v.locked_at is None or v.request.result != as_json(ballot.answer_of(v))
+        ],
+        "twice": [list(event) for event, count in events.items() if count > 1 and event[1] in once],
+        "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
+        "requests": [row.requests.count() for row in rows],
+        "candidates": [[i.candidates.count() for i in row.iterations.all()] for row in rows],
+        "idle": not any(row.jobs.filter(status__in=("queued", "running")).exists() for row in rows),
+        "calls_twice": [
+            key for key, n in Counter(ModelCall.objects.values_list("request", "request_hash", "seed")).items() if n > 1
+        ],
+        "clips": [clip.status for clip in clips],
+        "files_missing": [c.video for c in clips if c.status == "ready" and not default_storage.exists(c.video)],
+        "restarts": sum(row.events.filter(kind="restarted").count() for row in rows),
+        "kinds": dict(Counter(e.kind for row in rows for e in row.events.all())),
+    }
+
+
+def as_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def main(seconds: float) -> None:
+    rows, votes = started(), list[int]()
+    print("started", flush=True)
+    deadline = time.monotonic() + seconds
+    while not all(row.status in ENDED for row in rows) and time.monotonic() < deadline:
+        for row in rows:
+            row.refresh_from_db()
+            vote(row, votes)
+        time.sleep(0.2)
+    time.sleep(2)  # a message that comes twice would do its harm now
+    print(json.dumps(facts(rows, votes)), flush=True)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]))

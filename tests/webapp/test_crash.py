@@ -1,0 +1,123 @@
+"""kill -9 of everything, at random moments: experiments complete, no vote is lost, no step takes effect twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.webapp.servers import ROOT, Stack, free_port, wait_for
+from tests.webapp.test_supervisor import gone, processes
+
+KILLS = 14
+COMPLETE_SECONDS = 420
+TARGETS = {
+    "web": "uvicorn webapp.asgi",
+    "training worker": "--queues train",
+    "worker": "--queues llm,film",
+    "trainer": "trainer.run",
+    "training shard": "trainer.lockstep",
+    "film": "simulation.film",
+    "checker": "simulation.rewards.check",
+    "reaper": "manage.py reaper",
+    "supervisor": "webapp.supervisor",
+}
+
+
+class Prefine:
+    """A supervisor that is started again whenever it was killed."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.port = free_port()
+        self.console = (stack.data / "console").open("a")
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "webapp.supervisor", "--port", str(self.port)]
+        return subprocess.Popen(command, cwd=ROOT, env=self.stack.environment, stdout=self.console, stderr=self.console)
+
+    def restart_if_dead(self) -> None:
+        if self.process.poll() is not None:
+            self.process = self.start()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+        self.console.close()
+
+
+def ours(stack: Stack) -> dict[int, str]:
+    """Our processes: those whose environment or arguments name this test's data folder, or that descend from one."""
+    table = processes()
+    roots = {pid for pid in table if names_data(pid, stack) and pid != os.getpid()}
+    found, frontier = set(roots), set(roots)
+    while frontier:
+        frontier = {pid for pid, (parent, _) in table.items() if parent in frontier} - found
+        found |= frontier
+    return {pid: table[pid][1] for pid in found}
+
+
+def names_data(pid: int, stack: Stack) -> bool:
+    wanted = str(stack.data).encode()
+    for name in ("environ", "cmdline"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                if wanted in file.read():
+                    return True
+        except OSError:  # it has ended, or is not ours to read
+            return False
+    return False
+
+
+def kill_one(stack: Stack, rng: random.Random) -> str | None:
+    """Kill -9 one process of a kind drawn at random among those that live."""
+    living = {kind: [pid for pid, command in ours(stack).items() if text in command] for kind, text in TARGETS.items()}
+    kinds = sorted(kind for kind, pids in living.items() if pids)
+    if not kinds:
+        return None
+    kind = rng.choice(kinds)
+    try:
+        os.kill(rng.choice(sorted(living[kind])), signal.SIGKILL)
+    except ProcessLookupError:
+        return None
+    return kind
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", [1])
+def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
+    rng = random.Random(seed)
+    prefine = Prefine(stack)
+    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS))
+    killed: list[str] = []
+    try:
+        assert driver.stdout is not None and driver.stdout.readline() == "started\n"
+        while driver.poll() is None:
+            time.sleep(rng.uniform(0.3, 3.0))
+            prefine.restart_if_dead()
+            kind = kill_one(stack, rng) if len(killed) < KILLS else None
+            killed += [kind] if kind else []
+        said, _ = driver.communicate()
+        below = ours(stack)
+        prefine.stop()
+    finally:
+        for process in (driver, prefine.process):
+            process.kill()
+            process.wait()
+    facts = json.loads(said.splitlines()[-1])
+    print(killed, facts)
+    assert facts["statuses"] == {"person": "finished", "proxy": "finished"}, facts
+    assert facts["votes"] == 3 and not facts["votes_lost"] and not facts["votes_not_counted"]
+    assert not facts["twice"] and not facts["calls_twice"]
+    assert facts["open_requests"] == 0 and facts["idle"] and facts["requests"] == [8, 8]
+    assert facts["candidates"] == [[2, 2], [2, 2]]
+    assert not facts["files_missing"] and "pending" not in facts["clips"]
+    assert len(killed) >= 5
+    wait_for(lambda: gone(below), "the end of all processes", 10)
