@@ -32,11 +32,15 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "human": ("knee", "symmetry"),
     "knees": ("knee",),
     "legs": ("symmetry", "knee"),
+    "limp": ("symmetry", "upright"),
+    "limps": ("symmetry", "upright"),
     "wobble": ("spin", "sideways"),
     "wobbles": ("spin", "sideways"),
     "shaky": ("spin", "effort"),
     "jerky": ("effort", "joints"),
     "smooth": ("effort", "joints"),
+    "crawls": ("height", "upright"),
+    "sideways": ("sideways", "heading"),
     "reach": ("distance",),
     "hover": ("distance", "spin"),
     "keep": ("distance",),
@@ -61,6 +65,8 @@ class Quantity:
     tags: frozenset[str]
     relevance: float = 0.0
     """How much the task text speaks of it."""
+    spoken: float = 0.0
+    """How much the judge's own words speak of it."""
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -76,7 +82,7 @@ def derive(reading: Reading) -> list[Quantity]:
         for quantity in rule(shapes, reading):
             found.setdefault(quantity.name, quantity)
     ranked = [
-        replace(q, relevance=relevance(q, reading.task) + 0.5 * relevance(q, reading.said)) for q in found.values()
+        replace(q, relevance=relevance(q, reading.task), spoken=relevance(q, reading.said)) for q in found.values()
     ]
     return sorted(ranked, key=lambda q: (-q.relevance, q.name))
 

@@ -59,7 +59,8 @@ class Search:
         present = {self.meaning(name) for name in self.program.components()}
         free = [q for q in pool if q not in present]
         if free:
-            part = component(self.rng, self.rng.choice(free), weight * typical(self.trace), form)
+            (chosen,) = self.rng.choices(free, [1.0 + 5.0 * q.spoken for q in free])
+            part = component(self.rng, chosen, weight * typical(self.trace), form)
             if self.program.add(part, self.reading.inputs):
                 self.done.append(f"new `{part.name}`")
 
@@ -128,7 +129,16 @@ def away_from_rejected(search: Search) -> None:
         elif good.get(quantity, 0.0) > 0 and bad[quantity] > 0:
             factor = math.sqrt(good[quantity] / bad[quantity])
             search.scale(name, min(max(factor, 0.5), 2.0))
+    heed(search)
     search.jitter(0.1)
+
+
+def heed(search: Search) -> None:
+    """What the judge's words speak of counts more."""
+    for name in search.program.components():
+        about = search.meaning(name)
+        if about is not None and about.spoken > 0:
+            search.scale(name, 1.5)
 
 
 def shares(example: Example | None, search: Search) -> dict[Quantity, float]:
@@ -215,8 +225,7 @@ def restructure(search: Search) -> None:
     else:
         avoided = shares(search.reading.rejected, search)
         pool = [q for q in search.quantities if q not in avoided]
-        form = None
-        search.add(pool, search.rng.uniform(0.05, 0.3), form)
+        search.add(pool, search.rng.uniform(0.05, 0.3))
     search.jitter(0.15)
 
 

@@ -41,8 +41,9 @@ def rows(**means):
     }
 
 
-def searching(trace, rejected=None, seed=1):
+def searching(trace, rejected=None, seed=1, said=""):
     reading = Reading(
+        said=said,
         task=PROBLEM.description,
         inputs=PROBLEM.inputs,
         preferred=Example(PREFERRED, trace),
@@ -168,3 +169,24 @@ def test_when_episodes_last_only_the_goal_is_emphasised():
         goal_or_balance(search)
         assert weight(search, "posture") == 0.4
         assert not [n for n in search.program.components() if n.startswith("alive")]
+
+
+def test_what_the_judge_speaks_of_counts_more():
+    silent = searching(rows(ahead=1.0, posture=0.4, effort=0.2), seed=3)
+    spoken = searching(rows(ahead=1.0, posture=0.4, effort=0.2), seed=3, said="It falls.")
+    for search in (silent, spoken):
+        away_from_rejected(search)
+    assert weight(spoken, "posture") == pytest.approx(1.5 * weight(silent, "posture"), rel=0.02)
+    assert weight(spoken, "ahead") == weight(silent, "ahead")
+
+
+def test_new_components_are_mostly_what_the_judge_speaks_of():
+    def added(said):
+        found = 0
+        for seed in range(100):
+            search = searching(rows(ahead=1.0), seed=seed, said=said)
+            search.add(search.quantities, 0.2)
+            found += any(name.startswith("alive") for name in search.program.components())
+        return found
+
+    assert added("It falls.") > 2 * added("")
