@@ -11,6 +11,7 @@
     if (value === null || value === undefined) return "–";
     if (value === 0) return "0";
     const size = Math.abs(value);
+    if (size >= 1e3 && size < 1e5) return String(Math.round(value));
     return size >= 1e-3 && size < 1e5 ? String(Number(value.toPrecision(4))) : value.toExponential(1);
   };
 

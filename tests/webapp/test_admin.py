@@ -3,6 +3,7 @@ import json
 import threading
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -256,7 +257,7 @@ def test_a_study_is_set_up_and_invites_people(staff):
     assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
     assert len({person.token for person in people}) == 3
     page = staff.get(reverse("admin:studies_study_change", args=[study.pk])).content.decode()
-    assert all(person.get_absolute_url() in page for person in people)
+    assert all(f'data-copy="{settings.SITE_URL}{person.get_absolute_url()}"' in page for person in people)
 
 
 def test_labels_go_on_after_the_highest():

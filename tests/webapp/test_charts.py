@@ -102,7 +102,15 @@ def test_nothing_to_draw_says_so(chart):
 
 @pytest.mark.parametrize(
     "value, text",
-    [(0, "0"), (499.0, "499"), (0.67891, "0.6789"), (1e-5, "1.0e-05"), (123456.0, "1.2e+05"), (-2.5, "-2.5")],
+    [
+        (0, "0"),
+        (499.0, "499"),
+        (12345.6, "12346"),
+        (0.67891, "0.6789"),
+        (1e-5, "1.0e-05"),
+        (123456.0, "1.2e+05"),
+        (-2.5, "-2.5"),
+    ],
 )
 def test_numbers_are_short(value, text):
     assert charts.number(value) == text

@@ -138,11 +138,12 @@ def ticks(low: float, high: float, count: int = 5, whole: bool = False) -> list[
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A tick or table value: short, never in exponents where three digits do."""
-    if value == 0:
-        return "0"
-    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.1e}"
+def number(value: float) -> str:
+    """A tick or table value: four digits, in exponents only what is tiny or huge."""
+    size = abs(value)
+    if value == 0 or 1e3 <= size < 1e5:
+        return f"{value:.0f}"
+    return f"{value:.4g}" if 1e-3 <= size < 1e3 else f"{value:.1e}"
 
 
 def to_svg(chart: Chart, width: int = 640, height: int = 320) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
@@ -98,6 +99,7 @@ class StudyAdmin(ModelAdmin):
         kwargs["extra_context"] = {
             "people": people,
             "most_at_once": MOST_AT_ONCE,
+            "site": settings.SITE_URL.rstrip("/"),
             **(kwargs.get("extra_context") or {}),
         }
         return super().change_view(request, object_id, *args, **kwargs)

@@ -53,7 +53,10 @@ def compact(value: float | None) -> str:
 
 @register.filter
 def score(value: float | None) -> str:
-    return "–" if value is None else charts.number(value, 3)
+    """Three digits, so that scores of a row compare at a glance: 0.520, 12.3, 499."""
+    if value is None:
+        return "–"
+    return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.number(value)
 
 
 @register.filter
