@@ -189,6 +189,12 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "admin:login"
 
+MODEL_BASE_URL = env.str("PREFINE_BASE_URL", default="")
+MODEL_NAME = env.str("PREFINE_MODEL", default="")
+"""An OpenAI-compatible endpoint that new experiments and studies use; its key is PREFINE_API_KEY."""
+if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
+    raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
+
 UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 """How long a person may take back a confirmed choice."""
 LEASE_SECONDS = env.int("PREFINE_LEASE_SECONDS", default=15)

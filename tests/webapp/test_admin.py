@@ -315,3 +315,12 @@ def test_the_admin_has_a_policy_of_its_own(staff, client):
     assert "'unsafe-eval'" in admin_policy
     assert "unsafe" not in bench_policy and "default-src 'none'" in bench_policy
     assert "unsafe" not in client.get("/")["Content-Security-Policy"]
+
+
+def test_the_environment_names_the_default_model(staff, settings):
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "m"
+    for name in ("admin:experiments_experiment_add", "admin:studies_study_add"):
+        text = staff.get(reverse(name)).content.decode()
+        assert "selected>From the environment" in text
+    model = LanguageModel.objects.get()
+    assert (model.kind, model.base_url, model.model, model.api_key) == ("openai", "http://localhost:9/v1", "m", "")

@@ -19,6 +19,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
 from simulation import catalog
 from webapp.experiments import loop
+from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import (
     Candidate,
     Clip,
@@ -147,7 +148,7 @@ class ExperimentAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A name that one may keep, and the judge that an experiment outside a study can have."""
         names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": LoopSettings.JudgeKind.PROXY}
-        return {**names, **super().get_changeform_initial_data(request)}
+        return {**names, "model": environment_model(), **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
         """Once started, the settings are what the saved requests were made from: only the name may change."""

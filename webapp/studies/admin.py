@@ -21,6 +21,7 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
+from webapp.experiments.defaults import environment_model
 from webapp.studies.models import Participant, Study
 
 MOST_AT_ONCE = 200
@@ -85,7 +86,8 @@ class StudyAdmin(ModelAdmin):
         return Study.objects.annotate(people=Count("participants"), done=finished)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"consent_text": CONSENT, **super().get_changeform_initial_data(request)}
+        defaults = {"consent_text": CONSENT, "model": environment_model()}
+        return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
         """The plan stands once somebody consented: participants of one study must do the same."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from webapp.experiments.defaults import environment_model
 from webapp.studies.models import Study
 
 CONSENT = """\
@@ -53,6 +54,7 @@ class Command(BaseCommand):
                 title=plan["title"],
                 defaults={
                     **plan,
+                    "model": environment_model(),
                     "status": Study.Status.OPEN,
                     "contact": "the person who runs this site",
                     "thanks_text": THANKS,

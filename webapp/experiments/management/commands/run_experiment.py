@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from llm import methods
 from simulation import catalog
 from webapp.experiments import headless, loop, progress
+from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
 
 LINE_SECONDS = 5.0
@@ -29,7 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("--n", type=int, default=5, help="rounds (default 5)")
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--model", help="name of a language model from the admin; default: the offline writer")
+        parser.add_argument(
+            "--model", help="name of a language model from the admin; default: PREFINE_MODEL, else offline"
+        )
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--name", default="")
         parser.add_argument("--resume", metavar="ID", help="go on with this experiment")
@@ -130,7 +133,7 @@ def created(options: dict[str, Any]) -> Experiment:
 
 def model_named(name: str | None) -> LanguageModel | None:
     if name is None:
-        return None
+        return environment_model()
     model = LanguageModel.objects.filter(name=name).first()
     if model is None:
         known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or "none"
