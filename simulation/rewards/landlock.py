@@ -46,7 +46,7 @@ def restrict(readable: Sequence[Path], writable: Sequence[Path], devices: Sequen
     """Allow this thread to read `readable`, to read and write `writable` and `devices`, and no other file.
 
     Where the kernel can, TCP and signals and abstract sockets that leave this process are refused as well. Paths that
-    do not exist are skipped. Raises OSError when the kernel refuses.
+    do not exist, or that this user cannot reach, are skipped. Raises OSError when the kernel refuses.
     """
     known = version()
     handled = (1 << KNOWN_RIGHTS[min(known, 5)]) - 1
@@ -63,7 +63,7 @@ def restrict(readable: Sequence[Path], writable: Sequence[Path], devices: Sequen
 def _allow(descriptor: int, path: Path, rights: int) -> None:
     try:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return
     if not path.is_dir():
         rights &= FILE_RIGHTS

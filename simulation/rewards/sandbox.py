@@ -12,7 +12,6 @@ import os
 import resource
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Sequence
@@ -103,7 +102,7 @@ def _drop_privileges() -> None:
 def _restrict_files(writable: list[Path]) -> tuple[str, ...]:
     if landlock.version() == 0:
         return ("this kernel has no Landlock: generated code could read files and write wherever this user can",)
-    installation = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
+    installation = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
     readable = [*READABLE, *READABLE_FACTS, *map(Path, sorted(installation))]
     try:
         landlock.restrict(readable, writable, [*DEVICES, *Path("/dev").glob("nvidia*")])

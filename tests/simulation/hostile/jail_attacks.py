@@ -1,13 +1,15 @@
 """Attacks as plain Python, run after `sandbox.lock`: what the jail must stop even when the allow-list has a hole.
 
 Each is the body of a script with these names: SECRET (a file outside), OUTSIDE (its folder), INSIDE (the writable
-folder), VICTIM (a process of the same user), PORT (a listening TCP port), SOCKET and ABSTRACT (listening unix sockets),
-and `syscall(number, ...)`, which raises OSError. An attack that ends without an exception did harm. The numbers are
-x86-64's.
+folder), ROOT (the repository), VICTIM (a process of the same user), PORT (a listening TCP port), SOCKET and ABSTRACT
+(listening unix sockets), and `syscall(number, ...)`, which raises OSError. An attack that ends without an exception did
+harm. The numbers are x86-64's.
 """
 
 FILES = {
     "read_a_file": "open(SECRET).read()",
+    "read_the_web_application": "open(ROOT + '/webapp/settings.py').read()",
+    "list_the_repository": "os.listdir(ROOT)",
     "read_passwd": "open('/etc/passwd').read()",
     "read_through_dots": "open(INSIDE + '/../secret.txt').read()",
     "list_a_folder": "os.listdir(OUTSIDE)",

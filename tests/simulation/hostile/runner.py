@@ -73,7 +73,7 @@ def scene(inside: Path, secret: Path) -> dict[str, Any]:
     return {
         "VICTIM": victim, "ADDRESS": ctypes.addressof(memory), "MEMORY": memory, "SECRET": str(secret),
         "OUTSIDE": str(secret.parent), "INSIDE": str(inside), "SOCKET": path, "ABSTRACT": abstract,
-        "PORT": listeners[0].getsockname()[1], "LISTENERS": listeners,
+        "ROOT": sys.path[0], "PORT": listeners[0].getsockname()[1], "LISTENERS": listeners,
     }  # fmt: skip
 
 
