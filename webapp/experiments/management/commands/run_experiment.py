@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
-            "--model", help="name of a language model from the admin; default: PREFINE_MODEL, else offline"
+            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, else offline"
         )
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--name", default="")
