@@ -68,6 +68,25 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = START_
         time.sleep(0.1)
 
 
+def processes() -> dict[int, tuple[int, str]]:
+    """Every living process: id -> (parent, command line)."""
+    table = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z":
+            table[int(folder.name)] = (int(parent), command)
+    return table
+
+
+def gone(pids: dict[int, str]) -> bool:
+    alive = processes()
+    return not any(pid in alive and alive[pid][1] == command for pid, command in pids.items())
+
+
 def listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -12,8 +12,7 @@ import time
 
 import pytest
 
-from tests.webapp.servers import ROOT, Stack, free_port, wait_for
-from tests.webapp.test_supervisor import gone, processes
+from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, wait_for
 
 KILLS = 14
 COMPLETE_SECONDS = 420

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from django.db import connection
 from llm.replay import read_record, replay
 from tests.llm.faulty import completion, failure, serving
 from tests.webapp.loops import SOURCE, advance, experiment, finish, job, open_requests, pick, play
+from tests.webapp.servers import gone, processes, wait_for
 from trainer import launch
+from trainer.records import read_progress
 from webapp.experiments import execute, headless, loop, progress, reaper
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, LanguageModel, Request
 from webapp.experiments.tasks import run_job
@@ -258,9 +261,17 @@ class TestReal:
         row = started(judge="human", k=2, n=1, overrides=TINY)
         play(row, until="Train")
         run_job(job(row, "train").pk)
-        rollout = row.requests.get(kind="Train").run_dir / "rollouts" / "0-100.npz"
-        good = rollout.read_bytes()
+        folder = row.requests.get(kind="Train").run_dir / "rollouts"
+        rollout, other = folder / "0-100.npz", folder / "1-100.npz"
+        good, good_other = rollout.read_bytes(), other.read_bytes()
         rollout.write_bytes(b"broken")
+        other.write_bytes(b"broken")
+        run_job(job(row, "film", percent=100).pk)
+        row.refresh_from_db()
+        assert row.status == Experiment.Status.FAILED
+        assert "None of the clips could be filmed" in row.error and "not a rollout file" in row.error
+        other.write_bytes(good_other)
+        assert loop.retry(row)
         run_job(job(row, "film", percent=100).pk)
         play(row)
         broken, fine = Clip.objects.filter(percent=100)
@@ -274,6 +285,33 @@ class TestReal:
         broken.refresh_from_db()
         assert broken.status == Clip.Status.READY and default_storage.exists(broken.poster)
         assert loop.waiting_request(row) is not None
+
+    def test_pausing_and_cancelling_end_the_training_process(self) -> None:
+        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 400})
+        play(row, until="Train")
+        request = row.requests.get(kind="Train")
+
+        def during_training(act: Any) -> None:
+            (request.run_dir / "progress.json").unlink(missing_ok=True)
+
+            def watch() -> None:
+                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 120)
+                act(row)
+                connection.close()
+
+            thread = threading.Thread(target=watch)
+            thread.start()
+            run_job(job(row, "train").pk)
+            thread.join()
+
+        during_training(loop.pause)
+        saved = job(row, "train")
+        assert (saved.status, saved.strikes, saved.owner) == ("queued", 0, "")
+        loop.resume(row)
+        during_training(loop.cancel)
+        assert job(row, "train").status == "cancelled"
+        ours = {pid: command for pid, (_, command) in processes().items() if str(request.run_dir) in command}
+        wait_for(lambda: gone(ours), "the end of the training processes")
 
     def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row = started(k=2, n=1, overrides=TINY)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.servers import ROOT, Stack, embedded, free_port, listening, wait_for
+from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
 
 NAMES = ("train", "work", "reaper", "web")
 
@@ -51,31 +51,12 @@ class Running:
         return next(pid for pid, command in self.children().items() if text in command)
 
 
-def processes() -> dict[int, tuple[int, str]]:
-    """Every living process: id -> (parent, command line)."""
-    table = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if state != "Z":
-            table[int(folder.name)] = (int(parent), command)
-    return table
-
-
 @pytest.fixture
 def running(data: Stack) -> Iterator[Running]:
     supervisor = Running(data)
     yield supervisor
     supervisor.process.kill()
     supervisor.process.wait()
-
-
-def gone(pids: dict[int, str]) -> bool:
-    alive = processes()
-    return not any(pid in alive and alive[pid][1] == command for pid, command in pids.items())
 
 
 def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
