@@ -66,6 +66,8 @@
     said = words.dataset.say;
     document.getElementById("announce").textContent = said;
   }
+  // What was asked before this page came must not replace it.
+  state.addEventListener("htmx:beforeSwap", (event) => { if (event.target === state && live()) htmx.trigger(live(), "htmx:abort"); });
   state.addEventListener("htmx:afterSettle", () => { arrived(); progressed(); });
 
   // --- the time to change one's mind ---

@@ -75,6 +75,10 @@ Studio.player = (root, { fps, onReady }) => {
     if (!video) seek(at);
     if (playing) play();
   }
+  /** The clips start together, and the clock with them, once all that can play do so without a stop. */
+  function gathered() {
+    if (videos().length && videos().every((one) => one.readyState >= 4)) begin();
+  }
   function begin() {
     if (begun || !root.isConnected) return;
     begun = true;
@@ -87,12 +91,12 @@ Studio.player = (root, { fps, onReady }) => {
     const tile = video.closest(".tile");
     const slow = () => tile.classList.toggle("is-slow", video.readyState < 3 && !video.error);
     for (const name of ["loadstart", "waiting", "stalled", "playing", "canplay", "seeked"]) video.addEventListener(name, slow);
-    video.addEventListener("canplaythrough", () => { if (videos().every((one) => one.readyState >= 4)) begin(); });
+    for (const name of ["canplaythrough", "error"]) video.addEventListener(name, () => setTimeout(gathered));
     video.addEventListener("ended", ended);
     video.addEventListener("seeked", draw);
     slow();
   }
-  if (videos().length && videos().every((one) => one.readyState >= 4)) begin();
+  gathered();
   setTimeout(begin, GATHER);
   const holding = setInterval(hold, CHECK);
   const drawing = setInterval(draw, 100);

@@ -9,7 +9,7 @@ Studio.review = (form) => {
   const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), grid = form.querySelector(".grid");
   const memory = `prefine ${form.dataset.screening}`;
   const failed = new Set();
-  let opened = performance.now(), loaded = null, lost = 0;
+  let opened = performance.now(), loaded = null, lost = 0, tabbed = false;
 
   const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
   const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
@@ -123,12 +123,15 @@ Studio.review = (form) => {
     if (event.key === "Escape") { if (why?.open) why.open = false; else enlarge(null); return; }
     const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
     if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", tiles[digit - 1]?.dataset.letter));
-    const moused = on.matches("input[type=radio]") && !on.matches(":focus-visible");
-    if (event.key === " " && (moused || !on.matches("button, summary, a, input"))) return act(event, player.toggle);
+    if (event.key === "Tab") tabbed = true;
+    if (event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step && (moused || !on.matches("input"))) return act(event, () => player.step(step));
+    if (step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
     if (event.key === "Enter" && !on.matches("button, summary, a") && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
   }
+  /** Whoever walks by Tab means the thing in focus; whoever clicks means the videos. */
+  const clicked = () => { if (!form.isConnected) return removeEventListener("pointerdown", clicked); tabbed = false; };
+  addEventListener("pointerdown", clicked);
   function act(event, what) { event.preventDefault(); what(); }
 
   // --- phone: which clip is in the middle ---

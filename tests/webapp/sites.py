@@ -1,0 +1,74 @@
+"""Real servers for tests in a real browser: each in a data folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60
+BROWSER = [
+    *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+    *["--disable-component-update", "--disable-sync"],
+]
+
+
+@dataclass(frozen=True)
+class Site:
+    url: str
+    env: dict[str, str]
+
+    def python(self, code: str) -> dict:
+        """Run code among the site's rows, in a process of its own; what it puts into `out` comes back."""
+        begin = "import json, django; django.setup(); out = {}\nfrom tests.webapp import rows\n"
+        ended = subprocess.run(
+            [sys.executable, "-c", f"{begin}{code}\nprint(json.dumps(out))"],
+            cwd=ROOT,
+            env=self.env,
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout.splitlines()[-1])
+
+
+@contextlib.contextmanager
+def serve(data: Path, module: list[str], **settings: str) -> Iterator[Site]:
+    """A site started with `python -m <module> --port <free>`, its database made and its static files collected."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")} | own | settings
+    for command in (["migrate", "-v0"], ["collectstatic", "--noinput", "-v0"]):
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True)
+    with (data / "site.log").open("w") as log:
+        command = [sys.executable, "-m", *module, "--port", str(port)]
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _wait(url, process, data / "site.log")
+        yield Site(url, env)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError), urllib.request.urlopen(url, timeout=10):
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"the site did not start:\n{log.read_text()}")

@@ -1,0 +1,342 @@
+"""The studio in a real headless Chromium: pages made of rows, and a participant's whole way through real training."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.webapp.sites import BROWSER, serve
+
+expect.set_options(timeout=15_000)
+TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
+PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.paused)"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The web process alone, on rows."""
+    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="30") as site:
+        yield site
+
+
+def grave(said):
+    """htmx also calls it an error that a request was given up for a newer page."""
+    return said.type == "error" and not re.match("htmx:(sendAbort|afterRequest)", said.text)
+
+
+@pytest.fixture
+def visit(chromium, site):
+    """Opens an address in a browser of its own, and fails on whatever the browser complains about."""
+    contexts, complaints = [], []
+
+    def open_page(address, **options):
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if grave(said) else None)
+        page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
+        page.goto(site.url + address)
+        page.complaints = complaints
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+@pytest.fixture(scope="module")
+def people(site):
+    """Participants in every state, made at once: state -> their links and primary keys, each to be used once."""
+    return site.python(PEOPLE)
+
+
+PEOPLE = """
+from pathlib import Path
+from django.conf import settings
+from webapp.experiments.models import Clip
+from webapp.studies.models import Participant
+study = rows.study()
+
+def person(state, number):
+    someone = rows.participant(study, label=f"{state} {number}")
+    of = {"pk": someone.pk}
+    rows.round_of(someone, percent=30 if state == "waiting" else 100)
+    if state == "consent":
+        Participant.objects.filter(pk=someone.pk).update(consented_at=None)
+    if state == "instruction":
+        Participant.objects.filter(pk=someone.pk).update(instructed_at=None)
+    if state == "waiting":
+        rows.training(someone)
+    if state in ("review", "broken"):
+        rows.judging(someone)
+    if state == "broken":
+        clip = Clip.objects.get(candidate__index=4, candidate__iteration__experiment=someone.experiment)
+        video = Path(settings.MEDIA_ROOT) / clip.video
+        video.rename(video.with_suffix(".good"))
+        video.write_bytes(b"not a video")
+        of["clip"] = str(video)
+    if state == "final":
+        rows.round_of(someone, 2)
+        rows.choosing(someone)
+    if state == "thanks":
+        rows.finished(someone)
+    return of | {"address": someone.get_absolute_url()}
+
+counts = {"review": 9, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
+for state, count in counts.items():
+    out[state] = [person(state, number) for number in range(count)]
+"""
+STATES = ("consent", "instruction", "waiting", "review", "final", "thanks")
+
+
+def standing(site, pk):
+    return site.python(
+        "from webapp.review.models import Vote\n"
+        f"votes = Vote.objects.filter(screening__participant={pk}, undone_at=None)\n"
+        "letters = lambda vote: ['ABCDEF'[vote.screening.order.index(pk)] for pk in (vote.best_id, vote.worst_id)]\n"
+        "out['votes'] = [letters(vote) + [vote.client] for vote in votes]"
+    )["votes"]
+
+
+def test_choosing_by_keyboard(site, visit, people):
+    someone = people["review"].pop()
+    page = visit(someone["address"])
+    confirm, reason = page.get_by_role("button", name="Confirm"), page.locator("#reason")
+    expect(confirm).to_be_disabled()
+    expect(reason).to_have_text("Choose the best and the worst video first")
+    page.keyboard.press("2")
+    expect(reason).to_have_text("Now choose the worst video")
+    page.keyboard.press("Shift+Digit2")
+    expect(reason).to_have_text("Now choose the best video")  # the same clip cannot be both
+    page.keyboard.press("5")
+    expect(confirm).to_be_enabled()
+    expect(page.locator("[data-slot=best]")).to_contain_text("video E")
+    expect(page.locator("[data-slot=worst]")).to_contain_text("video B")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
+    [[best, worst, client]] = standing(site, someone["pk"])
+    assert (best, worst) == ("E", "B") and client["plays"] >= 1 and client["decide_ms"] > 0
+
+
+def test_undo_keeps_the_choice_to_change_it(site, visit, people):
+    someone = people["review"].pop()
+    page = visit(someone["address"])
+    page.locator("#clip-A .pick.best").click()
+    page.locator("#clip-C .pick.worst").click()
+    page.locator("summary").click()
+    page.get_by_label("falls over").check()
+    page.get_by_label("In your own words").fill("It lies on its back.")
+    page.get_by_role("button", name="Confirm").click()
+    page.get_by_role("button", name="Take it back").click()
+    expect(page.locator("#clip-A input[name=best]")).to_be_checked()
+    expect(page.get_by_label("falls over")).to_be_checked()
+    page.reload()
+    expect(page.locator("#clip-C input[name=worst]")).to_be_checked()
+    page.locator("#clip-F .pick.worst").click()
+    page.get_by_role("button", name="Confirm").dblclick()
+    expect(page.get_by_text("Worst: video F")).to_be_visible()
+    assert [vote[:2] for vote in standing(site, someone["pk"])] == [["A", "F"]]
+
+
+def test_clips_run_together_stop_and_step_together(site, visit, people):
+    page = visit(people["review"].pop()["address"])
+    page.wait_for_function(f"{PAUSED}.every((paused) => !paused)")
+    page.wait_for_timeout(1500)
+    times = page.evaluate(TIMES)
+    assert max(times) - min(times) < 0.1 or max(times) - min(times) > 2.5  # or some are at the loop's seam
+    page.keyboard.press("Space")
+    page.wait_for_function(f"{PAUSED}.every((paused) => paused)")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"new Set({TIMES}).size == 1")
+    before = page.evaluate(TIMES)[0]
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"{TIMES}.every((time) => time < {before} && time > {before} - 0.05)")
+
+
+def test_enlarging_one_stops_the_others(site, visit, people):
+    page = visit(people["review"].pop()["address"])
+    page.wait_for_function(f"{PAUSED}.every((paused) => !paused)")
+    page.get_by_role("button", name="Enlarge video B").click()
+    page.wait_for_function(f"String({PAUSED}) == 'true,false,true,true,true,true'")
+    assert (
+        page.locator("#clip-B video").bounding_box()["width"]
+        > 2 * page.locator("#clip-A video").bounding_box()["width"]
+    )
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"{PAUSED}.every((paused) => !paused)")
+
+
+def test_reduced_motion_starts_nothing(site, visit, people):
+    page = visit(people["review"].pop()["address"], reduced_motion="reduce")
+    page.wait_for_function("[...document.querySelectorAll('.tile video')].every((video) => video.readyState >= 4)")
+    page.wait_for_timeout(500)
+    assert page.evaluate(PAUSED) == [True] * 6
+    page.keyboard.press("Space")
+    page.wait_for_function(f"{PAUSED}.every((paused) => !paused)")
+
+
+def test_help_by_key(site, visit, people):
+    page = visit(people["review"].pop()["address"])
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="How this works")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator("#clip-A input[name=best]")).not_to_be_checked()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="How this works")).to_be_hidden()
+
+
+def test_a_clip_that_does_not_load(site, visit, people):
+    someone = people["broken"].pop()
+    page = visit(someone["address"])
+    broken = page.locator(".tile.is-broken")
+    expect(broken.get_by_text("This video did not load.")).to_be_visible()
+    page.wait_for_function(f"{PAUSED}.filter((paused) => !paused).length == 5")  # the others run
+    expect(broken.get_by_role("button", name="Tell the researcher")).to_be_hidden()
+    broken.get_by_role("button", name="Try again").click()
+    broken.get_by_role("button", name="Tell the researcher").click()
+    expect(broken.get_by_text("The researcher has been told.")).to_be_visible()
+    site.python(f"from pathlib import Path\nPath({someone['clip']!r}[:-3] + 'good').replace({someone['clip']!r})")
+    broken.get_by_role("button", name="Try again").click()
+    expect(page.locator(".tile.is-broken")).to_have_count(0)
+
+
+def test_the_same_link_in_two_browsers(site, visit, people):
+    someone = people["review"].pop()
+    first, second = visit(someone["address"]), visit(someone["address"])
+    second.keyboard.press("3")
+    first.keyboard.press("1")
+    first.keyboard.press("Shift+Digit2")
+    first.keyboard.press("Enter")
+    expect(first.get_by_text("Best: video A")).to_be_visible()
+    expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket
+
+
+def test_offline_and_back(site, visit, people):
+    someone = people["review"].pop()
+    page = visit(someone["address"])
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    page.context.set_offline(True)
+    expect(page.locator("#connection")).to_contain_text("You are offline")
+    page.keyboard.press("Enter")
+    expect(page.locator("#connection")).to_contain_text("Nothing is lost")
+    page.context.set_offline(False)
+    expect(page.locator("#connection")).to_contain_text("Connected again")
+    expect(page.locator("#clip-A input[name=best]")).to_be_checked()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("Best: video A")).to_be_visible()
+    assert len(standing(site, someone["pk"])) == 1
+    page.complaints[:] = [said for said in page.complaints if not re.search("ERR_INTERNET|htmx:|object Event", said)]
+
+
+def test_waiting_gives_way_to_the_videos(site, visit, people):
+    someone = people["waiting"].pop()
+    page = visit(someone["address"])
+    expect(page.get_by_role("heading", name="Six robots are practising")).to_be_visible()
+    expect(page.get_by_text("Practice", exact=True)).to_have_count(6)
+    page.wait_for_function("[...document.querySelectorAll('.early video')].every((video) => !video.paused)")
+    page.get_by_role("button", name="Stop motion").click()
+    page.wait_for_function("[...document.querySelectorAll('.early video')].every((video) => video.paused)")
+    site.python(
+        "from webapp.studies.models import Participant\nfrom webapp.experiments import events\n"
+        f"person = Participant.objects.get(pk={someone['pk']})\nrows.round_of(person)\n"
+        "person.experiment.requests.update(status='done')\nrows.judging(person)\n"
+        "events.emit(person.experiment, 'judge', public=True)"
+    )
+    expect(page.locator("#ballot")).to_be_visible()
+    expect(page).to_have_title(re.compile("Your turn"))
+    page.wait_for_function(f"{PAUSED}.every((paused) => !paused)")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_page_fits_every_width(visit, people, state):
+    page = visit(people[state][-1]["address"])
+    for width in (320, 390, 820, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for control in page.locator("button:visible, a.button:visible, label.pick:visible, summary:visible").all():
+            box = control.bounding_box()
+            assert box["height"] >= 24 and box["width"] >= 24, control.inner_text()  # WCAG 2.2, 2.5.8
+
+
+# --- the whole way --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Everything: site, workers and reaper under the supervisor."""
+    with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], PREFINE_UNDO_SECONDS="6") as site:
+        yield site
+
+
+@pytest.mark.timeout(600)
+def test_a_participants_whole_way(whole, chromium):
+    """Real rewards, real training, real clips: from the home page to the winner, by keyboard."""
+    slowly = {"timeout": 240_000}
+    whole.python("rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=3, n=2, seed=0)")
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    complaints, sent = [], []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: sent.append(data)))
+    page.on("request", lambda asked: None if asked.url.startswith(whole.url) else complaints.append(asked.url))
+    page.goto(whole.url)
+    page.get_by_role("button", name="Start").click()
+    whole.python(
+        "from webapp.experiments.models import Experiment\nExperiment.objects.update(overrides={'iterations': 12})"
+    )
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("button", name="I am ready").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+
+    for number in (1, 2):
+        expect(page.locator("#ballot")).to_be_visible(**slowly)
+        expect(page.get_by_text(f"Round {number} of 2")).to_be_visible()
+        page.wait_for_function(f"{PAUSED}.length && {PAUSED}.every((paused) => !paused)")
+        page.keyboard.press("1")
+        page.keyboard.press("Shift+Digit2")
+        page.keyboard.press("Enter")
+        if number == 1:
+            page.get_by_role("button", name="Take it back").click()
+            expect(page.locator("#ballot")).to_be_visible()
+            page.keyboard.press("2")
+            page.keyboard.press("Shift+Digit1")
+            page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
+
+    expect(page.get_by_text("Which one is the best of all?")).to_be_visible(**slowly)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your winner")).to_be_visible(**slowly)
+    page.wait_for_function("!document.querySelector('.winner video').paused")
+    context.close()
+    assert not complaints
+    assert sent and all(json.loads(frame) in ({"type": "changed"}, {"type": "pong"}) for frame in sent)
+
+    outcome = whole.python(
+        "from webapp.experiments.models import Experiment, Candidate\nfrom webapp.review.models import Vote\n"
+        "experiment = Experiment.objects.get()\nout['status'] = experiment.status\n"
+        "out['rounds'] = [[i.best.key, i.worst.key] for i in experiment.iterations.all()]\n"
+        "out['parents'] = [c.parent.key for c in Candidate.objects.filter(iteration__number=2) if c.parent]\n"
+        "out['votes'] = Vote.objects.filter(undone_at=None).exclude(locked_at=None).count()\n"
+        "out['undone'] = Vote.objects.exclude(undone_at=None).count()\n"
+        "out['winner'] = experiment.winner.key\nout['finished'] = experiment.participant.finished_at is not None"
+    )
+    assert outcome["status"] == "finished" and outcome["finished"]
+    assert (outcome["votes"], outcome["undone"]) == (3, 1)
+    assert outcome["winner"] in [best for best, _ in outcome["rounds"]]
+    assert set(outcome["parents"]) <= {outcome["rounds"][0][0]}, "the second round grows from the pick"
