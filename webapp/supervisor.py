@@ -36,7 +36,9 @@ STOP_SECONDS = 4.0
 """How long programs may take to end before they are killed."""
 LOG_BYTES = 10_000_000
 """A longer log is set aside at the next start."""
-CLOSED_PORT = 0.2
+CONNECT_SECONDS = 0.2
+WORKERS = {"train": 1, "film": 2, "llm": 2}
+"""Processes per queue. Apart, so that a short step never waits behind a long one."""
 
 
 @dataclass
@@ -99,8 +101,10 @@ def programs(host: str, port: int) -> list[Program]:
     celery += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
     return [
-        Program("train", [*celery, "--queues", "train", "--concurrency", "1", "--hostname", "train@%h"]),
-        Program("work", [*celery, "--queues", "llm,film", "--concurrency", "2", "--hostname", "work@%h"]),
+        *(
+            Program(queue, [*celery, "--queues", queue, "--concurrency", str(count), "--hostname", f"{queue}@%h"])
+            for queue, count in WORKERS.items()
+        ),
         Program("reaper", [python, "manage.py", "reaper"]),
         Program("web", [*web, "--timeout-graceful-shutdown", "2", "--no-access-log"]),
     ]
@@ -192,7 +196,7 @@ class News:
 
 def answers(host: str, port: int) -> bool:
     try:
-        with socket.create_connection((host if host != "0.0.0.0" else "127.0.0.1", port), timeout=CLOSED_PORT):
+        with socket.create_connection((host if host != "0.0.0.0" else "127.0.0.1", port), timeout=CONNECT_SECONDS):
             return True
     except OSError:
         return False

@@ -12,7 +12,7 @@ import pytest
 
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
 
-NAMES = ("train", "work", "reaper", "web")
+NAMES = ("train", "film", "llm", "reaper", "web")
 
 
 @pytest.fixture
