@@ -21,11 +21,23 @@
     for (const span of document.querySelectorAll("[data-since]")) span.textContent = lasting(since(span.dataset.since));
   };
 
+  const show = (link) => {
+    const video = document.getElementById("clip");
+    video.poster = link.dataset.poster;
+    video.src = link.href;
+    video.ariaLabel = `Candidate ${video.dataset.key} at ${link.dataset.clip}% of its training`;
+    for (const other of link.closest("ul").querySelectorAll("a")) other.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    video.play().catch(() => {}); // another clip was chosen before this one began
+  };
+
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-open]");
     if (opener) document.getElementById(opener.dataset.open).showModal();
     if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
     if (event.target.matches("dialog")) event.target.close(); // the backdrop
+    const clip = event.target.closest("a[data-clip]");
+    if (clip && !event.ctrlKey && !event.metaKey) { event.preventDefault(); show(clip); }
   });
   document.addEventListener("htmx:load", count);
   document.addEventListener("DOMContentLoaded", count);
