@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from llm.client import OnReply, Reply, request_hash
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
-from llm.offline.quantities import derive
+from llm.offline.quantities import Quantity, derive
 from llm.offline.reading import Reading, read
 from llm.offline.refining import refine
 from llm.prices import Usage
@@ -74,12 +74,14 @@ def answer(messages: Sequence[Message], seed: int) -> str:
         return f"{NOTICE} {describe(reading.earlier, reading.later)}"
     if not reading.inputs:
         return f"{NOTICE} It only writes reward functions from documented inputs and compares two of them."
-    code, done = _program(reading, seed, rng)
+    quantities = derive(reading)
+    if not quantities:
+        return f"{NOTICE} Its rules know none of these inputs: {', '.join(reading.inputs)}."
+    code, done = _program(reading, seed, rng, quantities)
     return f"{NOTICE} {done}\n\n```python\n{code}```\n"
 
 
-def _program(reading: Reading, seed: int, rng: random.Random) -> tuple[str, str]:
-    quantities = derive(reading)
+def _program(reading: Reading, seed: int, rng: random.Random, quantities: list[Quantity]) -> tuple[str, str]:
     refined = refine(reading, seed, rng, quantities)
     if refined is not None:
         return refined[0], f"Starting from the preferred program: {refined[1]}."

@@ -76,35 +76,49 @@ def component(rng: random.Random, quantity: Quantity, weight: float, form: str |
     return Component(quantity, form, signed, temperature)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """A kind of first program: (how many, with which weight each) of goals, supports, costs, and of anything."""
+
+    goals: tuple[int, float]
+    steady: tuple[int, float] = (0, 0.0)
+    costs: tuple[int, float] = (0, 0.0)
+    others: tuple[int, float] = (0, 0.0)
+    plain: bool = False
+    """The goal as it is, untransformed."""
+    indirect: bool = False
+    """Any quantity that the task text touches may stand for the goal."""
+
+
+PLANS = (
+    Plan(goals=(1, 2.0), costs=(1, 0.05), plain=True),
+    Plan(goals=(1, 1.0), steady=(2, 0.15), costs=(1, 0.1)),
+    Plan(goals=(2, 1.0), costs=(2, 0.1)),
+    Plan(goals=(1, 0.7), steady=(2, 0.4), costs=(2, 0.2)),
+    Plan(goals=(1, 1.0), steady=(1, 0.25), indirect=True),
+    Plan(goals=(1, 1.0), others=(3, 0.2)),
+)
+
+
 def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list[Component]:
-    """The components of a first program of this kind (any number; kinds repeat after six)."""
+    """The components of a first program of this kind (any number; the plans take turns); needs a quantity."""
+    plan = PLANS[kind % len(PLANS)]
     aims = [q for q in quantities if q.relevance > 0 and q.aim != STAYING] or list(quantities[:3])
     goals = [q for q in aims if q.aim != LESS or q.relevance >= aims[0].relevance] or aims
     top = [q for q in goals if q.relevance > 0.5 * goals[0].relevance] or goals[:1]
     rest = [q for q in quantities if q not in top]
-    steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING)]
+    chosen = rng.sample(goals if plan.indirect else top, min(plan.goals[0], len(top)))
+    form = "linear" if plan.plain else None
+    parts = [component(rng, q, _around(rng, plan.goals[1]), form if q.aim == MORE else None) for q in chosen]
+    steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING) and q not in chosen]
     costs = [q for q in rest if q.aim == LESS]
-    goal = rng.choice(top[:3])
-    plans = (
-        lambda: [
-            component(rng, goal, _around(rng, 2.0), "linear" if goal.aim == MORE else None),
-            *_some(rng, costs, 1, 0.1),
-        ],
-        lambda: [component(rng, goal, _around(rng, 1.0)), *_some(rng, steady, 2, 0.3), *_some(rng, costs, 1, 0.1)],
-        lambda: [component(rng, q, _around(rng, 1.0)) for q in top[:2]] + _some(rng, costs, 2, 0.2),
-        lambda: [component(rng, goal, _around(rng, 0.5)), *_some(rng, steady, 2, 0.8), *_some(rng, costs, 2, 0.3)],
-        lambda: [component(rng, rng.choice(goals), _around(rng, 1.0)), *_some(rng, steady, 1, 0.5)],
-        lambda: [component(rng, goal, _around(rng, 1.0)), *_some(rng, rest, 3, 0.4)],
-    )
-    return plans[kind % len(plans)]()
+    for pool, (count, weight) in ((steady, plan.steady), (costs, plan.costs), (rest, plan.others)):
+        parts += [component(rng, q, _around(rng, weight)) for q in rng.sample(pool, min(count, len(pool)))]
+    return parts
 
 
 def _around(rng: random.Random, value: float) -> float:
     return value * math.exp(rng.uniform(-0.7, 0.7))
-
-
-def _some(rng: random.Random, pool: Sequence[Quantity], count: int, weight: float) -> list[Component]:
-    return [component(rng, q, _around(rng, weight)) for q in rng.sample(list(pool), min(count, len(pool)))]
 
 
 def source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:

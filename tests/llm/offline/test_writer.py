@@ -118,6 +118,16 @@ def test_a_repair_gives_another_program():
     assert again is not None and again != extract.source(first)
 
 
+@pytest.mark.parametrize(
+    "inputs", ["- `mystery`: Tensor (num_envs, 4, 4)", "- `dt`: float", "- `up_vec`: Tensor (num_envs, 3)"]
+)
+def test_unknown_inputs_are_an_answer_too(inputs):
+    for seed in range(6):
+        said = answer([{"role": "user", "content": f"# Task\nDo it.\n# Inputs\n{inputs}"}], seed)
+        code = extract.source(said)
+        assert "Its rules know none of these inputs" in said if code is None else "up_vec" in code
+
+
 def test_replies_cost_nothing_and_count_words():
     (reply,) = OfflineWriter().complete([{"role": "user", "content": "Hello, you."}], 1, 3)
     assert (reply.cost, reply.usage.input_tokens, reply.seed, reply.finish_reason) == (0.0, 4, 3, "stop")
