@@ -60,6 +60,8 @@ class RslWorlds(RslVecEnv):
 class Sb3Worlds(Sb3VecEnv):
     """For Stable-Baselines3."""
 
+    render_mode = None
+
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
         info = catalog.task(task)
         self._worlds = Worlds(task, worlds, reward_scale)
