@@ -79,18 +79,17 @@ class Environment:
         """
         state = self._state
         self._noise = self._draw()
-        finite = torch.isfinite(actions.sum())
-        state.actions = actions.float().clamp(-1.0, 1.0) if finite else self._finite(actions)
+        state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
         state.progress_buf = state.progress_buf + 1
-        diverged = self._physics.step(self._task.control(state))
-        if not finite:
-            bad = torch.nonzero(~torch.isfinite(actions).all(1)).squeeze(1)
-            diverged = bad if diverged is None else torch.unique(torch.cat((bad, diverged)))
+        diverged = torch.isnan(actions).any(1)
+        lost = self._physics.step(self._task.control(state))
+        if lost is not None:
+            diverged[lost] = True
         state.update(self._physics.read())
         self._task.observe(state)
-        if diverged is None:
-            return self._judge(torch.zeros(self.num_envs, dtype=torch.bool))
-        return self._judge(self._restart(diverged))
+        if diverged.any():
+            self._restart(torch.nonzero(diverged).squeeze(1))
+        return self._judge(diverged)
 
     def reset(self, mask: Tensor | None = None) -> None:
         """Begin a new episode in the worlds of `mask` (num_envs,) bool, or in all, and observe it."""
@@ -146,10 +145,6 @@ class Environment:
         """The noise of one group for one step: uniform in [0, 1), (worlds, noise_size)."""
         return torch.rand(self.worlds, self._task.noise_size, generator=self._generator)
 
-    @staticmethod
-    def _finite(actions: Tensor) -> Tensor:
-        return torch.nan_to_num(actions.float(), nan=0.0).clamp(-1.0, 1.0)
-
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""
         self._physics.place(ids, qpos, qvel)
@@ -160,11 +155,10 @@ class Environment:
         self._task.observe(fresh)
         self._state.replace_rows(ids, fresh)
 
-    def _restart(self, ids: Tensor) -> Tensor:
-        """Put diverged worlds back where their episode began; their mask (num_envs,)."""
+    def _restart(self, ids: Tensor) -> None:
+        """Put diverged worlds back where their episode began."""
         old = self._state.rows(ids)
         self._begin(ids, old.start_qpos, old.start_qvel, old.progress_buf)
-        return torch.zeros(self.num_envs, dtype=torch.bool).index_fill(0, ids, True)
 
     def _judge(self, diverged: Tensor) -> Step:
         state = self._state

@@ -165,6 +165,7 @@ def test_actions_that_are_not_numbers_end_their_world_only():
     env = Environment("Ant", worlds=3)
     actions = torch.zeros(3, 8)
     actions[1, 4] = float("nan")
+    actions[2, 4] = float("inf")  # an infinite wish is clipped like any other
     step = env.step(actions)
     assert step.diverged.tolist() == [False, True, False]
     assert torch.isfinite(env.obs_buf).all()
