@@ -77,14 +77,14 @@ class Shard:
         if status == EXIT_DISK_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        resumable = (self.folder / "checkpoint.pt").exists()
-        if resumable and not self.restarted:
-            print(f"shard {self.first}-{self.last} crashed ({cause}); continuing from its checkpoint", flush=True)
+        if not self.restarted:
+            resumable = (self.folder / "checkpoint.pt").exists()
+            how = "continuing from its checkpoint" if resumable else "starting it again"
+            print(f"shard {self.first}-{self.last} crashed ({cause}); {how}", flush=True)
             self.restarted = True
             self.start()
             return False
-        again = " again, after continuing from its checkpoint" if self.restarted else ""
-        self.failure = f"the training process crashed ({cause}){again}; see log.txt of the run"
+        self.failure = f"the training process crashed ({cause}) again, after it was restarted; see log.txt of the run"
         print(f"shard {self.first}-{self.last}: {self.failure}", flush=True)
         return True
 

@@ -71,7 +71,7 @@ def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, coun
         progress = read_progress(request.run_dir)
         lease.beat(asdict(progress))
         for percent in ready_to_film(progress, count) - filmed:
-            film_early(lease, request, percent)
+            film_early(lease, request, percent, {c.index for c in progress.candidates if c.status != "failed"})
             filmed.add(percent)
     lease.beat(asdict(read_progress(request.run_dir)))
     return read_result(request.run_dir)
@@ -85,9 +85,11 @@ def ready_to_film(progress: Progress, count: int) -> set[int]:
     return set.intersection(*going) - {FINAL}
 
 
-def film_early(lease: Lease, request: Request, percent: int) -> None:
+def film_early(lease: Lease, request: Request, percent: int, going: set[int]) -> None:
+    """Order clips of the candidates at these positions."""
+    candidates = [candidate for position, candidate in enumerate(candidates_of(request)) if position in going]
     with lease.hold() as experiment:
-        order_film(experiment, request, candidates_of(request), percent)
+        order_film(experiment, request, candidates, percent)
 
 
 def order_film(experiment: Experiment, request: Request, candidates: list[Candidate], percent: int) -> None:
