@@ -93,7 +93,6 @@ TORCH_FUNCTIONS = (
                 "concat",
                 "concatenate",
                 "einsum",
-                "eye",
             ),
             *("full", "full_like", "hstack", "is_tensor", "linspace", "ones", "ones_like", "stack", "tensor", "vstack"),
             *("zeros", "zeros_like", "sum", "copysign", "inner", "cosine_similarity"),

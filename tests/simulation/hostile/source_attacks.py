@@ -137,6 +137,7 @@ TORCH = {
     "percent_in_a_name": HEAD + '    return dof_pos[:, 0], {"%1000000000d": dof_pos[:, 0]}\n',
     "markup_in_a_name": HEAD + '    return dof_pos[:, 0], {"<script>": dof_pos[:, 0]}\n',
     "round_to_billions": body("x = round(5, -2000000000)"),
+    "large_identity": body("x = torch.eye(1000000)"),
     "keywords_spread": body("x = torch.exp(**{'input': dof_pos})"),
     "arguments_spread": body("x = torch.zeros(*[10, 10])"),
     "storage": body("x = dof_pos.storage()"),
