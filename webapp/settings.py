@@ -115,6 +115,8 @@ elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
         "socket_timeout": None,
         "socket_connect_timeout": 2,
         "health_check_interval": 30,
+        "max_retries": 1,  # a page does not wait for a broker that is away; the reaper rings again
+        "interval_start": 0,
     }
     CELERY_WORKER_DISABLE_PREFETCH = True
 else:
@@ -165,6 +167,7 @@ UNFOLD = {
     "SITE_URL": "/bench/",
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bench/favicon.svg")}],
     "STYLES": [lambda request: static("bench/admin.css")],
     "SCRIPTS": [lambda request: static("bench/admin.js")],
     "COLORS": {

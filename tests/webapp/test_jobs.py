@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from tests.webapp.loops import advance, experiment, job
@@ -134,6 +134,24 @@ class TestLease:
         with lease.beating():
             time.sleep(2.5 * leases.BEAT_SECONDS)
         assert leases.take_back_stale() == 0
+
+    def test_a_database_that_is_away_for_a_moment_costs_nothing(
+        self, row: Experiment, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lease = claim(row)
+
+        def away() -> None:
+            raise OperationalError("the database system is shutting down")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(lease, "_mine", away)
+            lease.beat({"fraction": 0.5})
+            lease._beaten_at, lease._renewed_at = 0.0, lease._renewed_at - settings.LEASE_SECONDS
+            with pytest.raises(OperationalError):
+                lease.beat()
+        lease._beaten_at = 0.0
+        lease.beat()
+        assert job(row, "write").progress == {"fraction": 0.5}
 
     def test_the_thread_hears_of_a_cancellation(self, row: Experiment) -> None:
         import time

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -69,15 +69,26 @@ class Lease:
         self.report = report
         """Told of each progress; the command line prints it."""
         self.progress: dict[str, Any] = {}
-        self._beaten_at = time.monotonic()
+        self._beaten_at = self._renewed_at = time.monotonic()
         self._settled = False
 
     def beat(self, progress: dict[str, Any] | None = None) -> None:
         """Renew the lease, at most twice a second. Raises Stopped when the work must end."""
         self.progress = progress or self.progress
-        if time.monotonic() - self._beaten_at < BEAT_SECONDS:
+        now = time.monotonic()
+        if now - self._beaten_at < BEAT_SECONDS:
             return
-        self._beaten_at = time.monotonic()
+        self._beaten_at = now
+        try:
+            self._renew()
+        except (OperationalError, InterfaceError):  # a database that is away may be back before the lease is lost
+            if now - self._renewed_at > settings.LEASE_SECONDS:
+                raise
+            connection.close()
+            return
+        self._renewed_at = now
+
+    def _renew(self) -> None:
         if not self._mine().update(heartbeat=Now(), progress=self.progress):
             raise Lost
         if self.report:

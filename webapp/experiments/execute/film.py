@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +47,11 @@ def film(lease: Lease) -> None:
     request, percent = lease.job.request, lease.job.percent
     assert request is not None
     errors: dict[int, str] = {}
-    for _ in range(PASSES):
-        takes = takes_of(request, percent, lease.job.attempt)
-        if takes:
-            errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
+    with tempfile.TemporaryDirectory(dir=request.run_dir, prefix="film-") as folder:
+        for _ in range(PASSES):
+            takes = takes_of(request, percent, Path(folder))
+            if takes:
+                errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = pending(request, percent)
     if percent == FINAL and lease.job.experiment.judge == LoopSettings.JudgeKind.HUMAN and nothing_to_watch(request):
         lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), UNSAID)}")
@@ -74,10 +76,9 @@ def nothing_to_watch(request: Request) -> bool:
     return not final.filter(status=Clip.Status.READY).exists()
 
 
-def takes_of(request: Request, percent: int, attempt: int) -> list[Take]:
-    """What is still to be filmed, into a folder of this attempt."""
+def takes_of(request: Request, percent: int, folder: Path) -> list[Take]:
+    """What is still to be filmed."""
     positions = {candidate.pk: position for position, candidate in enumerate(candidates_of(request))}
-    folder = request.run_dir / "clips" / str(attempt)
     takes = []
     for clip in pending(request, percent):
         name = f"{positions[clip.candidate_id]}-{percent:03d}"
@@ -136,7 +137,6 @@ def store(lease: Lease, clip: Clip, film: Path) -> None:
     for name, path in ((clip.video, film), (clip.poster, film.with_suffix(".jpg"))):
         with path.open("rb") as file:
             default_storage.save(name, File(file))
-        path.unlink()
     with lease.hold() as experiment:
         if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
             raise Cancelled  # an early clip that came too late
