@@ -3,7 +3,6 @@ import json
 import threading
 
 import pytest
-from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -248,7 +247,8 @@ def test_test_connection_is_for_staff(client, endpoint):
 # --- studies --------------------------------------------------------------------------------------------------
 
 
-def test_a_study_is_set_up_and_invites_people(staff):
+def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):
+    monkeypatch.delenv("PREFINE_URL", raising=False)
     staff.post(reverse("admin:studies_study_add"), study_form())
     study = Study.objects.get()
     assert study.judge == "human" and study.status == "draft"
@@ -257,7 +257,7 @@ def test_a_study_is_set_up_and_invites_people(staff):
     assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
     assert len({person.token for person in people}) == 3
     page = staff.get(reverse("admin:studies_study_change", args=[study.pk])).content.decode()
-    assert all(f'data-copy="{settings.SITE_URL}{person.get_absolute_url()}"' in page for person in people)
+    assert all(f'data-copy="http://testserver{person.get_absolute_url()}"' in page for person in people)
 
 
 def test_labels_go_on_after_the_highest():

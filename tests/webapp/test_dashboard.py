@@ -106,6 +106,10 @@ def test_every_state_has_its_words_and_controls(staff):
     text = html(staff.get(page("experiment", row)))
     assert "Round 2 of 3" in text and "40%" in text and "about 2 min left" in text
     assert page("act", row, "pause") in text and page("act", row, "resume") not in text
+    row.jobs.filter(status="running").update(progress={})
+    assert "Round 2 of 3" in html(staff.get(page("experiment", row)))
+    assert "Round 2 of 3" in html(staff.get(page("live", row)))
+    html(staff.get(reverse("bench:index")))
     loop.pause(row)
     text = html(staff.get(page("experiment", row)))
     assert page("act", row, "resume") in text and "Resume goes on from the last checkpoint" in text
@@ -305,7 +309,16 @@ def test_queries_do_not_grow_with_the_rounds(staff):
 
 @pytest.mark.parametrize(
     "seconds, text",
-    [(None, "–"), (0, "0 s"), (0.42, "0.4 s"), (42, "42 s"), (60, "1 min"), (125, "2 min 5 s"), (7500, "2 h 5 min")],
+    [
+        (None, "–"),
+        ("", "–"),
+        (0, "0 s"),
+        (0.42, "0.4 s"),
+        (42, "42 s"),
+        (60, "1 min"),
+        (125, "2 min 5 s"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from django import forms
@@ -101,7 +102,7 @@ class StudyAdmin(ModelAdmin):
         kwargs["extra_context"] = {
             "people": people,
             "most_at_once": MOST_AT_ONCE,
-            "site": settings.SITE_URL.rstrip("/"),
+            "site": site_address(request),
             **(kwargs.get("extra_context") or {}),
         }
         return super().change_view(request, object_id, *args, **kwargs)
@@ -142,6 +143,12 @@ class StudyAdmin(ModelAdmin):
     def _set(self, request: HttpRequest, queryset: QuerySet[Study], status: Study.Status) -> None:
         count = Study.objects.filter(pk__in=queryset.values("pk")).update(status=status)
         self.message_user(request, f"{count} {'study is' if count == 1 else 'studies are'} {status}.", messages.SUCCESS)
+
+
+def site_address(request: HttpRequest) -> str:
+    """Where participants reach this site: PREFINE_URL, or the address that the experimenter came by."""
+    address = settings.SITE_URL if "PREFINE_URL" in os.environ else request.build_absolute_uri("/")
+    return address.rstrip("/")
 
 
 class InviteForm(forms.Form):

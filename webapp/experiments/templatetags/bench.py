@@ -12,12 +12,14 @@ from django.utils.safestring import SafeString, mark_safe
 from webapp.experiments import charts
 
 register = template.Library()
+Unknown = float | str | None
+"""A number; None where it is not known; "", which is what a template makes of a key that a worker has not sent yet."""
 
 
 @register.filter
-def duration(seconds: float | None) -> str:
+def duration(seconds: Unknown) -> str:
     """42 s, 3 min 10 s, 2 h 5 min; a dash where it is unknown."""
-    if seconds is None:
+    if seconds is None or isinstance(seconds, str):
         return "–"
     whole = round(seconds)
     if whole < 60:
@@ -29,9 +31,9 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
-def left(seconds: float | None) -> str:
+def left(seconds: Unknown) -> str:
     """Time left, as coarse as it is known: "about 2 min left"."""
-    if seconds is None:
+    if seconds is None or isinstance(seconds, str):
         return ""
     if seconds < 55:
         return f"about {max(5, 5 * round(seconds / 5))} s left"
@@ -41,9 +43,9 @@ def left(seconds: float | None) -> str:
 
 
 @register.filter
-def compact(value: float | None) -> str:
+def compact(value: Unknown) -> str:
     """1 234, 12.3 k, 4.5 M: three digits are enough here."""
-    if value is None:
+    if value is None or isinstance(value, str):
         return "–"
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
         if abs(value) >= size:
@@ -52,23 +54,23 @@ def compact(value: float | None) -> str:
 
 
 @register.filter
-def score(value: float | None) -> str:
+def score(value: Unknown) -> str:
     """Three digits, so that scores of a row compare at a glance: 0.520, 12.3, 499."""
-    if value is None:
+    if value is None or isinstance(value, str):
         return "–"
     return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.number(value)
 
 
 @register.filter
-def dollars(value: float | None) -> str:
-    if value is None:
+def dollars(value: Unknown) -> str:
+    if value is None or isinstance(value, str):
         return "unknown"
     return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
 
 
 @register.filter
-def percent(fraction: float | None) -> str:
-    return "" if fraction is None else f"{100 * fraction:.0f}%"
+def percent(fraction: Unknown) -> str:
+    return "" if fraction is None or isinstance(fraction, str) else f"{100 * fraction:.0f}%"
 
 
 @register.filter
@@ -91,9 +93,9 @@ def rate(seconds: float) -> str:
 
 
 @register.filter
-def share(part: float | None) -> str:
+def share(part: Unknown) -> str:
     """A part of 1 as the width of a bar that is 100 wide."""
-    return f"{100 * min(1.0, part or 0.0):.1f}"
+    return f"{100 * min(1.0, float(part or 0.0)):.1f}"
 
 
 @register.filter
