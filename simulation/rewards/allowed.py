@@ -84,18 +84,9 @@ TORCH_FUNCTIONS = (
     | SHAPING
     | frozenset(
         {
-            *(
-                "arange",
-                "as_tensor",
-                "broadcast_tensors",
-                "cat",
-                "column_stack",
-                "concat",
-                "concatenate",
-                "einsum",
-            ),
+            *("arange", "as_tensor", "broadcast_tensors", "cat", "column_stack", "concat", "concatenate"),
             *("full", "full_like", "hstack", "is_tensor", "linspace", "ones", "ones_like", "stack", "tensor", "vstack"),
-            *("zeros", "zeros_like", "sum", "copysign", "inner", "cosine_similarity"),
+            *("zeros", "zeros_like", "einsum", "copysign", "inner", "cosine_similarity"),
             *("linalg.norm", "linalg.vector_norm", "linalg.cross", "linalg.vecdot"),
             *("special.expit", "special.xlogy"),
             *(f"nn.functional.{name}" for name in ("relu", "elu", "gelu", "silu", "softplus", "sigmoid", "tanh")),
