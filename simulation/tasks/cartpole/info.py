@@ -23,7 +23,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=60,
+            iterations=40,
             epochs=5,
             minibatches=2,
             hidden=(32, 32),
