@@ -1,7 +1,7 @@
 "use strict";
 /* Keeps the page where the participant is: told by the websocket, asking every few seconds where there is none. */
 (() => {
-  const POLL = 5000, PROGRESS = 2000, PATIENCE = 4000;
+  const POLL = 5000, PROGRESS = 3000, PATIENCE = 4000;
   const state = document.getElementById("state");
   const banner = document.getElementById("connection");
   let open = false, away = false, shown = "", said = "", bannerTimer;

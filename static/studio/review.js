@@ -194,6 +194,6 @@ Studio.review = (form) => {
     form = found;
     current = found ? Studio.review(found) : null;
   }
-  document.getElementById("state").addEventListener("htmx:afterSettle", look);
+  document.getElementById("state").addEventListener("htmx:afterSwap", look);
   look();
 })();

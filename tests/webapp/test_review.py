@@ -247,6 +247,15 @@ def test_an_undone_vote_is_never_locked(client, person, screening):
     assert Request.objects.get().status == Request.Status.OPEN
 
 
+def test_a_vote_waits_for_an_experiment_that_has_failed_meanwhile(client, person, screening):
+    vote(client, person, screening)
+    older()
+    Experiment.objects.update(status=Experiment.Status.FAILED)
+    assert ballot.lock_due() == 0 and Vote.objects.get().locked_at is None
+    Experiment.objects.update(status=Experiment.Status.RUNNING)
+    assert ballot.lock_due() == 1
+
+
 def test_the_final_pick(client):
     person = rows.participant()
     for number in (1, 2, 3):

@@ -311,3 +311,17 @@ def test_the_first_page_is_small(client):
         assets = {name: Path(finders.find(name)).read_bytes() for name in names}
         sent = len(html) + sum(len(gzip.compress(data)) for data in assets.values())
         assert len(assets) >= 4 and sent < 100_000
+
+
+def test_an_address_where_there_is_nothing(client):
+    response = client.get("/nowhere/")
+    assert response.status_code == 404 and "There is nothing at this address" in response.content.decode()
+
+
+def test_a_browser_without_cookies_is_told_what_to_do(newcomer):
+    from django.test import Client
+
+    response = Client(enforce_csrf_checks=True).post(reverse("consent", args=[newcomer.token]), {"agree": "yes"})
+    assert response.status_code == 403 and "allow cookies" in response.content.decode()
+    newcomer.refresh_from_db()
+    assert newcomer.consented_at is None

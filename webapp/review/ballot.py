@@ -22,6 +22,7 @@ from webapp.studies.models import Participant
 TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
 TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
 TAGS = tuple(f"best: {tag}" for tag in TAGS_BEST) + tuple(f"worst: {tag}" for tag in TAGS_WORST)
+LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
 
 
@@ -82,8 +83,9 @@ def undo(vote: Vote) -> bool:
 def lock_due(votes: QuerySet[Vote] | None = None) -> int:
     """Lock every vote (or those among `votes`) that can no longer be taken back, and answer its request, once."""
     oldest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
-    scope = Vote.objects.all() if votes is None else votes
-    due = scope.filter(undone_at=None, locked_at=None, created_at__lte=oldest)
+    scope = (Vote.objects.all() if votes is None else votes).filter(undone_at=None, locked_at=None)
+    # A vote in an experiment that has failed waits, unlocked, until the experiment is live again.
+    due = scope.filter(created_at__lte=oldest, request__experiment__status__in=LIVE)
     return sum(_lock(vote) for vote in due.select_related("request", "best__iteration", "worst__iteration"))
 
 
@@ -92,8 +94,7 @@ def _lock(vote: Vote) -> bool:
     loop.lock(vote.request.experiment_id)
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False
-    loop.answer(vote.request_id, answer_of(vote))
-    return True
+    return loop.answer(vote.request_id, answer_of(vote))
 
 
 def answer_of(vote: Vote) -> Any:

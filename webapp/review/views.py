@@ -51,7 +51,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     ticket = ClipTicket.objects.filter(participant=participant, token=request.POST.get("clip", "")).first()
     experiment = Experiment.objects.filter(participant=participant).first()
-    if ticket is None or experiment is None:
+    if ticket is None or experiment is None or participant.withdrawn_at:
         return HttpResponse("This video is not on your page any more.", status=404)
     said = f"{participant.label} says that a clip does not play."
     events.emit(experiment, "reported", said, payload={"clip": ticket.clip_id})
