@@ -1,0 +1,36 @@
+"""`./prefine run` as a user meets it: interrupted, continued, and beside nothing else."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from llm.replay import Finished, read_record, replay
+from tests.webapp.servers import embedded, gone, processes, wait_for
+
+
+@pytest.mark.timeout(600)
+def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
+    data = embedded(tmp_path / "data")
+    plan = ["--task", "Cartpole", "--k", "2", "--n", "1", "--iterations", "60"]
+    process = data.python("manage.py", "run_experiment", *plan)
+    runs = data.data / "runs"
+    wait_for(lambda: list(runs.glob("*/progress.json")), "the start of training", 240)
+    ours = {pid: command for pid, (_, command) in processes().items() if str(runs) in command}
+    assert ours
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in said
+    again = re.search(r"Stopped. Go on with: ./prefine run --resume (\S+)", said)
+    assert again is not None, said
+    wait_for(lambda: gone(ours), "the end of the training processes")
+
+    said = data.manage("run_experiment", "--resume", again[1])
+    assert re.search(r"^ +1 +2/2 +1-\d +\d", said, re.MULTILINE), said
+    assert "Winner: 1-" in said and "def compute_reward" in said
+    (record,) = (data.data / "records").glob("*.json")
+    end = replay(read_record(record))
+    assert isinstance(end, Finished) and f"Winner: {end.candidate}, RTS" in said
