@@ -39,6 +39,8 @@
     const clip = event.target.closest("a[data-clip]");
     if (clip && !event.ctrlKey && !event.metaKey) { event.preventDefault(); show(clip); }
   });
+  // The page stays for hours: what was said about a press of a button does not.
+  setTimeout(() => { for (const said of document.querySelectorAll(".messages .success")) said.remove(); }, 12000);
   document.addEventListener("htmx:load", count);
   document.addEventListener("DOMContentLoaded", count);
   setInterval(count, 1000);
