@@ -43,6 +43,8 @@ from trainer.rollouts import record_rollouts
 from trainer.traces import Series, metric_summary, summary
 
 CHECKPOINT_SECONDS = 2.0
+"""Between two checkpoints; at least CHECKPOINT_SHARE times as long as writing one takes."""
+CHECKPOINT_SHARE = 50
 PROGRESS_SECONDS = 0.5
 MEMORY_BYTES = 16 << 30
 """What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
@@ -90,7 +92,8 @@ class Lockstep:
         self._threads = threads
         self._generator = torch.Generator().manual_seed(job.seed)
         self._shape = NetworkShape(self.info.num_obs, self.info.num_actions, self.preset.hidden, self.preset.activation)
-        self._saved_at = self._told_at = self._clock = time.monotonic()
+        self._told_at = self._clock = time.monotonic()
+        self._save_at = self._clock + CHECKPOINT_SECONDS
 
     def prepare(self) -> None:
         """Compile the rewards, continue from a checkpoint of this job or begin."""
@@ -123,8 +126,8 @@ class Lockstep:
                 self._cancel()
                 break
             self._iterate()
-            self._film()
-            self._tick()
+            filmed = self._film()
+            self._tick(save=filmed)
         for group, candidate in enumerate(self.active):
             path = self.job_dir / "checkpoints" / "policies" / f"{candidate.index}.pt"
             checkpoint.save_policy(
@@ -173,7 +176,9 @@ class Lockstep:
             self.collector.keep(groups)
             self.ppo.keep(groups)
 
-    def _film(self) -> None:
+    def _film(self) -> bool:
+        """Record the rollouts that are due; whether there were any."""
+        filmed = False
         for percent in self.job.film_at:
             due = self.iteration >= max(1, round(self.preset.iterations * percent / 100))
             waiting = [c for c in self.active if percent not in c.rollouts]
@@ -183,16 +188,19 @@ class Lockstep:
             record_rollouts(self.info, self.ppo, paths)
             for candidate in waiting:
                 candidate.rollouts.append(percent)
+            filmed = True
+        return filmed
 
-    def _tick(self) -> None:
+    def _tick(self, save: bool) -> None:
         now = time.monotonic()
         self.seconds += now - self._clock
         self._clock = now
         if now - self._told_at >= PROGRESS_SECONDS:
             self._tell("training")
-        if now - self._saved_at >= CHECKPOINT_SECONDS:
+        if save or now >= self._save_at:
             self._save()
-            self._saved_at = time.monotonic()
+            done = time.monotonic()
+            self._save_at = done + max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * (done - now))
 
     def _save(self) -> None:
         state: dict[str, Any] = {
