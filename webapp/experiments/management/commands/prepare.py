@@ -25,7 +25,7 @@ class Command(BaseCommand):
         if user.objects.filter(is_superuser=True).exists():
             return
         password = secrets.token_urlsafe(9)
-        user.objects.create_superuser("admin", password=password)  # type: ignore[attr-defined]
+        user.objects.create_superuser("admin", password=password)
         self.stdout.write(
             f"\n  Administrator: admin   password: {password}   (shown once; at {settings.SITE_URL}/admin/"
             f"\n  or with ./prefine manage changepassword admin it can be changed)\n"
