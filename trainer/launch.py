@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from simulation.rewards.verdict import Verdict
 from trainer.process import ROOT, clean_environment
-from trainer.records import TrainJob, read_job, read_result, write_json
+from trainer.records import TrainJob, read_result, write_json
 
 
 def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> subprocess.Popen[bytes]:
@@ -27,12 +28,13 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
     """
     job_dir = Path(job_dir)
     job_dir.mkdir(parents=True, exist_ok=True)
-    if (job_dir / "job.json").exists() and read_job(job_dir) != job:
+    description = job_dir / "job.json"
+    if description.exists() and json.loads(description.read_text()) != json.loads(json.dumps(asdict(job))):
         raise ValueError(f"{job_dir} holds another job; use a folder of its own for each")
     result = read_result(job_dir)
     if result is not None and result.error:
         (job_dir / "result.json").unlink()
-    write_json(job_dir / "job.json", job)
+    write_json(description, job)
     command = [sys.executable, "-m", "trainer.run", str(job_dir.resolve())]
     if die_with_parent:
         command += ["--parent", str(os.getpid())]
