@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from redis import Redis
 
 from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, wait_for
 
@@ -28,6 +29,8 @@ TARGETS = {
     "reaper": "manage.py reaper",
     "supervisor": "webapp.supervisor",
 }
+MESSAGES = "messages"
+"""Not a process: everything that is in the broker."""
 
 
 class Prefine:
@@ -78,17 +81,29 @@ def names_data(pid: int, stack: Stack) -> bool:
 
 def kill_one(stack: Stack, planned: list[str], rng: random.Random) -> str | None:
     """Kill -9 one process of a kind that is planned, drawn at random among those that live."""
-    living = {kind: [pid for pid, command in ours(stack).items() if TARGETS[kind] in command] for kind in planned}
+    running = ours(stack)
+    living = {kind: [pid for pid, command in running.items() if TARGETS.get(kind, "") in command] for kind in planned}
     kinds = sorted(kind for kind, pids in living.items() if pids)
     if not kinds:
         return None
     kind = rng.choice(kinds)
     try:
-        os.kill(rng.choice(sorted(living[kind])), signal.SIGKILL)
+        if kind == MESSAGES:
+            lose_messages(stack)
+        else:
+            os.kill(rng.choice(sorted(living[kind])), signal.SIGKILL)
     except ProcessLookupError:
         return None
     planned.remove(kind)
     return kind
+
+
+def lose_messages(stack: Stack) -> None:
+    if stack.name == "production":
+        with Redis.from_url(stack.environment["PREFINE_BROKER_URL"]) as broker:
+            broker.flushdb()
+    for message in (stack.data / "broker").glob("*.msg"):
+        message.unlink(missing_ok=True)
 
 
 @pytest.mark.timeout(600)
@@ -97,7 +112,7 @@ def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None
     rng = random.Random(seed)
     prefine = Prefine(stack)
     driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS))
-    planned, killed = KILLS_OF_A_KIND * list(TARGETS), list[str]()
+    planned, killed = KILLS_OF_A_KIND * [*TARGETS, MESSAGES], list[str]()
     try:
         assert driver.stdout is not None and driver.stdout.readline() == "started\n"
         while driver.poll() is None:

@@ -19,7 +19,7 @@ from llm.records import Choose, Judge, Pick, Problem, fingerprint, payload, resu
 from llm.records import Request as MethodRequest
 from simulation import catalog
 from webapp.experiments import events, jobs, results
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
+from webapp.experiments.models import Clip, Experiment, Iteration, Job, LoopSettings, Request
 
 PERSON_KINDS = ("Judge", "Choose")
 JOB_KINDS = {"Write": Job.Kind.WRITE, "Describe": Job.Kind.DESCRIBE, "Train": Job.Kind.TRAIN}
@@ -215,8 +215,7 @@ def _only_choice(asked: MethodRequest) -> Pick | str | None:
 
 
 def _finish(experiment: Experiment, candidate: str) -> None:
-    number, index = candidate.split("-")
-    winner = Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+    winner = results.candidate(experiment, candidate)
     Experiment.objects.filter(pk=experiment.pk).update(
         status=Experiment.Status.FINISHED, winner=winner, finished_at=Now()
     )
