@@ -51,7 +51,10 @@ class Search:
             self.done.append(f"`{name}` x {rounded(factor)}")
 
     def drop(self, name: str) -> None:
-        if self.program.drop(name):
+        """Take a component out, unless nothing but a constant would be left."""
+        left = [self.meaning(other) for other in self.program.components() if other != name]
+        varies = any(about is None or about.aim != STAYING for about in left)
+        if varies and self.program.drop(name):
             self.done.append(f"without `{name}`")
 
     def add(self, pool: Sequence[Quantity], weight: float, form: str | None = None) -> None:
@@ -210,7 +213,7 @@ def stay_up(search: Search) -> None:
 def emphasise_goal(search: Search) -> None:
     """More of what the task asks for, or its plain linear form beside what is there."""
     aims = [q for q in search.quantities if q.aim == MORE and search.quantities[0].relevance < 2 * q.relevance]
-    if aims and search.rng.random() < 0.5:
+    if aims and (not search.goals() or search.rng.random() < 0.5):
         search.add(aims, search.rng.uniform(0.5, 2.0), "linear")
     if not search.done:
         for name in search.goals():

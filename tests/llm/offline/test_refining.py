@@ -190,3 +190,28 @@ def test_new_components_are_mostly_what_the_judge_speaks_of():
         return found
 
     assert added("It falls.") > 2 * added("")
+
+
+ALIVE = """\
+def compute_reward(root_states: Tensor, actions: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
+    alive = 0.5 * torch.ones_like(root_states[:, 0])
+    effort = -0.1 * torch.mean(actions ** 2, dim=-1)
+    return alive + effort, {"alive": alive, "effort": effort}
+"""
+
+
+def test_it_never_leaves_a_constant_reward():
+    search = searching(rows(alive="0.5", effort=0.0001))
+    search.program = Program.parse(ALIVE)
+    search.drop("effort")
+    assert list(search.program.components()) == ["alive", "effort"]
+    search.drop("alive")
+    assert list(search.program.components()) == ["effort"]
+
+
+def test_a_program_without_the_goal_gets_it():
+    for seed in range(10):
+        search = searching(rows(alive="0.5", effort=0.1), seed=seed)
+        search.program = Program.parse(ALIVE)
+        emphasise_goal(search)
+        assert search.goals()
