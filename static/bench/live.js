@@ -75,10 +75,15 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!place) return;
     const log = place.querySelector(".log");
     if (log) log.scrollTop = kept.scroll;
+    if (log) offer([...log.querySelectorAll(".kind")].map((kind) => kind.textContent));
     place.querySelectorAll("details").forEach((detail, i) => { if (kept.open[i]) detail.open = true; });
   });
 
   const filter = document.getElementById("log-filter");
+  const offer = (kinds) => {
+    const known = new Set([...filter.kind.options].map((option) => option.text));
+    for (const kind of new Set(kinds)) if (!known.has(kind)) filter.kind.add(new Option(kind));
+  };
   filter.addEventListener("input", refresh);
   filter.addEventListener("submit", (event) => { event.preventDefault(); refresh(); });
   document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : refresh()));

@@ -118,6 +118,16 @@ def test_every_state_has_its_words_and_controls(staff):
     assert "The endpoint answered 401." in text and page("act", row, "retry") in text
 
 
+def test_the_list_shows_the_queues_and_what_runs(staff):
+    boards.training()
+    loop.start(loops.experiment(name="second"))
+    text = html(staff.get(reverse("bench:index")))
+    assert re.search(r"Training</strong> <span>1 running on host</span>", text)
+    assert re.search(r"Writing</strong> <span>0 running, 2 queued, the first <time", text)
+    assert re.search(r"Filming</strong> <span>idle", text)
+    assert "about 2 min left" in text and "half way" in text and "second" in text
+
+
 def test_work_that_nobody_takes_is_said(staff):
     from datetime import timedelta
 

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import expect, sync_playwright
 
+expect.set_options(timeout=15_000)
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 MAKE = """
 import django; django.setup()
@@ -66,7 +67,7 @@ def site(tmp_path_factory):
 
 
 def wait_for(address, server):
-    for _ in range(300):
+    for _ in range(900):
         assert server.poll() is None, "the server ended"
         try:
             with urllib.request.urlopen(address):

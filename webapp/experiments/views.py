@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 from llm.client import OpenAIBackend, Reply
 from llm.errors import ModelError
 from simulation import catalog
-from webapp.experiments import bench, charts, dossier, events, loop, sections
+from webapp.experiments import bench, charts, dossier, events, loop, queues, sections
 from webapp.experiments.diff import highlight
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.http import HtmxHttpRequest
@@ -65,7 +65,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
     experiments = list(page)
     jobs = bench.latest_progress(experiments)
     rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
-    return render(request, "bench/index.html", {"page": page, "rows": rows})
+    return render(request, "bench/index.html", {"page": page, "rows": rows, "queues": queues.state()})
 
 
 @require_safe

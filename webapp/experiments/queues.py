@@ -1,0 +1,47 @@
+"""What waits and what runs, over all experiments: the state of the queues as the rows say it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.experiments.models import Job
+
+TITLES = {"llm": "Writing", "train": "Training", "film": "Filming"}
+
+
+@dataclass(frozen=True)
+class Queue:
+    name: str
+    running: int
+    queued: int
+    machines: tuple[str, ...]
+    """Those that hold a lease on this queue's work now."""
+    oldest: datetime | None
+    """Since when the job that waited longest has been there."""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+
+def state() -> list[Queue]:
+    """Every queue, in one query. Work of paused experiments waits for their experimenter, not for a worker."""
+    active = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING), experiment__paused=False)
+    jobs: dict[str, list[Job]] = defaultdict(list)
+    for job in active.only("kind", "status", "owner", "created_at", "experiment_id"):
+        jobs[job.queue].append(job)
+    return [_queue(name, jobs[name]) for name in TITLES]
+
+
+def _queue(name: str, jobs: list[Job]) -> Queue:
+    running = [job for job in jobs if job.status == Job.Status.RUNNING]
+    queued = [job for job in jobs if job.status == Job.Status.QUEUED]
+    return Queue(
+        name=name,
+        running=len(running),
+        queued=len(queued),
+        machines=tuple(sorted({job.owner.partition(":")[0] for job in running})),
+        oldest=min((job.created_at for job in queued), default=None),
+    )
