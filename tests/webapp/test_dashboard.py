@@ -101,6 +101,13 @@ def test_a_finished_experiment_shows_everything(staff):
     assert "Cancel for good" in text and 'formaction="/bench' in text
 
 
+def test_open_loop_shows_its_rounds_without_parents(staff):
+    row = boards.played(k=3, n=2, method="open_loop")
+    text = html(staff.get(page("experiment", row)))
+    assert "OpenLoop" in text and f"Candidate {row.winner.key}" in text and "from <a" not in text
+    assert "Difference to its parent" not in html(staff.get(page("candidate", row, row.winner.key)))
+
+
 def test_every_state_has_its_words_and_controls(staff):
     row = boards.training()
     text = html(staff.get(page("experiment", row)))
