@@ -43,6 +43,7 @@ INFO = TaskInfo(
             kl_target=0.02,
             reward_scale=0.1,
             initial_std=0.5,
+            gamma=0.98,
         ),
         "paper": Preset(
             worlds=4096,
