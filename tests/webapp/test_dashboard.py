@@ -243,7 +243,7 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
     assert "Round 2: 3 rewards written" in text and "Round 1: 3 rewards written" not in text
     text = html(staff.get(page("live", row), {"kind": "picked"}))
     assert "Winner of winners" in text and "rewards written" not in text
-    assert "No event matches." in html(staff.get(page("live", row), {"q": "nonsense"}))
+    assert "No events to show." in html(staff.get(page("live", row), {"q": "nonsense"}))
     assert "locked" not in bench.kinds(row)
 
 
