@@ -1,8 +1,10 @@
 """Celery: the doorbell (design idea 3). Tasks take ids; rows say what to do."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_shutting_down
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
@@ -11,3 +13,11 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in ("llm", "train", "film")]
 app.conf.task_create_missing_queues = False
 app.autodiscover_tasks(["webapp.experiments"])
+
+
+@worker_shutting_down.connect
+def put_down(**details: Any) -> None:
+    """SIGTERM waits for the job at hand; so that job ends, and is queued again."""
+    from webapp.experiments import leases
+
+    leases.stopping.set()

@@ -108,7 +108,7 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
         "data_folder_in": _queue,
         "data_folder_out": _queue,
         "control_folder": str(DATA_DIR / "broker" / "control"),
-        "polling_interval": 0.1,
+        "polling_interval": 0.2,
     }
 elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -124,7 +124,6 @@ else:
 
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 1.0
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 

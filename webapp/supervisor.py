@@ -37,8 +37,9 @@ STOP_SECONDS = 4.0
 LOG_BYTES = 10_000_000
 """A longer log is set aside at the next start."""
 CONNECT_SECONDS = 0.2
-WORKERS = {"train": 1, "film": 2, "llm": 2}
-"""Processes per queue. Apart, so that a short step never waits behind a long one."""
+WORKERS = {"train": "train", "film-1": "film", "film-2": "film", "llm-1": "llm", "llm-2": "llm"}
+"""Worker -> its queue. Apart, so that a short step never waits behind a long one; each is one process (solo): of a pool
+whose only process was killed, Celery was seen to take calls and never to carry them out."""
 
 
 @dataclass
@@ -60,7 +61,7 @@ class Program:
                 stdout=log,
                 stderr=log,
                 cwd=settings.BASE_DIR,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "REMAP_SIGTERM": "SIGQUIT"},
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,
                 preexec_fn=partial(die_with_parent, os.getpid()),  # the supervisor has one thread
             )
@@ -98,13 +99,10 @@ def programs(host: str, port: int) -> list[Program]:
     """In the order in which they are stopped: who works, who picks up, who answers."""
     python = sys.executable
     celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
-    celery += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
     return [
-        *(
-            Program(queue, [*celery, "--queues", queue, "--concurrency", str(count), "--hostname", f"{queue}@%h"])
-            for queue, count in WORKERS.items()
-        ),
+        *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),
         Program("web", [*web, "--timeout-graceful-shutdown", "2", "--no-access-log"]),
     ]

@@ -126,6 +126,17 @@ class TestLease:
         saved = job(row, "write")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
+    def test_a_worker_that_is_to_end_puts_it_back_without_a_strike(self, row: Experiment) -> None:
+        leases.stopping.set()
+        try:
+            with claim(row) as lease:
+                lease.beat()
+                pytest.fail("went on")
+        finally:
+            leases.stopping.clear()
+        saved = job(row, "write")
+        assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
+
     def test_a_thread_keeps_it_while_the_worker_waits(self, row: Experiment) -> None:
         import time
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
 
-NAMES = ("train", "film", "llm", "reaper", "web")
+NAMES = ("train", "film-1", "film-2", "llm-1", "llm-2", "reaper", "web")
 
 
 @pytest.fixture
@@ -99,3 +99,25 @@ def test_a_taken_port_is_named(data: Stack) -> None:
         said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert said == f"Port {port} is taken by another program. Choose another one with --port.\n"
+
+
+START = """
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+loop.start(Experiment.objects.create(name="x", task="Cartpole", judge="proxy", k=2, n=1, overrides={"iterations": 400}))
+"""
+LOOK = """
+from webapp.experiments.models import Job
+print([(job.status, job.strikes, job.owner) for job in Job.objects.filter(kind="train")])
+"""
+
+
+def test_an_ordered_stop_puts_a_training_back_without_a_strike(running: Running, data: Stack) -> None:
+    data.manage("shell", "-v0", "-c", START)
+    wait_for(lambda: any("trainer.lockstep" in command for command in running.children().values()), "training", 240)
+    below = running.children()
+    running.process.send_signal(signal.SIGTERM)
+    assert running.process.wait(20) == 0
+    wait_for(lambda: gone(below), "the end of all programs", 10)
+    assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
+    assert "killed" not in (data.data / "log" / "train.log").read_text().lower()

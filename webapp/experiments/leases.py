@@ -42,6 +42,14 @@ class Paused(Stopped):
     pass
 
 
+class Interrupted(Stopped):
+    """This process is to end."""
+
+
+stopping = threading.Event()
+"""Set when this process is to end: whoever works puts its job down at the next beat."""
+
+
 def claim(job_id: int) -> Lease | None:
     """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
@@ -79,6 +87,8 @@ class Lease:
         if now - self._beaten_at < BEAT_SECONDS:
             return
         self._beaten_at = now
+        if stopping.is_set():
+            raise Interrupted
         try:
             self._renew()
         except (OperationalError, InterfaceError):  # a database that is away may be back before the lease is lost
@@ -166,9 +176,9 @@ class Lease:
         if isinstance(reason, Cancelled):
             self._mine().update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
-        if isinstance(reason, Paused) or (reason is not None and not isinstance(reason, Exception)):
+        if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
             self._mine().update(status=Job.Status.QUEUED, owner="", rings=0)
-            return isinstance(reason, Paused)
+            return isinstance(reason, Stopped)
         strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
         return False
 
