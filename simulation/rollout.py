@@ -52,7 +52,7 @@ def read_rollout(path: Path) -> Rollout:
     except FileNotFoundError as error:
         raise ValueError(f"there is no rollout file {path}") from error
     except (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a rollout file: {error}") from error
+        raise ValueError(f"{path} is not a rollout file (.npz of task, qpos, control_dt, restart)") from error
     _require_sound(rollout.qpos, rollout.control_dt, rollout.restart)
     return rollout
 
