@@ -192,6 +192,12 @@ class News:
             close_old_connections()
 
 
+def address(host: str, port: int) -> str:
+    """The site's address as one types it on this machine."""
+    name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
+    return f"http://{name}:{port}"
+
+
 def answers(host: str, port: int) -> bool:
     try:
         with socket.create_connection((host if host != "0.0.0.0" else "127.0.0.1", port), timeout=CONNECT_SECONDS):
@@ -209,7 +215,9 @@ def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
             program.look_after(logs)
         if not ready and answers(host, port):
             ready = True
-            say(f"Prefine is ready at http://{host}:{port}  (Ctrl-C stops it)")
+            say("Prefine is ready (Ctrl-C stops it)")
+            for place, path in (("take part", "/"), ("experiments", "/bench/"), ("administration", "/admin/")):
+                print(f"    {place:<15} {settings.SITE_URL}{path}", flush=True)
         news.tell()
         time.sleep(POLL_SECONDS)
 
@@ -238,6 +246,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    os.environ.setdefault("PREFINE_URL", address(arguments.host, arguments.port))
     django.setup()
     try:
         lock = take_folder(settings.DATA_DIR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
@@ -27,6 +26,6 @@ class Command(BaseCommand):
         password = secrets.token_urlsafe(9)
         user.objects.create_superuser("admin", password=password)
         self.stdout.write(
-            f"\n  Administrator: admin   password: {password}   (shown once; at {settings.SITE_URL}/admin/"
-            f"\n  or with ./prefine manage changepassword admin it can be changed)\n"
+            f"\n  Administrator: admin   password: {password}"
+            f"\n  Shown once. Another one: ./prefine manage changepassword admin\n"
         )
