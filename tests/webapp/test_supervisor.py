@@ -34,7 +34,7 @@ class Running:
                 stdout=console,
                 stderr=console,
             )
-        wait_for(lambda: "Prefine is ready at" in self.output.read_text(), "the start of the supervisor", 60)
+        wait_for(lambda: "Prefine is ready" in self.output.read_text(), "the start of the supervisor", 60)
         wait_for(lambda: "reaper" in " ".join(self.children().values()), "the start of all programs")
 
     def children(self) -> dict[int, str]:
