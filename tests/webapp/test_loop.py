@@ -225,6 +225,16 @@ class TestProgress:
         assert progress.of(row).seconds_left is None
         assert progress.of(row).fraction == 0
 
+    def test_time_left_is_unknown_behind_another_training(self) -> None:
+        play(started())
+        ahead, behind = started(), started()
+        for row in (ahead, behind):
+            play(row, until="Train")
+        assert progress.of(ahead).seconds_left is not None
+        assert progress.of(behind).seconds_left is None
+        loop.cancel(ahead)
+        assert progress.of(behind).seconds_left is not None
+
     def test_time_left_comes_from_earlier_rounds_and_the_trainer(self) -> None:
         play(started())
         row = started()

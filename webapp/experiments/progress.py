@@ -105,11 +105,18 @@ def _estimate(experiment: Experiment, step: str, job: Job | None) -> tuple[float
 
 
 def _own_left(step: str, job: Job | None, expected: float | None, done: float) -> float | None:
-    """Seconds left of the current step: as the trainer measures it, else from earlier jobs."""
+    """Seconds left of the current step: as the trainer measures it, else from earlier jobs; None behind others."""
+    if job and job.status == Job.Status.QUEUED and _stands_in_line(job):
+        return None
     said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
     if step == "training" and said is not None:
         return float(said)
     return None if expected is None else expected * (1 - done)
+
+
+def _stands_in_line(job: Job) -> bool:
+    ahead = Job.objects.filter(kind=job.kind, pk__lt=job.pk, status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
+    return ahead.exclude(experiment__paused=True).exists()
 
 
 def _expected(experiment: Experiment, step: str) -> float | None:
