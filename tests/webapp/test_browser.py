@@ -39,10 +39,12 @@ def visit(chromium, site):
     """Opens an address in a browser of its own, and fails on whatever the browser complains about."""
     contexts, complaints = [], []
 
-    def open_page(address, **options):
+    def open_page(address, sockets=True, **options):
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
         page = context.new_page()
+        if not sockets:
+            page.route_web_socket("**/ws/**", lambda socket: socket.close())
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if grave(said) else None)
         page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
@@ -94,7 +96,7 @@ def person(state, number):
         rows.finished(someone)
     return of | {"address": someone.get_absolute_url()}
 
-counts = {"review": 9, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
+counts = {"review": 10, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
 for state, count in counts.items():
     out[state] = [person(state, number) for number in range(count)]
 """
@@ -210,15 +212,16 @@ def test_a_clip_that_does_not_load(site, visit, people):
     expect(page.locator(".tile.is-broken")).to_have_count(0)
 
 
-def test_the_same_link_in_two_browsers(site, visit, people):
+@pytest.mark.parametrize("sockets", [True, False])
+def test_the_same_link_in_two_browsers(visit, people, sockets):
     someone = people["review"].pop()
-    first, second = visit(someone["address"]), visit(someone["address"])
+    first, second = visit(someone["address"]), visit(someone["address"], sockets=sockets)
     second.keyboard.press("3")
     first.keyboard.press("1")
     first.keyboard.press("Shift+Digit2")
     first.keyboard.press("Enter")
     expect(first.get_by_text("Best: video A")).to_be_visible()
-    expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket
+    expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket, or it asked
 
 
 def test_offline_and_back(site, visit, people):
@@ -256,6 +259,11 @@ def test_waiting_gives_way_to_the_videos(site, visit, people):
     expect(page.locator("#ballot")).to_be_visible()
     expect(page).to_have_title(re.compile("Your turn"))
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
+
+
+def test_a_notification_is_offered_and_kept(visit, people):
+    address = people["waiting"][-1]["address"]
+    expect(visit(address, permissions=["notifications"]).get_by_text("We will tell you here")).to_be_visible()
 
 
 @pytest.mark.parametrize("state", STATES)
