@@ -104,6 +104,13 @@ class TestLease:
         with pytest.raises(leases.Lost):
             lease.beat()
 
+    def test_who_works_for_a_deleted_experiment_stops(self, row: Experiment) -> None:
+        with claim(row) as lease:
+            row.delete()
+            with lease.settle():
+                pytest.fail("went on")
+        assert not Job.objects.exists()
+
     def test_cancelling_stops_the_work(self, row: Experiment) -> None:
         with claim(row) as lease:
             loop.cancel(row)

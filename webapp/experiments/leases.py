@@ -113,7 +113,10 @@ class Lease:
     def hold(self) -> Iterator[Experiment]:
         """A transaction that takes effect only while the lease is ours, with the experiment locked."""
         with transaction.atomic():
-            experiment = loop.lock(self.job.experiment_id)
+            try:
+                experiment = loop.lock(self.job.experiment_id)
+            except Experiment.DoesNotExist as error:  # deleted meanwhile, with its jobs
+                raise Lost from error
             if not self._mine().update(heartbeat=Now()):
                 raise Lost
             yield experiment
