@@ -9,8 +9,8 @@ from pathlib import Path
 import imageio_ffmpeg
 from django.conf import settings
 
-from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
 from llm.records import Candidate as MethodCandidate
+from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
 from webapp.studies.enrolment import experiment_of
 from webapp.studies.models import Participant, Study
