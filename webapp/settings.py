@@ -193,7 +193,9 @@ LOGIN_URL = "admin:login"
 
 MODEL_BASE_URL = env.str("PREFINE_BASE_URL", default="")
 MODEL_NAME = env.str("PREFINE_MODEL", default="")
-"""An OpenAI-compatible endpoint that new experiments and studies use; its key is PREFINE_API_KEY."""
+"""An OpenAI-compatible endpoint that new experiments and studies use."""
+API_KEY = env.str("PREFINE_API_KEY", default="")
+"""The key of every endpoint that has none of its own in the admin."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
 

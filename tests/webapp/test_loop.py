@@ -357,7 +357,7 @@ class TestEndpoint:
     """Writing through a real HTTP endpoint that misbehaves."""
 
     def run(self, monkeypatch: pytest.MonkeyPatch, script: Any) -> tuple[Experiment, list[dict[str, Any]]]:
-        monkeypatch.setenv("PREFINE_API_KEY", "sk-very-secret-key")
+        monkeypatch.setattr(settings, "API_KEY", "sk-very-secret-key")
         with serving(script) as server:
             model, _ = LanguageModel.objects.update_or_create(
                 name="m", defaults={"kind": "openai", "base_url": server.base_url, "model": "m-1"}
@@ -455,4 +455,4 @@ class TestCommand:
         assert {(s.task, s.k, s.n) for s in studies} == {("Ant", 6, 3), ("Cartpole", 6, 2)}
         for study in studies:
             study.full_clean()
-            assert settings.BASE_DIR is not None and "withdraw" in study.consent_text
+            assert "withdraw" in study.consent_text
