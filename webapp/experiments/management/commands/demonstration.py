@@ -24,7 +24,7 @@ else about you. It is kept on this computer until the person who runs this site 
 Risks. None that we know of. The films show simple robots that may fall over.
 
 It is up to you. You may stop at any time and for any reason, and withdraw with one click on every page; what you did \
-is then deleted."""
+is then not used any more, and deleted when you ask for it."""
 THANKS = "That was the whole loop: you never wrote a reward, you only said what you like."
 STUDIES: tuple[dict[str, Any], ...] = (
     {
