@@ -62,7 +62,7 @@ def table(trials: list[Trial], n: int) -> str:
     """A row per experiment, and one per method over its experiments."""
     head = " | ".join(f"round {i}" for i in range(1, n + 1))
     lines = [f"| method | seed | {head} | TS | seconds |", "|---" * (n + 4) + "|"]
-    for trial in trials:
+    for trial in sorted(trials, key=lambda t: (t.method, t.seed)):
         cells = " | ".join(f"{b:.2f} ({m:.2f})" for b, m in zip(trial.best, trial.mean, strict=True))
         lines.append(f"| {trial.method} | {trial.seed} | {cells} | {max(trial.best):.2f} | {trial.seconds:.0f} |")
     for method in METHODS:
@@ -92,7 +92,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         arguments.data = arguments.data or scratch
-        trials = [run(method, seed, arguments) for method in METHODS for seed in arguments.seeds]
+        trials = [run(method, seed, arguments) for seed in arguments.seeds for method in METHODS]
     print(f"{arguments.task}: RTS of each round's best (mean of the round)\n\n{machine()}\n")
     print(table(trials, arguments.n))
 
