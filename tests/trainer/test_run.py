@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from simulation import catalog
 from tests.trainer import rewards
 from trainer import launch
 from trainer.process import ROOT, clean_environment
@@ -63,7 +64,8 @@ def finished(process: subprocess.Popen, folder: Path) -> TrainResult:
 
 
 def test_cartpole_learns_to_balance(run, tmp_path):
-    result = finished(run(tmp_path, TrainJob("Cartpole", SOURCES)), tmp_path)
+    sources = (rewards.UPRIGHT, catalog.reference_reward("Cartpole"))
+    result = finished(run(tmp_path, TrainJob("Cartpole", sources)), tmp_path)
     assert result.error == "" and all(c.ok for c in result.candidates)
     assert all(c.final_score > 450 for c in result.candidates), [c.final_score for c in result.candidates]
     assert result.samples == sum(c.samples for c in result.candidates)
