@@ -7,6 +7,7 @@ re-runs a recorded experiment with no model and no simulation and prints its rou
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import sys
@@ -184,11 +185,13 @@ def _round_line(number: int, outcomes: Sequence[Outcome], pick: Pick) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
-        print("usage: python -m llm.replay RECORD.json", file=sys.stderr)
-        return 1
+    parser = argparse.ArgumentParser(
+        prog="python -m llm.replay", description="Run a recorded experiment again: no model, no training."
+    )
+    parser.add_argument("record", type=Path, help="a file that `run` wrote")
+    path = parser.parse_args(arguments).record
     try:
-        record = read_record(Path(arguments[0]))
+        record = read_record(path)
         end = replay(record)
     except (OSError, ValueError, ReplayMismatch, MethodError) as error:
         print(f"replay failed: {error}", file=sys.stderr)

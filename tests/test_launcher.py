@@ -1,0 +1,99 @@
+"""The launcher, as a shell sees it: what it says when something is missing, and that its verbs reach their programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+VERBS = ["up", "test", "run", "train", "check", "replay", "bench"]
+
+
+def launch(*arguments, folder=ROOT, **environment):
+    """Run ./prefine; its exit status, output and errors."""
+    return subprocess.run(
+        [str(folder / "prefine"), *arguments],
+        cwd="/",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A checkout without a virtual environment, and a PATH on which every Python is too old."""
+    shutil.copy(ROOT / "prefine", tmp_path / "prefine")
+    for name in ("requirements.txt", "requirements-torch.txt", "requirements-test.txt"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("bash", "dirname", "cat", "cksum", "cut", "df", "awk", "env"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    old = tools / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2" && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    return tmp_path
+
+
+def test_help_needs_nothing_installed(bare):
+    said = launch("--help", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"))
+    assert said.returncode == 0
+    assert all(f"./prefine {verb}" in said.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb):
+    said = launch(verb, "--help")
+    assert said.returncode == 0, said.stderr
+    assert "usage" in said.stdout.lower()
+
+
+def test_unknown_verb_shows_the_known_ones():
+    said = launch("dance")
+    assert said.returncode == 1
+    assert "there is no verb 'dance'" in said.stderr
+    assert "./prefine up" in said.stderr
+
+
+def test_wrong_python_is_one_clear_line(bare):
+    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"), PREFINE_PYTHON="")
+    assert said.returncode == 1
+    assert said.stderr.strip().splitlines() == [
+        "prefine: needs Python 3.11 or newer; found Python 3.9.2. Install it, or set PREFINE_PYTHON to its path."
+    ]
+
+
+def test_full_disk_is_one_clear_line(bare):
+    df = bare / "bin" / "df"
+    df.unlink()
+    df.write_text("#!/bin/sh\necho head\necho /dev/x 100 90 10 90% /\n")
+    df.chmod(0o755)
+    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"))
+    assert said.returncode == 1
+    assert said.stderr.startswith("prefine: installing needs 4000 MB free")
+    assert "only 10 MB are left" in said.stderr
+
+
+def test_check_says_why_a_reward_is_refused(tmp_path):
+    reward = tmp_path / "reward.py"
+    reward.write_text("import os\n\ndef compute_reward(dof_pos):\n    return dof_pos[:, 0], {}\n")
+    said = launch("check", "--task", "Cartpole", str(reward))
+    verdict = json.loads(said.stdout)
+    assert said.returncode == 1
+    assert verdict["ok"] is False
+    assert verdict["stage"] == "allow-list"
+    assert "os" in verdict["reason"]
+
+
+def test_unknown_benchmark_names_the_known_ones():
+    said = launch("bench", "nonsense")
+    assert said.returncode == 1
+    assert "no benchmark nonsense; there are:" in said.stderr
+    assert "stepping" in said.stderr
