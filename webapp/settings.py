@@ -195,7 +195,7 @@ MODEL_BASE_URL = env.str("PREFINE_BASE_URL", default="")
 MODEL_NAME = env.str("PREFINE_MODEL", default="")
 """An OpenAI-compatible endpoint that new experiments and studies use."""
 API_KEY = env.str("PREFINE_API_KEY", default="")
-"""The key of every endpoint that has none of its own in the admin."""
+"""The key of that endpoint, and of no other."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
 

@@ -324,3 +324,10 @@ def test_the_environment_names_the_default_model(staff, settings):
         assert "selected>From the environment" in text
     model = LanguageModel.objects.get()
     assert (model.kind, model.base_url, model.model, model.api_key) == ("openai", "http://localhost:9/v1", "m", "")
+
+
+def test_the_environments_key_goes_to_the_environments_endpoint_alone(settings):
+    settings.API_KEY, settings.MODEL_BASE_URL = "sk-environment", "https://mine.example/v1"
+    assert LanguageModel(kind="openai", base_url="https://mine.example/v1", model="m").key == "sk-environment"
+    assert LanguageModel(kind="openai", base_url="https://other.example/v1", model="m").key == ""
+    assert LanguageModel(kind="openai", base_url="https://other.example/v1", model="m", api_key="own").key == "own"

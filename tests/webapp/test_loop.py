@@ -357,8 +357,9 @@ class TestEndpoint:
     """Writing through a real HTTP endpoint that misbehaves."""
 
     def run(self, monkeypatch: pytest.MonkeyPatch, script: Any) -> tuple[Experiment, list[dict[str, Any]]]:
-        monkeypatch.setattr(settings, "API_KEY", "sk-very-secret-key")
         with serving(script) as server:
+            monkeypatch.setattr(settings, "API_KEY", "sk-very-secret-key")
+            monkeypatch.setattr(settings, "MODEL_BASE_URL", server.base_url)
             model, _ = LanguageModel.objects.update_or_create(
                 name="m", defaults={"kind": "openai", "base_url": server.base_url, "model": "m-1"}
             )

@@ -37,9 +37,7 @@ class LanguageModel(models.Model):
         help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1.",
     )
     model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
-    api_key = models.CharField(
-        max_length=300, blank=True, help_text="Kept on this server, never shown again. Empty: PREFINE_API_KEY is used."
-    )
+    api_key = models.CharField(max_length=300, blank=True, help_text="Kept on this server, never shown again.")
     price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
     price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
     price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")
@@ -50,6 +48,11 @@ class LanguageModel(models.Model):
     def clean(self) -> None:
         if self.kind == self.Kind.OPENAI and not (self.base_url and self.model):
             raise ValidationError("An OpenAI-compatible endpoint needs an address and a model name.")
+
+    @property
+    def key(self) -> str:
+        """The row's own key; the environment's goes to the environment's endpoint and to no other address."""
+        return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 
 class LoopSettings(models.Model):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import uuid
 from collections.abc import Callable
@@ -224,8 +223,7 @@ async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 def ask_briefly(model: LanguageModel) -> Reply:
     """One short answer of this endpoint, without retries. Raises ModelError."""
-    key = model.api_key or os.environ.get("PREFINE_API_KEY", "")
-    backend = OpenAIBackend(model.base_url, key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
+    backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
     return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]
 
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from datetime import date
 
-from django.conf import settings
 from django.db import connection
 
 from llm.client import ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
@@ -22,7 +21,7 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
     prices = None
     if model.price_input is not None and model.price_output is not None:
         prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]
-    return OpenAIBackend(model.base_url, model.api_key or settings.API_KEY, model.model, prices)
+    return OpenAIBackend(model.base_url, model.key, model.model, prices)
 
 
 def saved_calls(request: Request) -> list[Reply]:

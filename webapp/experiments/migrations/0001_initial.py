@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('offline', 'Offline writer (built in, not a language model)'), ('openai', 'OpenAI-compatible endpoint')], default='offline', max_length=10)),
                 ('base_url', models.CharField(blank=True, help_text='For example https://api.openai.com/v1 or http://localhost:11434/v1.', max_length=200, validators=[django.core.validators.RegexValidator('^https?://[^\\s/]+', 'An address starts with http:// or https://.')])),
                 ('model', models.CharField(blank=True, help_text="The model's name at that endpoint.", max_length=120)),
-                ('api_key', models.CharField(blank=True, help_text='Kept on this server, never shown again. Empty: PREFINE_API_KEY is used.', max_length=300)),
+                ('api_key', models.CharField(blank=True, help_text='Kept on this server, never shown again.', max_length=300)),
                 ('price_input', models.FloatField(blank=True, help_text='US dollars per million input tokens.', null=True)),
                 ('price_output', models.FloatField(blank=True, help_text='US dollars per million output tokens.', null=True)),
                 ('price_date', models.DateField(blank=True, help_text='The day these prices were read.', null=True)),
