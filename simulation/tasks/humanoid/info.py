@@ -53,6 +53,7 @@ INFO = TaskInfo(
             minibatches=2,
             hidden=(128, 128),
             activation="silu",
+            gamma=0.98,
             kl_target=0.02,
             reward_scale=0.1,
             initial_std=0.5,
