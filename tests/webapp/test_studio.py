@@ -172,8 +172,17 @@ def test_waiting_shows_progress_and_practice(client, waiting):
 
 
 def test_only_the_newest_practice_clip_of_each_robot(client, waiting):
+    page(client, waiting)
     rows.round_of(waiting, percent=30)
     assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 6
+
+
+def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting):
+    page(client, waiting)
+    waiting.experiment.requests.update(status="done", result=[])
+    rows.round_of(waiting, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
+    rows.training(waiting, number=2)
+    assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 5
 
 
 def test_live_gives_progress_while_nothing_else_changes(client, waiting):

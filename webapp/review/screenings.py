@@ -76,7 +76,8 @@ def practice(participant: Participant, request: Request) -> list[Tile]:
 
 def tickets(participant: Participant, clips: Iterable[Clip]) -> dict[int, str]:
     """Clip primary key -> its address token for this person."""
-    mine = ClipTicket.objects.filter(participant=participant)
+    clips = list(clips)
+    mine = ClipTicket.objects.filter(participant=participant, clip__in=clips)
     known = dict(mine.values_list("clip_id", "token"))
     missing = [ClipTicket(participant=participant, clip=clip) for clip in clips if clip.pk not in known]
     if not missing:
