@@ -7,6 +7,7 @@ PREFINE_TEST_BROKER_URL.
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 
 for name in [name for name in os.environ if name.startswith("PREFINE_") and not name.startswith("PREFINE_TEST_")]:
@@ -16,3 +17,5 @@ for name in ("DATABASE_URL", "BROKER_URL"):
         os.environ[f"PREFINE_{name}"] = os.environ[f"PREFINE_TEST_{name}"]
 os.environ["PREFINE_DATA"] = tempfile.mkdtemp(prefix="prefine-test-")
 atexit.register(shutil.rmtree, os.environ["PREFINE_DATA"], ignore_errors=True)
+# A shell ignores Control-C in what it runs in the background, and children inherit that: tests that press it need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
