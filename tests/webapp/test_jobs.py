@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import queue
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -12,6 +14,7 @@ from django.utils import timezone
 from tests.webapp.loops import advance, experiment, job
 from webapp.celery import app
 from webapp.experiments import jobs, leases, loop, results
+from webapp.experiments.execute import film
 from webapp.experiments.models import Event, Experiment, Job, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -200,6 +203,31 @@ class TestStrikes:
             self.strike(row, fraction=(number + 1) / 10)
         row.refresh_from_db()
         assert row.status == Experiment.Status.RUNNING
+
+    def test_early_clips_that_cannot_be_filmed_stop_nothing(self, row: Experiment) -> None:
+        request = row.requests.get(kind="Write")
+        early = jobs.add(row, Job.Kind.FILM, request, percent=10)
+        for _ in range(settings.ATTEMPTS):
+            self.strike_at(early.pk)
+        early.refresh_from_db()
+        request.refresh_from_db()
+        row.refresh_from_db()
+        assert (early.status, request.status, row.status) == ("failed", "open", "running")
+        assert Event.objects.get(kind="clip failed").text == "No clips at 10%: ZeroDivisionError: boom"
+
+    def test_a_film_process_that_says_something_else_is_not_waited_for(self) -> None:
+        process = subprocess.Popen(["echo", "libEGL warning"], stdout=subprocess.PIPE, text=True)
+        lines: queue.Queue[film.Said | None] = queue.Queue()
+        with pytest.raises(ValueError):
+            film.listen(process, lines)
+        process.wait()
+        assert lines.get_nowait() is None
+
+    def strike_at(self, pk: int) -> None:
+        lease = leases.claim(pk)
+        assert lease is not None
+        with pytest.raises(ZeroDivisionError), lease:
+            raise ZeroDivisionError("boom")
 
     def test_retry_starts_with_a_clean_slate(self, row: Experiment) -> None:
         for _ in range(settings.ATTEMPTS):

@@ -256,6 +256,24 @@ def test_a_vote_waits_for_an_experiment_that_has_failed_meanwhile(client, person
     assert ballot.lock_due() == 1
 
 
+def test_a_vote_is_not_lost_when_the_experiment_fails_while_it_is_being_locked(client, person, screening, monkeypatch):
+    vote(client, person, screening)
+    older()
+    before, lock = Experiment.objects.get(), loop.lock
+
+    def fails_first(pk):
+        Experiment.objects.update(status=Experiment.Status.FAILED)
+        return lock(pk)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "lock", fails_first)
+        assert ballot.lock_due() == 0
+    assert Vote.objects.get().locked_at is None
+    Experiment.objects.update(status=before.status)
+    assert ballot.lock_due() == 1
+    assert Request.objects.get().status == Request.Status.DONE
+
+
 def test_the_final_pick(client):
     person = rows.participant()
     for number in (1, 2, 3):

@@ -22,6 +22,8 @@ from django.utils import timezone
 from webapp.experiments import events, jobs, loop, results
 from webapp.experiments.models import Experiment, Job
 
+FINAL = 100
+"""The percentage of training whose clips are judged."""
 BEAT_SECONDS = 0.5
 """Progress is written at most this often."""
 
@@ -203,7 +205,10 @@ def strike(job: Job, error: str) -> None:
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
         )
         held.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
-        results.fail(experiment, text, row.request)
+        if row.kind == Job.Kind.FILM and row.percent < FINAL:  # nothing waits for an early clip
+            events.emit(experiment, "clip failed", f"No clips at {row.percent}%: {error}")
+        else:
+            results.fail(experiment, text, row.request)
     else:
         held.update(status=Job.Status.QUEUED, owner="", error=error, strikes=strikes, reached=fraction, rings=0)
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")

@@ -91,7 +91,8 @@ def lock_due(votes: QuerySet[Vote] | None = None) -> int:
 
 @transaction.atomic
 def _lock(vote: Vote) -> bool:
-    loop.lock(vote.request.experiment_id)
+    if not loop.lock(vote.request.experiment_id).live:  # failed a moment ago: locked now, it would never be an answer
+        return False
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False
     return loop.answer(vote.request_id, answer_of(vote))

@@ -125,11 +125,13 @@ def start(takes: list[Take], lines: queue.Queue[Said | None], niced: bool) -> su
 def listen(process: subprocess.Popen[str], lines: queue.Queue[Said | None]) -> None:
     """Pass on one JSON line per clip, then None."""
     assert process.stdout is not None
-    with process.stdout as output:
-        for line in output:
-            said = json.loads(line)
-            lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
-    lines.put(None)
+    try:
+        with process.stdout as output:
+            for line in output:
+                said = json.loads(line)
+                lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
+    finally:  # also after a line that is none of ours: the lease would be renewed for ever
+        lines.put(None)
 
 
 def store(lease: Lease, clip: Clip, film: Path) -> None:
