@@ -8,7 +8,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests.webapp import boards, loops, rows
+from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
+from webapp.review import ballot
+from webapp.review.models import Vote
+from webapp.review.screenings import screening_of
 from webapp.studies.admin import invite
 from webapp.studies.models import Participant, Study
 
@@ -142,6 +146,22 @@ def test_a_live_experiment_is_not_deleted(staff):
     row = loops.experiment(status="running")
     staff.post(reverse("admin:experiments_experiment_delete", args=[row.pk]), {"post": "yes"})
     assert Experiment.objects.filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize("where", ["delete", "changelist"])
+def test_an_ended_experiment_is_deleted_with_what_its_participant_gave(staff, where):
+    person = rows.participant()
+    rows.round_of(person)
+    shown = screening_of(rows.judging(person), person)
+    ballot.cast(person, shown.token, ballot.Choice("A", "B", reason="It runs."))
+    row = person.experiment
+    form = {"post": "yes", "action": "delete_selected", "_selected_action": [row.pk]}
+    address = reverse(f"admin:experiments_experiment_{where}", args=[row.pk] if where == "delete" else [])
+    assert staff.post(address, form).status_code == 403, "it is live"
+    assert Vote.objects.exists()
+    loop.cancel(row)
+    assert staff.post(address, form).status_code == 302
+    assert not Experiment.objects.exists() and not Vote.objects.exists()
 
 
 # --- language models ------------------------------------------------------------------------------------------

@@ -145,6 +145,18 @@ def test_consent_makes_the_experiment_of_an_invited_person(client):
     assert Experiment.objects.get(participant=invited).status == Experiment.Status.RUNNING
 
 
+def test_somebody_whose_experiment_was_deleted_begins_anew(client, newcomer):
+    agree(client, newcomer)
+    Experiment.objects.all().delete()
+    Study.objects.update(consent_version="2")
+    newcomer = Participant.objects.get()
+    assert "I have read this" in page(client, newcomer)
+    agree(client, newcomer)
+    newcomer = Participant.objects.get()
+    assert newcomer.consent_version == "2"
+    assert newcomer.experiment.status == Experiment.Status.RUNNING
+
+
 def test_instruction_is_shown_once(client, newcomer):
     agree(client, newcomer)
     response = client.post(reverse("ready", args=[newcomer.token]), follow=True)
@@ -291,6 +303,12 @@ def test_leaving_stops_everything(client, waiting):
     assert Event.objects.filter(kind="withdrawn").count() == 1
     client.post(reverse("leave", args=[waiting.token]))
     assert Event.objects.filter(kind="withdrawn").count() == 1
+
+
+def test_what_had_failed_is_not_tried_again_for_somebody_who_left(client, waiting):
+    Experiment.objects.update(status=Experiment.Status.FAILED)
+    client.post(reverse("leave", args=[waiting.token]))
+    assert not loop.retry(Experiment.objects.get())
 
 
 def test_nothing_works_after_leaving(client, newcomer):

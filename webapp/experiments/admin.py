@@ -159,6 +159,11 @@ class ExperimentAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj and obj.live)
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
+        """The rows of a loop, votes among them, cannot be deleted one by one; they go with their experiment."""
+        rows, counts, refused, protected = super().get_deleted_objects(objs, request)
+        return rows, counts, refused & {str(self.opts.verbose_name)}, protected
+
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         experiment = self.get_object(request, object_id)
         live_url = reverse("bench:experiment", args=[experiment.public_id]) if experiment else ""

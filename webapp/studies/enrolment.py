@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from webapp.experiments import events, loop
@@ -36,10 +37,14 @@ def experiment_of(participant: Participant) -> Experiment:
 
 
 def consent(participant: Participant) -> None:
-    """Store what was agreed to, and start the experiment. Agreeing twice starts nothing twice."""
+    """Store what was agreed to, and start the experiment. Agreeing twice starts nothing twice.
+
+    Somebody whose experiment was deleted is asked again, and begins anew.
+    """
     study = participant.study
     with transaction.atomic():
-        agreed = Participant.objects.filter(pk=participant.pk, consented_at=None, withdrawn_at=None).update(
+        asked = Participant.objects.filter(Q(consented_at=None) | Q(experiment=None), pk=participant.pk)
+        agreed = asked.filter(withdrawn_at=None).update(
             consented_at=timezone.now(), consent_version=study.consent_version, consent_hash=study.consent_hash
         )
         experiment = experiment_of(participant)
@@ -67,5 +72,4 @@ def withdraw(participant: Participant) -> None:
         if not left or experiment is None:
             return
         events.emit(experiment, "withdrawn", f"{participant.label} left the study.", public=True)
-        if experiment.live:
-            loop.cancel(experiment)
+        loop.cancel(experiment)  # a failed one too: nobody can retry it then
