@@ -6,7 +6,7 @@ import mujoco
 import torch
 from torch import Tensor
 
-from simulation.rotations import quat_rotate, wxyz_to_xyzw
+from simulation.rotations import rotate
 
 
 def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
@@ -14,9 +14,9 @@ def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
 
     MuJoCo's free joint keeps the quaternion wxyz and the angular velocity in the body's frame.
     """
-    quaternion = wxyz_to_xyzw(qpos[:, 3:7])
-    angular = quat_rotate(quaternion, qvel[:, 3:6])
-    return torch.cat((qpos[:, 0:3], quaternion, qvel[:, 0:3], angular), dim=-1)
+    vector, scalar = qpos[:, 4:7], qpos[:, 3:4]
+    angular = rotate(vector, scalar, qvel[:, 3:6])
+    return torch.cat((qpos[:, 0:3], vector, scalar, qvel[:, 0:3], angular), dim=-1)
 
 
 def contact_wrenches(sensors: Tensor, centres: Tensor) -> Tensor:

@@ -68,9 +68,10 @@ class Environment:
 
     def inputs(self, group: int) -> dict[str, Tensor | float]:
         """`attributes` with the rows of one group."""
-        rows = slice(group * self.worlds, (group + 1) * self.worlds)
-        constants = self._task.constants
-        return {n: v[rows] if isinstance(v, Tensor) and n not in constants else v for n, v in self.attributes.items()}
+        if self.groups == 1:
+            return self.attributes
+        first, constants = group * self.worlds, self._task.constants
+        return {n: v if n in constants else v.narrow(0, first, self.worlds) for n, v in self.attributes.items()}
 
     def step(self, actions: Tensor) -> Step:
         """One control step with actions (num_envs, num_actions), clipped to [-1, 1].

@@ -30,19 +30,39 @@ def quat_conjugate(q: Tensor) -> Tensor:
 
 def quat_to_matrix(q: Tensor) -> Tensor:
     """Rotation matrices (n, 3, 3); columns are the body's x, y, z axes in the world."""
-    x, y, z, w = q.unbind(-1)
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    one = torch.ones_like(xx)
-    entries = (one - (yy + zz), xy - wz, xz + wy, xy + wz, one - (xx + zz), yz - wx, xz - wy, yz + wx, one - (xx + yy))
-    return torch.stack(entries, dim=-1).view(*q.shape[:-1], 3, 3)
+    rows = q.t().contiguous()  # one row per component: torch is fast along the worlds
+    products = (rows.unsqueeze(1) * (rows + rows)).flatten(0, 1)
+    # an entry adds two products at most, so that its last bit does not depend on the number of worlds
+    entries = _MATRIX.to(q.dtype) @ products + _IDENTITY.to(q.dtype)
+    return entries.t().contiguous().view(-1, 3, 3)
+
+
+def _matrix_table() -> Tensor:
+    """(9, 16): which products q_i 2 q_j, i and j over xyzw, make which entry of the rotation matrix less the identity.
+
+    With q = (v, w), R = I + 2 (v v^T - |v|^2 I + w [v]x), where [v]x is the matrix of the cross product with v.
+    """
+    table = torch.zeros(4, 4, 3, 3)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        table[i, j, i, j] = table[j, i, j, i] = 1
+        table[j, j, i, i] = table[k, k, i, i] = -1
+        table[3, k, j, i], table[3, k, i, j] = 1, -1
+    return table.view(16, 9).t().contiguous()
+
+
+_MATRIX = _matrix_table()
+_IDENTITY = torch.eye(3).view(9, 1)
 
 
 def quat_rotate(q: Tensor, v: Tensor) -> Tensor:
     """Vectors v given in the body's frame, in the world's, (n, 3)."""
-    twice: Tensor = 2.0 * torch.linalg.cross(q[..., :3], v)
-    rotated: Tensor = v + q[..., 3:] * twice + torch.linalg.cross(q[..., :3], twice)
+    return rotate(q[..., :3], q[..., 3:], v)
+
+
+def rotate(vector: Tensor, scalar: Tensor, v: Tensor) -> Tensor:
+    """`quat_rotate` by quaternions in two parts, (n, 3) and (n, 1)."""
+    twice: Tensor = 2.0 * torch.linalg.cross(vector, v)
+    rotated: Tensor = v + scalar * twice + torch.linalg.cross(vector, twice)
     return rotated
 
 

@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from types import FrameType
 from typing import Any
 
@@ -204,13 +205,17 @@ def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
     """Call the function; in the main thread (only it gets signals) raise _TooSlow after CALL_SECONDS."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
-    if signal.getsignal(signal.SIGVTALRM) is not _ring:
-        signal.signal(signal.SIGVTALRM, _ring)
+    _hang_bell()
     signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
     try:
         return function(*arguments)
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+
+
+@cache
+def _hang_bell() -> None:
+    signal.signal(signal.SIGVTALRM, _ring)
 
 
 def _ring(number: int, frame: FrameType | None) -> None:
@@ -248,11 +253,7 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
         raise RewardFailure(f"{len(components)} components; {allowed.MAX_COMPONENTS} are allowed")
     named = {"total": total}
     for name, value in components.items():
-        if (
-            not isinstance(name, str)
-            or not allowed.COMPONENT_NAME.fullmatch(name)
-            or name in allowed.RESERVED_COMPONENTS
-        ):
+        if not isinstance(name, str) or not _is_component_name(name):
             raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, worlds) for name, value in named.items()}
@@ -262,6 +263,7 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
     return checked.pop("total"), checked
 
 
+@lru_cache
 def _is_component_name(name: str) -> bool:
     return allowed.COMPONENT_NAME.fullmatch(name) is not None and name not in allowed.RESERVED_COMPONENTS
 
