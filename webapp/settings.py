@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONE, SELF
@@ -36,10 +37,15 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 DEBUG = env.bool("PREFINE_DEBUG", default=False)
-ALLOWED_HOSTS = env.list("PREFINE_HOSTS", default=["*"] if DEBUG else ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("PREFINE_ORIGINS", default=[])
 SITE_URL = env.str("PREFINE_URL", default="http://localhost:8000")
 SECURE = SITE_URL.startswith("https://")
+_site = urlsplit(SITE_URL)
+if _site.scheme not in ("http", "https") or not _site.hostname:
+    raise ImproperlyConfigured(f"PREFINE_URL must be http://... or https://..., not {SITE_URL!r}")
+_host = f"[{_site.hostname}]" if ":" in _site.hostname else _site.hostname
+ALLOWED_HOSTS = env.list("PREFINE_HOSTS", default=["*"] if DEBUG else ["localhost", "127.0.0.1", "[::1]", _host])
+CSRF_TRUSTED_ORIGINS = env.list("PREFINE_ORIGINS", default=[f"{_site.scheme}://{_site.netloc}"])
+"""Behind a proxy that ends TLS, forms come from https:// and arrive as http://."""
 
 INSTALLED_APPS = [
     "unfold",

@@ -195,7 +195,7 @@ class News:
 def address(host: str, port: int) -> str:
     """The site's address as one types it on this machine."""
     name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
-    return f"http://{name}:{port}"
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def answers(host: str, port: int) -> bool:
@@ -254,6 +254,8 @@ def main() -> int:
     except Refused as reason:
         print(reason, file=sys.stderr)
         return 1
+    if arguments.host in ("0.0.0.0", "::") and "PREFINE_HOSTS" not in os.environ:
+        say("Other machines are refused until PREFINE_HOSTS lists the names by which they reach this one.")
     stop: list[int] = []
 
     def remember(number: int, frame: FrameType | None) -> None:

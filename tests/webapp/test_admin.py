@@ -190,6 +190,13 @@ def test_an_endpoint_needs_address_and_model(staff):
     assert "needs an address and a model name" in answer.content.decode()
 
 
+@pytest.mark.parametrize("address", ["http://localhost:abc/v1", "http://[x/v1", "http://localhost:99999/v1"])
+def test_an_address_that_is_none_is_refused(staff, address):
+    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(base_url=address))
+    assert "That is not an address" in answer.content.decode()
+    assert not LanguageModel.objects.exists()
+
+
 class Endpoint(http.server.BaseHTTPRequestHandler):
     status, body, heard = 200, {}, []
 

@@ -457,3 +457,11 @@ class TestCommand:
         for study in studies:
             study.full_clean()
             assert "withdraw" in study.consent_text
+
+    def test_a_demonstration_that_was_taken_from_the_home_page_stays_away(self) -> None:
+        from webapp.studies.models import Study
+
+        call_command("demonstration")
+        Study.objects.update(demonstration=False)
+        call_command("demonstration")
+        assert not Study.objects.filter(demonstration=True).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -48,6 +49,10 @@ class LanguageModel(models.Model):
     def clean(self) -> None:
         if self.kind == self.Kind.OPENAI and not (self.base_url and self.model):
             raise ValidationError("An OpenAI-compatible endpoint needs an address and a model name.")
+        try:
+            urlsplit(self.base_url).port  # noqa: B018
+        except ValueError as error:
+            raise ValidationError({"base_url": f"That is not an address: {error}."}) from error
 
     @property
     def key(self) -> str:

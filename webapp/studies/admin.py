@@ -35,7 +35,8 @@ two minutes each. Between the rounds the robots practise; you can close the page
 Risks and benefits. There are no known risks beyond those of looking at a screen.
 
 Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We store no name \
-and no address. The data is kept for ten years and may be published in this form.
+and no address. The data is kept for ten years and may be published in this form. Your choices and reasons are \
+given to the language model that writes for the robots, which may be another company's: write nothing about yourself.
 
 Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page withdraws you; what you \
 gave until then is deleted when you ask for it.
@@ -171,7 +172,8 @@ class StatusForm(forms.Form):
 @transaction.atomic
 def invite(study: Study, count: int) -> list[str]:
     """Add participants P01, P02 ... after the highest such label, and return their labels."""
-    labels = Participant.objects.select_for_update().filter(study=study, label__regex=r"^P\d+$")
+    Study.objects.select_for_update().get(pk=study.pk)  # two presses of the button do not draw the same labels
+    labels = Participant.objects.filter(study=study, label__regex=r"^P\d+$")
     last = max((int(label[1:]) for label in labels.values_list("label", flat=True)), default=0)
     people = [Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)]
     return [person.label for person in Participant.objects.bulk_create(people)]

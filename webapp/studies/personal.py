@@ -20,7 +20,8 @@ def personal(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        participant = Participant.objects.select_related("study").filter(token=token).first()
+        links = Participant.objects.select_related("study")
+        participant = links.filter(token=token).first() if token.isprintable() else None  # PostgreSQL takes no NUL
         if participant is None:
             return render(request, "studio/unknown.html", status=404)
         return view(cast(HtmxHttpRequest, request), participant)

@@ -19,7 +19,8 @@ favourites.
 How long it takes. {duration}
 
 What is kept. Your picks, your reasons if you write any, and when you looked and clicked. No name, no address, nothing \
-else about you. It is kept on this computer until the person who runs this site deletes it.
+else about you. It is kept on this computer until the person who runs this site deletes it. Your picks and reasons \
+are told to the program that writes the rules; if this site uses a language model of somebody else, they are sent there.
 
 Risks. None that we know of. The films show simple robots that may fall over.
 
@@ -49,15 +50,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for plan in STUDIES:
-            study, created = Study.objects.get_or_create(
+            if Study.objects.filter(title=plan["title"]).exists():  # taken from the home page, it stays away from it
+                self.stdout.write(f"Already there: {plan['title']}")
+                continue
+            Study.objects.create(
+                **plan,
                 demonstration=True,
-                title=plan["title"],
-                defaults={
-                    **plan,
-                    "model": environment_model(),
-                    "status": Study.Status.OPEN,
-                    "contact": "the person who runs this site",
-                    "thanks_text": THANKS,
-                },
+                model=environment_model(),
+                status=Study.Status.OPEN,
+                contact="the person who runs this site",
+                thanks_text=THANKS,
             )
-            self.stdout.write(f"{'Created' if created else 'Already there'}: {study.title}")
+            self.stdout.write(f"Created: {plan['title']}")
