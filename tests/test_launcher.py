@@ -70,6 +70,16 @@ def test_wrong_python_is_one_clear_line(bare):
     ]
 
 
+def test_a_half_made_environment_is_made_again(bare):
+    """As `python -m venv` leaves it where it was interrupted, or where Debian's python3-venv was missing."""
+    python = bare / "none" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\necho No module named pip >&2\nexit 1\n")
+    python.chmod(0o755)
+    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"), PREFINE_PYTHON="")
+    assert said.stderr.startswith("prefine: needs Python 3.11 or newer"), "it looked for a Python to make it with"
+
+
 def test_full_disk_is_one_clear_line(bare):
     df = bare / "bin" / "df"
     df.unlink()
