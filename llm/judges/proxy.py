@@ -29,6 +29,10 @@ def scored(outcomes: Sequence[Outcome]) -> list[tuple[float, Outcome]]:
     return pairs
 
 
-def human_queries(k: int, n: int) -> int:
-    """Q = (K-1) * 2N - 1, the pairwise comparisons of a whole experiment as the ICPL paper counts them."""
-    return (k - 1) * 2 * n - 1
+def human_queries(k: int, n: int, chosen: bool = True) -> int:
+    """Pairwise comparisons in n judged rounds of K, as the ICPL paper counts them.
+
+    Best of K, then worst of the rest: 2K - 3 a round; and N - 1 once the winner among the bests is `chosen`. A whole
+    experiment thus costs Q = (K-1) * 2N - 1.
+    """
+    return (2 * k - 3) * n + (n - 1 if chosen and n else 0)

@@ -39,3 +39,5 @@ def test_it_refuses_to_judge_nothing():
 
 def test_query_count_is_the_papers():
     assert human_queries(k=6, n=5) == 49
+    assert human_queries(k=6, n=2, chosen=False) == 18
+    assert human_queries(k=6, n=0) == 0

@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
+from llm.judges.proxy import human_queries
 from webapp.experiments import charts, progress
 from webapp.experiments.models import (
     Candidate,
@@ -300,7 +301,10 @@ def _totals(experiment: Experiment) -> Totals:
         simulated=Sum("samples", default=0),
         lost=Sum("nan_worlds", default=0),
     )
-    asked = experiment.requests.filter(kind__in=("Judge", "Choose"), status=Request.Status.DONE).count()
+    judged = experiment.requests.filter(status=Request.Status.DONE).aggregate(
+        rounds=Count("pk", filter=Q(kind="Judge")), choices=Count("pk", filter=Q(kind="Choose"))
+    )
+    asked = human_queries(experiment.k, judged["rounds"], chosen=bool(judged["choices"]))
     return Totals(
         calls=calls["calls"],
         prompt_tokens=calls["tokens_in"],
