@@ -91,6 +91,16 @@ def test_full_disk_is_one_clear_line(bare):
     assert "only 10 MB are left" in said.stderr
 
 
+def test_a_full_disk_under_the_data_folder_is_seen(tmp_path):
+    df = tmp_path / "df"
+    df.write_text("#!/bin/sh\necho head\necho /dev/x 100 90 10 90% /\n")
+    df.chmod(0o755)
+    data = tmp_path / "elsewhere"
+    said = launch("up", PATH=f"{tmp_path}:{os.environ['PATH']}", PREFINE_DATA=str(data))
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"prefine: running needs 500 MB free at {data}")
+
+
 def test_check_says_why_a_reward_is_refused(tmp_path):
     reward = tmp_path / "reward.py"
     reward.write_text("import os\n\ndef compute_reward(dof_pos):\n    return dof_pos[:, 0], {}\n")

@@ -15,7 +15,7 @@ from tests.webapp.loops import advance, experiment, job
 from webapp.celery import app
 from webapp.experiments import jobs, leases, loop, results
 from webapp.experiments.execute import film
-from webapp.experiments.models import Event, Experiment, Job, Request
+from webapp.experiments.models import Candidate, Clip, Event, Experiment, Job, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -213,7 +213,20 @@ class TestStrikes:
         request.refresh_from_db()
         row.refresh_from_db()
         assert (early.status, request.status, row.status) == ("failed", "open", "running")
-        assert Event.objects.get(kind="clip failed").text == "No clips at 10%: ZeroDivisionError: boom"
+        assert Event.objects.get(kind="clip failed").text == "No more clips at 10%: ZeroDivisionError: boom"
+
+    def test_a_clip_that_cannot_be_filmed_once_more_stops_nothing(self, row: Experiment) -> None:
+        request = row.requests.get(kind="Write")
+        Request.objects.update(status=Request.Status.DONE)  # as a Train request whose round is being judged
+        Experiment.objects.update(status=Experiment.Status.WAITING)
+        candidate = Candidate.objects.create(iteration=row.iterations.get(), index=1)
+        clip = Clip.objects.create(candidate=candidate, percent=100)
+        again = jobs.add(row, Job.Kind.FILM, request, percent=100)
+        for _ in range(settings.ATTEMPTS):
+            self.strike_at(again.pk)
+        clip.refresh_from_db()
+        row.refresh_from_db()
+        assert (clip.status, clip.error, row.status) == ("failed", "ZeroDivisionError: boom", "waiting")
 
     def test_a_film_process_that_says_something_else_is_not_waited_for(self) -> None:
         process = subprocess.Popen(["echo", "libEGL warning"], stdout=subprocess.PIPE, text=True)

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.experiments import events, jobs, loop, results
-from webapp.experiments.models import Experiment, Job
+from webapp.experiments.models import Clip, Experiment, Job, Request
 
 FINAL = 100
 """The percentage of training whose clips are judged."""
@@ -205,14 +205,28 @@ def strike(job: Job, error: str) -> None:
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
         )
         held.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
-        if row.kind == Job.Kind.FILM and row.percent < FINAL:  # nothing waits for an early clip
-            events.emit(experiment, "clip failed", f"No clips at {row.percent}%: {error}")
+        if (
+            row.kind == Job.Kind.FILM
+            and row.request
+            and (row.percent < FINAL or row.request.status == Request.Status.DONE)
+        ):
+            _give_up_clips(row, row.request, error)  # early ones, or some filmed once more: nothing waits for them
         else:
             results.fail(experiment, text, row.request)
     else:
         held.update(status=Job.Status.QUEUED, owner="", error=error, strikes=strikes, reached=fraction, rings=0)
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
         jobs.ring(row)
+
+
+def _give_up_clips(job: Job, request: Request, error: str) -> None:
+    asked = Clip.objects.filter(
+        candidate__iteration__experiment=job.experiment_id,
+        candidate__iteration__number=request.payload["iteration"],
+        percent=job.percent,
+    )
+    asked.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)
+    events.emit(job.experiment, "clip failed", f"No more clips at {job.percent}%: {error}", public=True)
 
 
 def take_back_stale() -> int:

@@ -145,7 +145,7 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         best_id=best,
         worst_id=worst,
         cannot_tell=choice.cannot_tell,
-        reason=choice.reason.strip()[:2000],
+        reason=choice.reason.replace("\0", "").strip()[:2000],  # PostgreSQL takes no NUL
         tags=[tag for tag in choice.tags if tag in TAGS],
         client={key: value for key, value in choice.client.items() if key in CLIENT_KEYS},
     )
