@@ -164,7 +164,7 @@ class OpenAIBackend:
         usage, content = _usage(answer), choices[0].message.content
         now = datetime.now(UTC)
         return Reply(
-            text=content if isinstance(content, str) else "",
+            text=_storable(content) if isinstance(content, str) else "",
             finish_reason=choices[0].finish_reason or "stop",
             usage=usage,
             cost=prices.cost(usage, self.prices, now.date()),
@@ -220,6 +220,11 @@ class OpenAIBackend:
             text = text.replace(secret, "[key]")
         text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)
         return text[:300]
+
+
+def _storable(text: str) -> str:
+    """Without what JSON can carry and files and databases cannot: lone surrogates and NUL."""
+    return text.encode(errors="replace").decode().replace("\0", "")
 
 
 def _usage(answer: Any) -> prices.Usage | None:

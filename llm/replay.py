@@ -196,6 +196,9 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError, ReplayMismatch, MethodError) as error:
         print(f"replay failed: {error}", file=sys.stderr)
         return 1
+    except (TypeError, AttributeError, KeyError) as error:  # the right fields, but not what belongs into them
+        print(f"replay failed: {path} is damaged: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
     print(f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}")
     print(rounds_table(record))
     if isinstance(end, Finished):

@@ -72,6 +72,12 @@ def test_an_unknown_price_stays_unknown():
     assert reply.usage == Usage(100, 20) and reply.cost is None
 
 
+def test_an_answer_can_be_stored_whatever_is_in_it():
+    with serving(lambda body: completion("a\ud800b\0c")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.text == "a?bc"
+
+
 def test_a_cut_off_answer_says_so():
     with serving(lambda body: completion("def comp", finish="length")) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)

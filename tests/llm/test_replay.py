@@ -189,5 +189,15 @@ def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
     assert "is not an experiment record" in ran.stderr
 
 
+@pytest.mark.parametrize("change", [{"n": "x"}, {"options": {"zz": 1}}, {"seed": [1]}, {"result": [{"nope": 1}]}])
+def test_a_damaged_record_is_said_to_be_damaged(done, tmp_path, change):
+    data = dataclasses.asdict(record(*done))
+    data["requests"][0]["result"] = change.pop("result", data["requests"][0]["result"])
+    (tmp_path / "a.json").write_text(json.dumps(data | change))
+    ran = replay_command(tmp_path / "a.json")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"replay failed: {tmp_path / 'a.json'} is damaged")
+
+
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
     assert "No such file" in replay_command(tmp_path / "none.json").stderr
