@@ -29,7 +29,7 @@ def _secret_key() -> str:
     if key := env.str("PREFINE_SECRET_KEY", default=""):
         return str(key)
     path = DATA_DIR / "secret_key"
-    if not path.exists():
+    if not path.exists() or not path.read_text():  # empty where the disk was full at the first start
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(48))
     return path.read_text()

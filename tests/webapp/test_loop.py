@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -446,6 +447,14 @@ class TestCommand:
         with pytest.raises(CommandError, match="(?s).*" + message.replace("(", r"\(")):
             call_command("run_experiment", *arguments)
         assert not Experiment.objects.exists()
+
+    def test_a_full_disk_is_said_with_how_to_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(headless, "drive", full)
+        with pytest.raises(CommandError, match="No space left on device\nGo on with: ./prefine run --resume"):
+            call_command("run_experiment", task="Cartpole")
 
     def test_demonstration_studies_are_created_once(self) -> None:
         from webapp.studies.models import Study

@@ -33,5 +33,11 @@ def test_the_site_answers_under_its_own_address_and_takes_its_own_forms(url, hos
     assert settings_with(PREFINE_URL=url).stdout.split() == [host, url]
 
 
+def test_a_key_that_a_full_disk_left_empty_is_drawn_again(tmp_path):
+    (tmp_path / "secret_key").touch()
+    assert settings_with(PREFINE_DATA=str(tmp_path)).returncode == 0
+    assert (tmp_path / "secret_key").read_text()
+
+
 def test_an_address_that_is_none_is_named():
     assert "PREFINE_URL must be http://" in settings_with(PREFINE_URL="robots.example.org").stderr

@@ -49,6 +49,8 @@ class Command(BaseCommand):
             self.stdout.write("")
             self.stderr.write(f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}")
             sys.exit(130)
+        except OSError as error:  # a full disk; the step is queued again
+            raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
         self.finish()
 
     def report(self, said: dict[str, Any]) -> None:
