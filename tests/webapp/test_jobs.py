@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import queue
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -274,6 +275,17 @@ class TestStale:
         lease = claim(row)
         Job.objects.filter(pk=lease.job.pk).update(owner="another/1:999999999:x")
         assert leases.take_back_stale() == leases.give_back() == 0
+
+    @pytest.mark.parametrize("take_back", [leases.take_back_stale, leases.give_back])
+    def test_an_advance_gives_way_to_the_one_that_waits(self, row: Experiment, take_back: Callable[[], int]) -> None:
+        first = jobs.add(row, Job.Kind.ADVANCE)
+        assert leases.claim(first.pk)
+        Job.objects.filter(pk=first.pk).update(owner=f"{leases.machine()}:999999999:x")
+        second = jobs.add(row, Job.Kind.ADVANCE)
+        assert take_back() == 1
+        first.refresh_from_db()
+        second.refresh_from_db()
+        assert (first.status, second.status) == ("cancelled", "queued")
 
     def test_after_an_ordered_stop_there_is_no_strike(self, row: Experiment) -> None:
         lease = claim(row)

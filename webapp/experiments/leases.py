@@ -182,7 +182,7 @@ class Lease:
             self._mine().update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
-            self._mine().update(status=Job.Status.QUEUED, owner="", rings=0)
+            _put_back(self.job)
             return isinstance(reason, Stopped)
         strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
         return False
@@ -214,9 +214,18 @@ def strike(job: Job, error: str) -> None:
         else:
             results.fail(experiment, text, row.request)
     else:
-        held.update(status=Job.Status.QUEUED, owner="", error=error, strikes=strikes, reached=fraction, rings=0)
+        _put_back(job, error=error, strikes=strikes, reached=fraction)
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
         jobs.ring(row)
+
+
+def _put_back(job: Job, **values: Any) -> int:
+    """Queue the job again while this lease still holds it; where an advance waits already, that one does for both."""
+    held = Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, owner=job.owner, attempt=job.attempt)
+    waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
+    if job.kind == Job.Kind.ADVANCE and waiting.exists():
+        return held.update(status=Job.Status.CANCELLED, finished_at=Now())
+    return held.update(status=Job.Status.QUEUED, owner="", rings=0, **values)
 
 
 def _give_up_clips(job: Job, request: Request, error: str) -> None:
@@ -243,8 +252,7 @@ def take_back_stale() -> int:
 def give_back() -> int:
     """After an ordered stop: queue what this machine's ended workers held, without a strike. How many."""
     running = Job.objects.filter(status=Job.Status.RUNNING)
-    ended = [job.pk for job in running if _process_ended(job.owner)]
-    return running.filter(pk__in=ended).update(status=Job.Status.QUEUED, owner="", rings=0)
+    return sum(_put_back(job) for job in running if _process_ended(job.owner))
 
 
 def machine() -> str:
