@@ -70,8 +70,9 @@ class Environment:
         """`attributes` with the rows of one group."""
         if self.groups == 1:
             return self.attributes
-        first, constants = group * self.worlds, self._task.constants
-        return {n: v if n in constants else v.narrow(0, first, self.worlds) for n, v in self.attributes.items()}
+        rows, constants = slice(group * self.worlds, (group + 1) * self.worlds), self._task.constants
+        values: dict[str, Any] = self.attributes
+        return {name: value if name in constants else value[rows] for name, value in values.items()}
 
     def step(self, actions: Tensor) -> Step:
         """One control step with actions (num_envs, num_actions), clipped to [-1, 1].

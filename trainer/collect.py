@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simulation.environment import Environment
+from simulation.environment import Environment, Step
 from simulation.rewards.contract import RewardFailure
 from trainer.ppo import PPO, Experience
 
@@ -94,11 +94,10 @@ class Collector:
         means = torch.empty(groups, *noise.shape)
         actions = torch.empty_like(means)
         rewards = torch.zeros(groups, horizon, worlds)
-        metric, metric_counts = torch.zeros(groups, horizon, worlds), torch.zeros(groups, horizon, worlds)
-        flags = torch.zeros(3, groups, horizon, worlds, dtype=torch.bool)
         lengths = torch.zeros(groups, horizon, worlds, dtype=torch.int64)
         final_observations: dict[int, Tensor] = {}
         scorers = [Scorer(reward) for reward in self.rewards]
+        steps: list[Step] = []
         for t in range(horizon):
             observations[:, t] = env.obs_buf.view(groups, worlds, -1)
             means[:, t] = ppo.mean_actions(observations[:, t])
@@ -106,28 +105,25 @@ class Collector:
             step = env.step(actions[:, t].reshape(groups * worlds, -1))
             for group, scorer in enumerate(scorers):
                 scorer(env.inputs(group), rewards[group, t])
-            metric[:, t] = step.metric.view(groups, worlds)
-            metric_counts[:, t] = step.metric_counts.view(groups, worlds)
-            truncated = step.truncated & ~step.terminated
-            for flag, values in zip(flags, (step.terminated, truncated, step.diverged), strict=True):
-                flag[:, t] = values.view(groups, worlds)
-            if truncated.any():
-                final_observations[t] = env.obs_buf.view(groups, worlds, -1).clone()
+            steps.append(step)
             self.ages += 1
-            done = step.terminated | truncated
+            done = step.terminated | step.truncated
             if done.any():
+                if step.truncated.any():
+                    final_observations[t] = env.obs_buf.view(groups, worlds, -1).clone()
                 lengths[:, t] = torch.where(done, self.ages, 0).view(groups, worlds)
                 self.ages[done] = 0
                 env.reset(done)
-        terminated, truncated, diverged = flags
+        metric = self._over_time([step.metric for step in steps])
+        metric_counts = self._over_time([step.metric_counts for step in steps])
         return Horizon(
             Experience(
                 observations=observations,
                 actions=actions,
                 means=means,
                 rewards=rewards,
-                terminated=terminated,
-                truncated=truncated,
+                terminated=self._over_time([step.terminated for step in steps]),
+                truncated=self._over_time([step.truncated for step in steps]),
                 next_observations=env.obs_buf.view(groups, worlds, -1).clone(),
                 final_observations=final_observations,
             ),
@@ -136,8 +132,13 @@ class Collector:
             metric_counts=metric_counts.sum((1, 2)),
             episode_steps=lengths.sum((1, 2)),
             episodes=(lengths > 0).sum((1, 2)),
-            diverged=diverged.sum((1, 2)),
+            diverged=self._over_time([step.diverged for step in steps]).sum((1, 2)),
         )
+
+    def _over_time(self, values: list[Tensor]) -> Tensor:
+        """T tensors (K * M,) as one, (K, T, M)."""
+        stacked = torch.stack(values).view(len(values), self.env.groups, self.env.worlds)
+        return stacked.transpose(0, 1).contiguous()
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these groups only."""
