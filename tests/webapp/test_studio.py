@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from django.utils import timezone
 
 from tests.webapp import rows
 from webapp.experiments import loop
-from webapp.experiments.models import Clip, Event, Experiment, Job
+from webapp.experiments.models import Clip, Event, Experiment, Job, Request
+from webapp.review import ballot
+from webapp.review.models import Vote
+from webapp.review.screenings import screening_of
 from webapp.studies import words
 from webapp.studies.models import Participant, Study
 
@@ -195,6 +199,21 @@ def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting):
     rows.round_of(waiting, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
     rows.training(waiting, number=2)
     assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 5
+
+
+def test_after_the_last_round_no_more_robots_are_promised(client):
+    person = rows.participant()
+    last = rows.round_of(person, number=person.experiment.n)
+    rows.judging(person, number=last.number)
+    shown = screening_of(Request.objects.get(), person)
+    ballot.cast(person, shown.token, ballot.Choice("A", "B"))
+    html = page(client, person)
+    assert (
+        "That was the last round." in html and "The next robots" not in html
+    )
+    Vote.objects.update(created_at=timezone.now() - timedelta(seconds=60))
+    html = page(client, person)
+    assert "Your favourites are being brought together" in html and "next robots" not in html.partition("</main")[0]
 
 
 def test_live_gives_progress_while_nothing_else_changes(client, waiting):

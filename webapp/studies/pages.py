@@ -12,7 +12,7 @@ from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies.models import Participant, Study
-from webapp.studies.words import count_of, wait_of
+from webapp.studies.words import count_of, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
@@ -91,7 +91,9 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
     clips = practice(participant, training) if training else []
     now = progress.of(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
-    return Page("waiting", {"clips": clips, "now": wait_of(now, experiment.k)}, key)
+    over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
+    wait = wait_for_the_last_choice() if over else wait_of(now, experiment.k)
+    return Page("waiting", {"clips": clips, "now": wait}, key)
 
 
 def _review(participant: Participant, request: Request) -> Page:

@@ -21,6 +21,12 @@ class Wait:
     """(words, "done", "now" or "") for each stage and the person's turn after them."""
 
 
+def wait_for_the_last_choice() -> Wait:
+    """After the last round nothing is trained any more."""
+    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now"))
+    return Wait("Your favourites are being brought together", 99, "a moment left", "Your turn", path)
+
+
 def wait_of(now: Progress, k: int) -> Wait:
     phase = now.phase if now.phase in STAGES else "writing"
     robots = sum(candidate.status != "failed" for candidate in now.candidates) or k
