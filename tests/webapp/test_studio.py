@@ -208,9 +208,7 @@ def test_after_the_last_round_no_more_robots_are_promised(client):
     shown = screening_of(Request.objects.get(), person)
     ballot.cast(person, shown.token, ballot.Choice("A", "B"))
     html = page(client, person)
-    assert (
-        "That was the last round." in html and "The next robots" not in html
-    )
+    assert "That was the last round." in html and "The next robots" not in html
     Vote.objects.update(created_at=timezone.now() - timedelta(seconds=60))
     html = page(client, person)
     assert "Your favourites are being brought together" in html and "next robots" not in html.partition("</main")[0]
