@@ -1,6 +1,6 @@
 """How fast Ant steps: ours against bare mujoco.batch on the same model and against gymnasium's vector environments.
 
-    python benchmarks/stepping.py [--worlds 512] [--threads 0] [--rounds 7] > table.md
+    python -m benchmarks.stepping [--worlds 512] [--threads 0] [--rounds 7] > table.md
 
 All rows are measured in turns in one run; the median of the rounds counts. Ours and bare mujoco.batch start from the
 same states with the same actions, so that they do the same physics.
