@@ -39,7 +39,7 @@ def icpl(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, reasons: 
         best = picked(seen, pick.best)
         worst = picked(seen, pick.worst) if pick.worst else None
         difference = ""
-        if rounds:
+        if rounds and iteration < n:  # no prompt follows the last round
             difference = yield Describe(iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng))
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick) if reasons else ""))
     if n == 1:

@@ -68,7 +68,7 @@ def test_fewer_iterations_than_saved_is_a_mismatch(done):
 
 def test_a_missing_row_in_the_middle_is_a_mismatch(done):
     experiment, _ = done
-    with pytest.raises(ReplayMismatch, match="stops at step 2, but results are saved for step 11"):
+    with pytest.raises(ReplayMismatch, match="stops at step 2, but results are saved for step 10"):
         experiment.advance([s for s in experiment.saved if s.step != 2])
 
 

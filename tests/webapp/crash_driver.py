@@ -38,7 +38,7 @@ def started() -> list[Experiment]:
     plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2, "overrides": TINY}
     rows = [
         Experiment.objects.create(name="person", judge="human", participant=person, **plan),
-        Experiment.objects.create(name="proxy", judge="proxy", **plan),
+        Experiment.objects.create(name="proxy", judge="proxy", **plan | {"n": 3}),  # three rounds: it describes, too
     ]
     for row in rows:
         loop.start(row)

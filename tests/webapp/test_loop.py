@@ -43,7 +43,7 @@ class TestPlayed:
         assert [i.best.key for i in row.iterations.all()] == ["1-3", "2-3", "3-3"]
         assert [i.worst.key for i in row.iterations.all()] == ["1-1", "2-1", "3-1"]
         assert row.winner is not None and row.winner.key == "3-3"
-        assert [i.difference != "" for i in row.iterations.all()] == [False, True, True]
+        assert [i.difference != "" for i in row.iterations.all()] == [False, True, False]
         assert row.iterations.get(number=2).candidates.first().parent.key == "1-3"
 
     def test_starting_twice_starts_once(self) -> None:

@@ -31,9 +31,9 @@ def test_it_finds_best_and_worst_in_a_later_prompt():
 
 
 def test_it_finds_both_programs_of_a_describe_prompt():
-    experiment = Experiment(n=2)
+    experiment = Experiment(n=3)
     experiment.run()
-    first, second = (o[0] for o in experiment.got(type(experiment.requests[1])))
+    first, second, _ = (o[0] for o in experiment.got(type(experiment.requests[1])))
     reading = read(describe_prompt(PROBLEM, first, second))
     assert reading.earlier.source == first.candidate.source
     assert reading.later.source == second.candidate.source
