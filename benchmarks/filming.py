@@ -29,14 +29,15 @@ def random_rollout(task: str) -> Rollout:
     env = Environment(task, worlds=1, seed=0)
     env.reset()
     generator = torch.Generator().manual_seed(0)
-    states, restart = [], np.zeros(steps + 1, dtype=bool)
+    states, shown, restart = [], [], np.zeros(steps + 1, dtype=bool)
     for step in range(steps):
         states.append(env.qpos(0))
+        shown.append(env.mocap(0))
         result = env.step(2 * torch.rand(1, info.num_actions, generator=generator) - 1)
         if (result.terminated | result.truncated).any():
             env.reset()
             restart[step + 1] = True
-    return Rollout(task, np.stack(states), info.control_dt, restart[:-1])
+    return Rollout(task, np.stack(states), info.control_dt, restart[:-1], np.stack(shown))
 
 
 def measure(task: str, folder: Path) -> tuple[float, float, float]:

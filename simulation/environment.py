@@ -81,6 +81,7 @@ class Environment:
         """
         state = self._state
         self._noise = self._draw()
+        state.noise = self._noise.repeat(self.groups, 1)
         state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
         state.progress_buf = state.progress_buf + 1
         diverged = torch.isnan(actions).any(1)
@@ -140,6 +141,13 @@ class Environment:
         """One world's generalised position (nq,), float64, in MuJoCo's order: for filming."""
         return self._physics.qpos(world)
 
+    def mocap(self, world: int) -> np.ndarray:
+        """Where one world's mocap bodies stand (nmocap, 7), position and quaternion xyzw: for filming."""
+        if not hasattr(self._task, "mocap"):
+            return np.empty((0, 7), dtype=np.float32)
+        poses: np.ndarray = self._task.mocap(self._state.rows(torch.tensor([world])))[0].numpy()
+        return poses
+
     def _start_physics(self) -> CpuPhysics:
         return CpuPhysics(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
 
@@ -153,6 +161,7 @@ class Environment:
         fresh = Worlds(len(ids), self._task.constants, self._physics.read(ids))
         fresh.start_qpos, fresh.start_qvel, fresh.progress_buf = qpos, qvel, progress
         fresh.actions = torch.zeros(len(ids), self.info.num_actions)
+        fresh.noise = self._noise[ids % self.worlds]
         self._task.begin(fresh)
         self._task.observe(fresh)
         self._state.replace_rows(ids, fresh)

@@ -1,4 +1,7 @@
-"""A task's MuJoCo model: as filmed (everything) and as stepped (without what is only there to be looked at)."""
+"""A task's MuJoCo model: as filmed (everything) and as stepped (without what is only there to be looked at).
+
+Geoms of group 2 and mocap bodies (targets, ghosts, arrows) are only there to be looked at.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def model_path(task: str) -> Path:
 
 
 def visual_model(task: str) -> mujoco.MjModel:
-    """The model with its decoration: for filming. Same qpos layout as `physics_model`."""
+    """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms."""
     return mujoco.MjModel.from_xml_path(str(model_path(task)))
 
 
@@ -33,6 +36,8 @@ def physics_model(task: str) -> mujoco.MjModel:
     for geom in list(spec.geoms):
         if geom.group == VISUAL_GROUP:
             spec.delete(geom)
+    for body in [body for body in spec.bodies if body.mocap]:
+        spec.delete(body)
     model = spec.compile()
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ValueError(

@@ -22,20 +22,39 @@ class Rollout:
     """Seconds between two states."""
     restart: np.ndarray
     """(T,) bool, true where an episode began anew."""
+    mocap: np.ndarray
+    """(T, nmocap, 7) float64, position and quaternion xyzw of the bodies that are only shown (targets, ghosts)."""
 
 
-def write_rollout(path: Path, task: str, qpos: np.ndarray, control_dt: float, restart: np.ndarray) -> None:
-    """Write qpos (T, nq) and restart (T,) of one world to `path` (.npz), replacing it atomically.
+def write_rollout(
+    path: Path,
+    task: str,
+    qpos: np.ndarray,
+    control_dt: float,
+    restart: np.ndarray,
+    mocap: np.ndarray | None = None,
+) -> None:
+    """Write qpos (T, nq), restart (T,) and mocap (T, nmocap, 7) of one world to `path` (.npz), replacing it atomically.
 
-    Raises ValueError when the shapes do not fit or qpos is not finite.
+    Raises ValueError when the shapes do not fit or a pose is not finite.
     """
-    qpos, restart = np.asarray(qpos, dtype=np.float64), np.asarray(restart, dtype=bool)
-    _require_sound(qpos, control_dt, restart)
+    mocap = np.empty((len(qpos), 0, 7)) if mocap is None else np.asarray(mocap, dtype=np.float64)
+    rollout = Rollout(
+        task, np.asarray(qpos, dtype=np.float64), float(control_dt), np.asarray(restart, dtype=bool), mocap
+    )
+    _require_sound(rollout)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with temporary.open("wb") as file:
-        np.savez_compressed(file, task=np.str_(task), qpos=qpos, control_dt=np.float64(control_dt), restart=restart)
+        np.savez_compressed(
+            file,
+            task=np.str_(task),
+            qpos=rollout.qpos,
+            control_dt=np.float64(control_dt),
+            restart=rollout.restart,
+            mocap=rollout.mocap,
+        )
     os.replace(temporary, path)
 
 
@@ -48,21 +67,26 @@ def read_rollout(path: Path) -> Rollout:
                 qpos=data["qpos"].astype(np.float64),
                 control_dt=float(data["control_dt"]),
                 restart=data["restart"].astype(bool),
+                mocap=data["mocap"].astype(np.float64) if "mocap" in data else np.empty((len(data["qpos"]), 0, 7)),
             )
     except FileNotFoundError as error:
         raise ValueError(f"there is no rollout file {path}") from error
     except (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is not a rollout file (.npz of task, qpos, control_dt, restart)") from error
-    _require_sound(rollout.qpos, rollout.control_dt, rollout.restart)
+    _require_sound(rollout)
     return rollout
 
 
-def _require_sound(qpos: np.ndarray, control_dt: float, restart: np.ndarray) -> None:
+def _require_sound(rollout: Rollout) -> None:
+    qpos, restart, mocap = rollout.qpos, rollout.restart, rollout.mocap
     if qpos.ndim != 2 or not len(qpos):
         raise ValueError(f"qpos of a rollout has shape (steps, nq), not {qpos.shape}")
     if restart.shape != qpos.shape[:1]:
         raise ValueError(f"restart of a rollout has shape {qpos.shape[:1]}, not {restart.shape}")
-    if not np.isfinite(qpos).all():
-        raise ValueError("qpos of a rollout holds values that are not finite")
-    if not 0 < control_dt < 1:
-        raise ValueError(f"control_dt of a rollout is {control_dt} s, which is not a control step")
+    if mocap.ndim != 3 or (len(mocap), mocap.shape[2]) != (len(qpos), 7):
+        raise ValueError(f"mocap of a rollout has shape ({len(qpos)}, nmocap, 7), not {mocap.shape}")
+    for name, values in (("qpos", qpos), ("mocap", mocap)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} of a rollout holds values that are not finite")
+    if not 0 < rollout.control_dt < 1:
+        raise ValueError(f"control_dt of a rollout is {rollout.control_dt} s, which is not a control step")

@@ -53,12 +53,14 @@ class Studio:
 
         Raises ValueError where the rollout is not of this task's model, or too short.
         """
-        qpos, restart = self._sampled(rollout, count, rate)
+        qpos, restart, mocap = self._sampled(rollout, count, rate)
         targets = self._targets(qpos, restart, rate)
         lights = brightness(restart)
         frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
-        for state, target, light in zip(qpos, targets, lights, strict=True):
+        for state, shown, target, light in zip(qpos, mocap, targets, lights, strict=True):
             self.data.qpos[:] = state
+            self.data.mocap_pos[:] = shown[:, :3]
+            self.data.mocap_quat[:] = np.roll(shown[:, 3:], 1, axis=1)  # xyzw to MuJoCo's wxyz
             mujoco.mj_kinematics(self.model, self.data)
             mujoco.mj_camlight(self.model, self.data)
             self.camera.lookat[:] = target
@@ -73,12 +75,16 @@ class Studio:
         """Free the OpenGL context."""
         self.renderer.close()
 
-    def _sampled(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray]:
-        """The states shown (count, nq), nearest in time, and whether an episode began since the one before (count,)."""
-        if rollout.qpos.shape[1] != self.model.nq:
-            raise ValueError(
-                f"the rollout has {rollout.qpos.shape[1]} positions per state, {self.task} has {self.model.nq}"
-            )
+    def _sampled(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of the states shown, nearest in time: qpos (count, nq), whether an episode began since the one before
+        (count,), and mocap (count, nmocap, 7).
+        """
+        for name, has, needs in (
+            ("positions", rollout.qpos.shape[1], self.model.nq),
+            ("mocap bodies", rollout.mocap.shape[1], self.model.nmocap),
+        ):
+            if has != needs:
+                raise ValueError(f"the rollout has {has} {name} per state, {self.task} has {needs}")
         steps = np.rint(np.arange(count) / rate / rollout.control_dt).astype(int)
         if steps[-1] >= len(rollout.qpos):
             raise ValueError(
@@ -86,7 +92,7 @@ class Studio:
             )
         episode = np.cumsum(rollout.restart)[steps]
         began: np.ndarray = np.diff(episode, prepend=episode[0]) > 0
-        return rollout.qpos[steps], began
+        return rollout.qpos[steps], began, rollout.mocap[steps]
 
     def _camera(self) -> tuple[int, mujoco.MjvCamera, np.ndarray]:
         """The model's camera `track` as a free camera: (body it follows, camera, look-at point minus its centre)."""
@@ -120,14 +126,14 @@ class Studio:
         return path
 
     def _add_shadow(self) -> None:
-        """Draw every geom once more, flattened onto the ground along the sun's direction."""
+        """Draw every geom that is not see-through once more, flattened onto the ground along the sun's direction."""
         scene, plane = self.renderer.scene, mujoco.mjtGeom.mjGEOM_PLANE
         flatten = np.eye(3)
         flatten[:, 2] -= SUN / SUN[2]
         flatten[2, 2] = 5e-4
         for index in range(scene.ngeom):
             geom = scene.geoms[index]
-            if geom.type == plane:
+            if geom.type == plane or geom.rgba[3] < 1:
                 continue
             shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
             position = position - SUN * (position[2] / SUN[2])

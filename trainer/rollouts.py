@@ -23,16 +23,17 @@ def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
     env = Environment(info.name, worlds=1, groups=len(paths), seed=FILM_SEED)
     env.reset()
     frames = round(info.clip_seconds / info.control_dt)
-    qpos = np.empty((len(paths), frames, env.qpos(0).shape[0]))
+    qpos = np.empty((len(paths), frames, *env.qpos(0).shape))
+    mocap = np.empty((len(paths), frames, *env.mocap(0).shape))
     restart = np.zeros((len(paths), frames), dtype=bool)
     restart[:, 0] = True
     for frame in range(frames):
         for group in range(len(paths)):
-            qpos[group, frame] = env.qpos(group)
+            qpos[group, frame], mocap[group, frame] = env.qpos(group), env.mocap(group)
         step = env.step(ppo.mean_actions(env.obs_buf.unsqueeze(1)).squeeze(1))
         done = step.terminated | step.truncated
         if done.any():
             env.reset(done)
             restart[:, frame + 1 : frame + 2] = done.unsqueeze(1).numpy()
-    for path, states, restarts in zip(paths, qpos, restart, strict=True):
-        write_rollout(path, info.name, states, info.control_dt, restarts)
+    for path, states, restarts, shown in zip(paths, qpos, restart, mocap, strict=True):
+        write_rollout(path, info.name, states, info.control_dt, restarts, shown)

@@ -99,6 +99,19 @@ def test_groups_see_the_same_noise_whichever_worlds_reset():
     assert torch.equal(env.inputs(0)["obs_buf"], env.inputs(1)["obs_buf"])
 
 
+def test_every_step_brings_new_noise_the_same_for_all_groups():
+    env, drawn = Environment("Cartpole", worlds=4, groups=2, seed=1), []
+    for _ in range(3):
+        env.step(torch.zeros(8, 1))
+        env.reset(torch.tensor([True] + [False] * 7))
+        noise = env.state_dict()["variables"]["noise"]
+        assert torch.equal(noise[:4], noise[4:])
+        drawn.append(noise)
+    assert not torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[1], drawn[2])
+    env.keep([1])
+    assert torch.equal(env.state_dict()["variables"]["noise"], noise[:4])
+
+
 def test_seeds_differ_and_repeat():
     a, b, c = (Environment("Cartpole", worlds=4, seed=seed).obs_buf for seed in (1, 1, 2))
     assert torch.equal(a, b)

@@ -171,7 +171,35 @@ def test_a_rollout_file_gives_back_what_was_written(tmp_path):
     rollout = read_rollout(path)
     assert (rollout.task, rollout.control_dt, rollout.qpos.shape) == ("Cartpole", CONTROL_DT, (STEPS, 2))
     assert np.flatnonzero(rollout.restart).tolist() == [7]
+    assert rollout.mocap.shape == (STEPS, 0, 7)
     assert [p.name for p in path.parent.iterdir()] == ["r.npz"]
+
+
+def test_a_rollout_file_keeps_the_poses_of_what_is_only_shown(tmp_path):
+    mocap = np.random.default_rng(0).normal(size=(3, 2, 7))
+    write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((3, 2)), CONTROL_DT, np.zeros(3), mocap)
+    assert np.array_equal(read_rollout(tmp_path / "r.npz").mocap, mocap)
+
+
+def test_a_rollout_file_from_before_there_were_such_poses_is_read(tmp_path):
+    np.savez(tmp_path / "r.npz", task="Cartpole", qpos=np.zeros((3, 2)), control_dt=CONTROL_DT, restart=np.zeros(3))
+    assert read_rollout(tmp_path / "r.npz").mocap.shape == (3, 0, 7)
+
+
+@pytest.mark.parametrize(
+    "mocap", [np.full((3, 1, 7), np.nan), np.zeros((3, 7)), np.zeros((2, 1, 7)), np.zeros((3, 1, 6))]
+)
+def test_unsound_poses_are_not_written(tmp_path, mocap):
+    with pytest.raises(ValueError, match="mocap of a rollout"):
+        write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((3, 2)), CONTROL_DT, np.zeros(3), mocap)
+
+
+def test_poses_that_a_task_does_not_have_are_refused(tmp_path):
+    write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((60, 2)), CONTROL_DT, np.zeros(60), np.zeros((60, 1, 7)))
+    studio = Studio("Cartpole")
+    with pytest.raises(ValueError, match="1 mocap bodies per state, Cartpole has 0"):
+        next(studio.frames(read_rollout(tmp_path / "r.npz"), 30, 30))
+    studio.close()
 
 
 @pytest.mark.parametrize("qpos", [np.full((3, 2), np.nan), np.zeros(3), np.zeros((4, 2))])
