@@ -6,6 +6,8 @@ import ast
 import re
 import textwrap
 
+from llm import syntax
+
 FUNCTION = "compute_reward"
 _DEFINES = re.compile(rf"^[ \t]*def[ \t]+{FUNCTION}\b", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[ \t]*$")
@@ -22,6 +24,18 @@ def source(text: str) -> str | None:
         return mend(blocks[-1])
     start = _last_definition(answer)
     return None if start is None else mend(answer[start:])
+
+
+def thought(text: str) -> str:
+    """What an answer says before the code that `source` takes from it; the whole answer where there is none."""
+    answer = without_thinking(text)
+    starts = [m.start() for m in _DEFINES.finditer(answer)]
+    before = answer[: starts[-1]] if starts else answer
+    lines = before.splitlines()
+    fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
+    if len(fences) % 2:  # the one that the code stands in
+        lines = lines[: fences[-1]]
+    return "\n".join(lines).strip()
 
 
 def without_thinking(text: str) -> str:
@@ -90,7 +104,7 @@ def _needless_lines(tree: ast.Module) -> set[int]:
 def parse(code: str) -> ast.Module | None:
     """The syntax tree, or None for what is not Python."""
     try:
-        return ast.parse(code)
+        return syntax.module(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

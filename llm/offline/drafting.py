@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from llm import syntax
 from llm.offline import layout
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity
 
@@ -128,7 +129,7 @@ def source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:
     body = "\n".join(f"    {line}" for part in parts for line in part.lines())
     total = " + ".join(p.name for p in parts)
     listed = ", ".join(f'"{p.name}": {p.name}' for p in parts)
-    function = ast.parse(
+    function = syntax.module(
         f"def compute_reward({arguments}) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:\n{body}\n"
         f"    total_reward = {total}\n    return total_reward, {{{listed}}}\n"
     ).body[0]

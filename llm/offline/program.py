@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from llm import extract
+from llm import extract, syntax
 from llm.offline import layout
 from llm.offline.drafting import Component, annotation, rounded
 
@@ -148,7 +148,7 @@ class Program:
             return False
         lines = part.lines()[1:] if part.quantity.name in taken else part.lines()
         total, place = self._total(), self._place_for_new(listed)
-        self.function.body[place:place] = ast.parse("\n".join(lines)).body
+        self.function.body[place:place] = syntax.module("\n".join(lines)).body
         term = ast.Name(part.name, ast.Load())
         self._set_total(ast.BinOp(total if total is not None else self._returned[0], ast.Add(), term))
         listed.keys.append(ast.Constant(part.name))
@@ -156,7 +156,7 @@ class Program:
         present = {a.arg for a in self._arguments}
         for name in inputs:
             if name in part.quantity.inputs and name not in present:
-                kind = ast.parse(annotation(inputs[name]), mode="eval").body
+                kind = syntax.expression(annotation(inputs[name]))
                 self._arguments.append(ast.arg(name, kind))
         return True
 
@@ -190,7 +190,7 @@ class Program:
     def _same(self, part: Component) -> bool:
         """Whether the quantity's variable already holds the quantity."""
         found = self.assignment(part.quantity.name)
-        wanted = ast.parse(part.quantity.expression, mode="eval").body
+        wanted = syntax.expression(part.quantity.expression)
         return found is not None and ast.dump(found.value) == ast.dump(wanted)
 
     def _total_assignment(self) -> ast.Assign:

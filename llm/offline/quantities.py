@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from llm import syntax
 from llm.offline.reading import Reading, words
 
 MORE, NEAR_ONE, NEAR_ZERO, LESS, STAYING = "more", "near one", "near zero", "less", "staying"
@@ -70,7 +71,7 @@ class Quantity:
 
     @property
     def inputs(self) -> frozenset[str]:
-        names = (n.id for n in ast.walk(ast.parse(self.expression, mode="eval")) if isinstance(n, ast.Name))
+        names = (n.id for n in ast.walk(syntax.expression(self.expression)) if isinstance(n, ast.Name))
         return frozenset(names) - {"torch"}
 
 

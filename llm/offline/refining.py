@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from llm import syntax
 from llm.offline.drafting import component, rounded
 from llm.offline.program import Program, accesses
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, STAYING, Quantity
@@ -80,7 +80,7 @@ def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quan
     read = program.reads(name)
 
     def overlap(quantity: Quantity) -> float:
-        wanted = accesses(ast.parse(quantity.expression, mode="eval"))
+        wanted = accesses(syntax.expression(quantity.expression))
         return len(read & wanted) / max(len(read | wanted), 1)
 
     best = max(quantities, key=overlap, default=None)
