@@ -56,10 +56,17 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, action: Any) -> None:
         try:
             self.authorise()
-            self.send(200, action())
+            status, body = 200, action()
         except BadCall as bad:
             self.close_connection = True
-            self.send(bad.status, bad.body)
+            status, body = bad.status, bad.body
+        except (
+            Exception
+        ) as error:  # a client must hear of any mistake of ours: it can tell no dropped call from a lost one
+            self.close_connection = True
+            self.server.handle_error(self.request, self.client_address)  # the traceback, to stderr
+            status, body = 500, BadCall(500, "server_error", f"{type(error).__name__}: {error}").body
+        self.send(status, body)
 
     def authorise(self) -> None:
         given = self.headers.get("Authorization", "").removeprefix("Bearer ")

@@ -84,7 +84,7 @@ class Experiment:
         kind = type(request).__name__
         if kind == "Write":
             written = write(self.backend, request, self.problem, parses)
-            assert not written.error
+            assert not written.error, written.error
             return written.candidates
         if kind == "Describe":
             return ask(self.backend, request).text

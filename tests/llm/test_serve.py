@@ -45,10 +45,32 @@ def test_over_http_it_answers_exactly_as_in_process(server):
 
 
 def test_a_whole_experiment_over_http_equals_the_one_in_process(server):
-    remote = Experiment(backend=OpenAIBackend(server.base_url, "open sesame", MODEL, max_retries=0))
+    remote = Experiment(backend=Complete(server.base_url, "open sesame", MODEL, max_retries=0))
     local = Experiment()
-    assert remote.run() == local.run()
-    assert remote.saved == local.saved
+    winners = remote.run(), local.run()
+    for there, here in zip(remote.saved, local.saved, strict=False):
+        assert there == here, f"over HTTP, step {here.step} ({here.kind}) gave something else"
+    assert len(remote.saved) == len(local.saved) and winners[0] == winners[1]
+
+
+class Complete(OpenAIBackend):
+    """No answer may be missing: the writer would go on with another, and the experiments would part."""
+
+    def complete(self, messages, count, seed, on_reply=None):
+        replies = super().complete(messages, count, seed, on_reply)
+        assert len(replies) == count, f"the server answered {len(replies)} of {count} calls, from seed {seed}"
+        return replies
+
+
+def test_a_mistake_of_the_server_is_answered_with_500_and_its_reason(server, monkeypatch, capfd):
+    def breaks(messages, count, seed):
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr(OfflineWriter, "complete", staticmethod(breaks))
+    status, error = call(server, {"model": MODEL, "messages": HELLO})
+    assert status == 500 and error["type"] == "server_error"
+    assert error["message"] == "SystemError: AST constructor recursion depth mismatch"
+    assert "Traceback" in capfd.readouterr().err
 
 
 def test_it_lists_its_model(server):
