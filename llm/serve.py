@@ -60,9 +60,7 @@ class Handler(BaseHTTPRequestHandler):
         except BadCall as bad:
             self.close_connection = True
             status, body = bad.status, bad.body
-        except (
-            Exception
-        ) as error:  # a client must hear of any mistake of ours: it can tell no dropped call from a lost one
+        except Exception as error:  # a mistake of ours; unanswered, the client would take it for a lost connection
             self.close_connection = True
             self.server.handle_error(self.request, self.client_address)  # the traceback, to stderr
             status, body = 500, BadCall(500, "server_error", f"{type(error).__name__}: {error}").body

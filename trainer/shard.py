@@ -19,6 +19,10 @@ SPEED_SECONDS = 20.0
 """Speed, and with it the time left, is measured over this many last seconds."""
 MEASURABLE_SECONDS = 1.0
 """Nothing is estimated from less than this."""
+CRASHES = 3
+"""After so many crashes in a row that got no further, a child's candidates cannot be trained."""
+FURTHER = 0.1
+"""Getting further means this fraction of the training: progress is told too rarely for less to mean anything."""
 
 
 @dataclass
@@ -30,7 +34,10 @@ class Shard:
     last: int
     threads: int
     process: subprocess.Popen[bytes] | None = None
-    restarted: bool = False
+    crashes: int = 0
+    """In a row, without getting further."""
+    reached: float = 0.0
+    """The fraction of the training at the first of them."""
     failure: str = ""
     """Why its candidates cannot be trained, once that is certain."""
     started: float = 0.0
@@ -67,7 +74,7 @@ class Shard:
         return bool(self.failure) or self.process is None
 
     def over(self) -> bool:
-        """Look after the child; whether it is done. Restarts it once after a crash; OSError when the disk is full."""
+        """Look after the child; whether it is done. Restarts it after a crash; OSError when the disk is full."""
         if self.process is None or self.failure or self.process.poll() is None:
             return self.done
         status = self.process.returncode
@@ -77,16 +84,22 @@ class Shard:
         if status == EXIT_DISK_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        if not self.restarted:
+        self._count_crash()
+        if self.crashes < CRASHES:
             resumable = (self.folder / "checkpoint.pt").exists()
             how = "continuing from its checkpoint" if resumable else "starting it again"
             print(f"shard {self.first}-{self.last} crashed ({cause}); {how}", flush=True)
-            self.restarted = True
             self.start()
             return False
-        self.failure = f"the training process crashed ({cause}) again, after it was restarted; see log.txt of the run"
+        self.failure = f"the training process crashed {CRASHES} times in a row ({cause}); see log.txt of the run"
         print(f"shard {self.first}-{self.last}: {self.failure}", flush=True)
         return True
+
+    def _count_crash(self) -> None:
+        fraction = read_progress(self.folder).fraction
+        if not self.crashes or fraction >= self.reached + FURTHER:
+            self.crashes, self.reached = 0, fraction
+        self.crashes += 1
 
     def observe(self, now: float) -> Progress:
         """Its latest progress, remembered for the speed."""

@@ -17,6 +17,7 @@ from trainer import launch
 from trainer.process import ROOT, clean_environment
 from trainer.records import TrainJob, TrainResult, read_progress, read_result, shard_folder, write_json
 from trainer.run import split
+from trainer.shard import CRASHES
 
 LONG = {"worlds": 32, "horizon": 16, "iterations": 100_000}
 SOURCES = (rewards.UPRIGHT, rewards.STILL)
@@ -108,23 +109,24 @@ def test_cancelling_ends_the_run_soon_and_says_so(run, tmp_path):
 
 
 def test_a_shard_that_keeps_crashing_fails_only_its_candidates(run, tmp_path):
-    job = TrainJob("Cartpole", SOURCES, overrides={"iterations": 40}, film_at=(), processes=2)
-    process = run(tmp_path, job)
-    wait_for(lambda: len(shard_pids(tmp_path)) == 2)
+    process = run(tmp_path, TrainJob("Cartpole", SOURCES, overrides=LONG, film_at=(), processes=2))
     pids, killed = [0, 0], 0
 
     def both_run() -> bool:
         pids[:] = shard_pids(tmp_path)
         return len(pids) == 2 and pids[1] != killed
 
-    for _ in range(2):
+    for _ in range(CRASHES):
         wait_for(both_run)
         killed = pids[1]
         os.kill(killed, signal.SIGKILL)
-    result = finished(process, tmp_path)
-    assert result.candidates[0].ok
-    assert not result.candidates[1].ok
-    assert "crashed (SIGKILL) again, after it was restarted" in result.candidates[1].reason
+    wait_for(lambda: [c.status for c in read_progress(tmp_path).candidates] == ["training", "failed"])
+    trained = read_progress(tmp_path).candidates[0].fraction
+    wait_for(lambda: read_progress(tmp_path).candidates[0].fraction > trained)
+    (tmp_path / "cancel").touch()
+    first, second = finished(process, tmp_path).candidates
+    assert first.reason == "cancelled"
+    assert second.reason.startswith(f"the training process crashed {CRASHES} times in a row (SIGKILL)")
 
 
 def test_stop_ends_the_whole_group(run, tmp_path):
