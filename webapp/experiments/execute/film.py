@@ -20,8 +20,9 @@ from webapp.experiments.execute.train import FINAL, candidates_of, outcomes
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, LoopSettings, Request
 
-PASSES = 2
-"""A clip that could not be rendered is tried once more."""
+PASSES = 3
+"""A clip that could not be filmed is tried again. In turn from either end: one that kills its process must not keep
+those behind it from being filmed."""
 EARLY_NICENESS = 15
 UNSAID = "the film process ended before it came to this clip"
 
@@ -48,8 +49,8 @@ def film(lease: Lease) -> None:
     assert request is not None
     errors: dict[int, str] = {}
     with tempfile.TemporaryDirectory(dir=request.run_dir, prefix="film-") as folder:
-        for _ in range(PASSES):
-            takes = takes_of(request, percent, Path(folder))
+        for number in range(PASSES):
+            takes = takes_of(request, percent, Path(folder))[:: -1 if number % 2 else 1]
             if takes:
                 errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = pending(request, percent)

@@ -1,0 +1,91 @@
+"""Film jobs whose processes die. The filming itself is played by a small program; tests/simulation has the real one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import default_storage
+
+from tests.webapp.loops import experiment, job, play
+from trainer import launch
+from webapp.experiments import loop
+from webapp.experiments.execute import run, train
+from webapp.experiments.models import Candidate, Clip, Experiment, Request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FILMING = """
+import json, os, pathlib, signal, sys
+deadly, pairs = sys.argv[1], sys.argv[2:]
+for rollout, clip in zip(pairs[::2], pairs[1::2]):
+    if pathlib.Path(rollout).stem in deadly.split(","):
+        os.kill(os.getpid(), signal.SIGKILL)
+    for ending in (".mp4", ".jpg"):
+        pathlib.Path(clip).with_suffix(ending).write_text(rollout)
+    print(json.dumps({"clip": clip, "ok": True, "error": "", "seconds": 0}), flush=True)
+"""
+
+
+def trained(**values: object) -> Experiment:
+    """An experiment whose first round is trained and waits for its clips."""
+    row = experiment(n=1, **values)
+    loop.start(row)
+    play(row, until="Train")
+    request = row.requests.get(kind="Train")
+    request.run_dir.mkdir(parents=True)
+    Candidate.objects.update(status=Candidate.Status.TRAINED)
+    train.order_film(row, request, train.candidates_of(request), train.FINAL)
+    return row
+
+
+@pytest.fixture
+def deadly(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[int]]:
+    """Have the films of these rollouts kill their process; one list an entry, the last for all that follow."""
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+
+    def plan(passes: list[str]) -> list[int]:
+        crews: list[int] = []
+
+        def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:
+            names = [str(path) for pair in pairs for path in pair]
+            kills = passes[min(len(crews), len(passes) - 1)]
+            crews.append(len(names) // 2)
+            return subprocess.Popen(
+                [sys.executable, "-c", FILMING, kills, *names],
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+
+        monkeypatch.setattr(launch, "film", film)
+        return crews
+
+    return plan
+
+
+def statuses() -> list[str]:
+    return list(Clip.objects.order_by("candidate__index").values_list("status", flat=True))
+
+
+def test_a_process_killed_twice_costs_no_clip(deadly: Callable[[list[str]], list[int]]) -> None:
+    crews = deadly(["0-100", "2-100", ""])
+    row = trained(k=3, judge="human")
+    run(job(row, "film").pk)
+    assert statuses() == ["ready"] * 3 and crews == [3, 3, 3]
+    assert all(default_storage.exists(clip.video) for clip in Clip.objects.all())
+    assert row.requests.get(kind="Train").status == Request.Status.DONE
+
+
+def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
+    deadly: Callable[[list[str]], list[int]],
+) -> None:
+    deadly(["1-100"])
+    row = trained(k=4, judge="human")
+    run(job(row, "film").pk)
+    assert statuses() == ["ready", "failed", "ready", "ready"]
+    assert "ended before it came to this clip" in Clip.objects.get(status="failed").error
+    assert row.requests.get(kind="Train").status == Request.Status.DONE
