@@ -23,7 +23,7 @@ class Step:
     terminated: Tensor
     """bool: the task ended the episode (a fall), or the world diverged."""
     truncated: Tensor
-    """bool: the episode reached its last step without being terminated; its value goes on."""
+    """bool: the episode reached its last step or its goal without being terminated; its value goes on."""
     diverged: Tensor
     """bool: the physics failed; the world stands in the state in which its episode began."""
     metric: Tensor
@@ -174,6 +174,9 @@ class Environment:
     def _judge(self, diverged: Tensor) -> Step:
         state = self._state
         terminated = self._task.terminated(state) | diverged
-        truncated = (state.progress_buf >= self.info.episode_steps - 1) & ~terminated
+        over = state.progress_buf >= self.info.episode_steps - 1
+        if hasattr(self._task, "finished"):
+            over = over | self._task.finished(state)
+        truncated = over & ~terminated
         metric, counts = self._task.metric(state, terminated | truncated)
         return Step(terminated, truncated, diverged, metric, counts & ~diverged)
