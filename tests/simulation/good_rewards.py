@@ -1,5 +1,7 @@
 """Rewards in the style of published, generated ones. A checker that refuses one of them is wrong."""
 
+from tests.simulation import good_rewards_ball_flight_patrol as ball_flight_patrol
+
 ANT = {
     "velocity_temperature": '''
 import torch
@@ -205,4 +207,4 @@ def compute_reward(dof_pos: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
 """,
 }
 
-GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP}
+GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP} | ball_flight_patrol.GOOD

@@ -1,0 +1,58 @@
+"""AntPatrolAndReturn: names, texts, presets."""
+
+from simulation.catalog import Preset, TaskInfo
+
+INFO = TaskInfo(
+    name="AntPatrolAndReturn",
+    folder="ant_patrol_and_return",
+    sentence="The robot should run to the flag ahead, turn, and come back to where it started.",
+    description="Make the four-legged robot run to a checkpoint ahead, turn, and return to the place where it started.",
+    num_obs=62,
+    num_actions=8,
+    control_dt=1 / 60,
+    substeps=2,
+    episode_steps=600,
+    inputs={
+        "root_states": "Tensor (num_envs, 13)",
+        "targets": "Tensor (num_envs, 3)",
+        "phase": "Tensor (num_envs,)",
+        "potentials": "Tensor (num_envs,)",
+        "prev_potentials": "Tensor (num_envs,)",
+        "up_vec": "Tensor (num_envs, 3)",
+        "heading_vec": "Tensor (num_envs, 3)",
+        "dof_pos": "Tensor (num_envs, 8)",
+        "dof_vel": "Tensor (num_envs, 8)",
+        "dof_limits_lower": "Tensor (8,)",
+        "dof_limits_upper": "Tensor (8,)",
+        "vec_sensor_tensor": "Tensor (num_envs, 24)",
+        "actions": "Tensor (num_envs, 8)",
+        "dt": "float",
+        "dof_vel_scale": "float",
+        "contact_force_scale": "float",
+    },
+    metric="share of episodes that end back at the start (within 0.5 m, after the checkpoint)",
+    presets={
+        "quick": Preset(
+            worlds=64,
+            horizon=32,
+            iterations=600,
+            epochs=5,
+            minibatches=2,
+            hidden=(128, 128),
+            activation="silu",
+            kl_target=0.02,
+            reward_scale=0.1,
+            initial_std=0.5,
+            gamma=0.98,
+        ),
+        "paper": Preset(
+            worlds=4096,
+            horizon=16,
+            iterations=1000,
+            epochs=4,
+            minibatches=2,
+            hidden=(256, 128, 64),
+            reward_scale=0.01,
+        ),
+    },
+)
