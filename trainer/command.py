@@ -17,7 +17,7 @@ EXIT_CANCELLED = 130
 REFRESH_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
 """Between two lines of progress where the output is no terminal."""
-CANCEL_SECONDS = 20.0
+CANCEL_SECONDS = 30.0
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -28,7 +28,7 @@ def call(server, body, path="/chat/completions", key="open sesame"):
     data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
     request = urllib.request.Request(server.base_url + path, data, {"Authorization": f"Bearer {key}"})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
@@ -150,7 +150,7 @@ def test_the_command_serves_and_says_where():
 def test_the_command_says_when_the_port_is_taken(server):
     port = str(server.server_address[1])
     ran = subprocess.run(
-        [sys.executable, "-m", "llm.serve", "--port", port], capture_output=True, text=True, timeout=30
+        [sys.executable, "-m", "llm.serve", "--port", port], capture_output=True, text=True, timeout=240
     )
     assert ran.returncode == 1
     assert f"cannot listen on port {port}" in ran.stderr

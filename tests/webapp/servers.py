@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 30
+START_SECONDS = 180
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,11 @@ def program(name: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nothing listens on, and that no outgoing connection is given before it is used."""
+    for port in random.sample(range(20_000, 30_000), 100):
+        if not listening(port):
+            return port
+    pytest.fail("100 ports were tried, and something listens on each")
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = START_SECONDS) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,8 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.webapp.servers import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
+START_SECONDS = 240
 BROWSER = [
     *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
     *["--disable-component-update", "--disable-sync"],
@@ -46,9 +47,7 @@ class Site:
 @contextlib.contextmanager
 def serve(data: Path, module: list[str], **settings: str) -> Iterator[Site]:
     """A site started with `python -m <module> --port <free>`, its database made and its static files collected."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")} | own | settings
     for command in (["migrate", "-v0"], ["collectstatic", "--noinput", "-v0"]):
@@ -62,7 +61,7 @@ def serve(data: Path, module: list[str], **settings: str) -> Iterator[Site]:
         yield Site(url, env)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(120)
 
 
 def _wait(url: str, process: subprocess.Popen, log: Path) -> None:

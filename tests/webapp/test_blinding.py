@@ -225,14 +225,14 @@ async def test_no_websocket_message_tells_anything():
     scope["headers"] = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
     socket = ApplicationCommunicator(application, scope)
     await socket.send_input({"type": "websocket.connect"})
-    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
+    assert (await socket.receive_output(timeout=60))["type"] == "websocket.accept"
     experiment = await sync_to_async(lambda: person.experiment)()
     emit = sync_to_async(events.emit)
     for kind in ("clip", "trained", "judge", "picked"):
         await emit(experiment, kind, "1-2 reached 77.31415", payload={"candidate": "1-2"}, public=True)
-        message = await socket.receive_output(timeout=5)
+        message = await socket.receive_output(timeout=60)
         assert json.loads(message["text"]) == {"type": "changed"} and not message.get("bytes")
     await emit(experiment, "picked", "best 1-2")
     assert await socket.receive_nothing(timeout=0.6)
     await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=60)

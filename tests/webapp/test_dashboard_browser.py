@@ -1,7 +1,6 @@
 """The experiment's page in a real browser, on a real server: by keyboard, live, without an error in the console."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,7 +11,9 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import expect, sync_playwright
 
-expect.set_options(timeout=15_000)
+from tests.webapp.servers import free_port
+
+expect.set_options(timeout=120_000)
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 MAKE = """
 import django; django.setup()
@@ -44,9 +45,7 @@ def script(text, environment):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """(address, environment, public id) of a server with an experiment that trains."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")},
         "DJANGO_SETTINGS_MODULE": "webapp.settings",
@@ -63,7 +62,7 @@ def site(tmp_path_factory):
         yield address, environment, public_id
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(120)
 
 
 def wait_for(address, server):
@@ -85,6 +84,7 @@ def page(site):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS.split())
         page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(120_000)
         page.goto(f"{address}/admin/login/?next=/bench/")
         page.fill("[name=username]", "ada")
         page.fill("[name=password]", "pw")

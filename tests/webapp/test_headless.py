@@ -22,7 +22,7 @@ def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) ->
     ours = {pid: command for pid, (_, command) in processes().items() if str(runs) in command}
     assert ours
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=240)
     assert process.returncode == 130 and "Traceback" not in said
     again = re.search(r"Stopped. Go on with: ./prefine run --resume (\S+)", said)
     assert again is not None, said

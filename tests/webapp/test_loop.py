@@ -298,7 +298,7 @@ class TestReal:
         assert loop.waiting_request(row) is not None
 
     def test_pausing_and_cancelling_end_the_training_process(self) -> None:
-        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 400})
+        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
         play(row, until="Train")
         request = row.requests.get(kind="Train")
 
@@ -306,7 +306,7 @@ class TestReal:
             (request.run_dir / "progress.json").unlink(missing_ok=True)
 
             def watch() -> None:
-                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 120)
+                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 240)
                 act(row)
                 connection.close()
 

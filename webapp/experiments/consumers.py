@@ -26,7 +26,7 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         """From here on the tail's messages arrive. Before catching up, so that nothing falls between the two."""
         self.group = group
         await self.channel_layer.group_add(group, self.channel_name)
-        tail.join()
+        await tail.join()
         await self.accept()
 
     async def disconnect(self, code: int) -> None:

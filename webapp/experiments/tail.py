@@ -58,22 +58,27 @@ class Tail:
     def __init__(self) -> None:
         self.sockets = 0
         self.task: asyncio.Task[None] | None = None
+        self.reading = asyncio.Event()
 
-    def join(self) -> None:
+    async def join(self) -> None:
+        """Returns when every event from now on is passed on."""
         self.sockets += 1
         if self.task is None or self.task.done():
-            self.task = asyncio.get_running_loop().create_task(self.run())
+            self.reading = asyncio.Event()
+            self.task = asyncio.get_running_loop().create_task(self.run(self.reading))
+        await self.reading.wait()
 
     def leave(self) -> None:
         self.sockets -= 1
 
-    async def run(self) -> None:
+    async def run(self, reading: asyncio.Event) -> None:
         """Poll and pass on until the last socket is gone. A database that is away is asked again."""
         window: Window | None = None
         while self.sockets > 0:
             try:
                 if window is None:
                     window = Window(await database_sync_to_async(newest)())
+                    reading.set()
                 await push(window.new(await database_sync_to_async(read)(window.floor), time.monotonic()))
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:
