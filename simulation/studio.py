@@ -40,6 +40,7 @@ class Studio:
         self.data = mujoco.MjData(self.model)
         _make_cheap(self.model)
         mujoco.mj_forward(self.model, self.data)
+        self.shadowless = self.model.body_mocapid[self.model.geom_bodyid] >= 0
         self.follows, self.camera, self.offset = self._camera()
         self.height = self.data.subtree_com[self.follows][2]
         self.renderer = renderer(self.model, HEIGHT, WIDTH)
@@ -126,14 +127,14 @@ class Studio:
         return path
 
     def _add_shadow(self) -> None:
-        """Draw every geom that is not see-through once more, flattened onto the ground along the sun's direction."""
+        """Draw every geom but those of mocap bodies once more, flattened onto the ground along the sun's direction."""
         scene, plane = self.renderer.scene, mujoco.mjtGeom.mjGEOM_PLANE
         flatten = np.eye(3)
         flatten[:, 2] -= SUN / SUN[2]
         flatten[2, 2] = 5e-4
         for index in range(scene.ngeom):
             geom = scene.geoms[index]
-            if geom.type == plane or geom.rgba[3] < 1:
+            if geom.type == plane or self.shadowless[geom.objid]:
                 continue
             shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
             position = position - SUN * (position[2] / SUN[2])

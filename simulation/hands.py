@@ -1,0 +1,120 @@
+"""What AllegroHand and ShadowHand share: a cube in a hand, to be turned to goals; one that is reached is drawn anew.
+
+Episodes begin, are driven and end as in IsaacGymEnvs. The hand's hinges come first in qpos, then the cube's free joint.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mujoco
+import torch
+from torch import Tensor
+
+from simulation import bodies
+from simulation.rotations import quat_conjugate, quat_mul
+from simulation.worlds import Worlds
+
+SUCCESS_RADIANS = 0.1
+FALL_DISTANCE = 0.24
+"""Metres between the cube and the place of its goal; an episode ends when it is farther away."""
+POSITION_NOISE = 0.01
+"""Metres by which a cube may begin beside its place, along each axis."""
+JOINT_NOISE = 0.2
+"""Part of the way to its limits that a hinge may begin away from 0."""
+GOAL_BELOW_START = 0.04
+"""Metres: the cube is let go above the place of its goal."""
+GHOST_OFFSET = (-0.19, 0.0, 0.05)
+"""Metres from the place of the goal to where a clip shows it."""
+NOISE_SIZE = 7
+"""Columns of noise beside those of the hinges: place of the cube 0:3, its rotation 3:5, the goal's rotation 5:7."""
+
+
+def constants(model: mujoco.MjModel) -> dict[str, Any]:
+    """Limits (dofs,) in rad of the hand's hinges and the scales of the observations."""
+    lower, upper = bodies.joint_limits(model)
+    return {
+        "shadow_hand_dof_lower_limits": lower,
+        "shadow_hand_dof_upper_limits": upper,
+        "vel_obs_scale": 0.2,
+        "force_torque_obs_scale": 10.0,
+    }
+
+
+def start(qpos0: Tensor, lower: Tensor, upper: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """Initial qpos (n, dofs + 7) and qvel (n, dofs + 6) from noise (n, 7 + dofs): an open hand, the cube above it.
+
+    The cube is turned by random angles about x and y, as in IsaacGymEnvs; hinges are within their limits (dofs,).
+    """
+    dofs = len(lower)
+    qpos = qpos0.repeat(len(noise), 1)
+    qpos[:, :dofs] = (JOINT_NOISE * (lower + (upper - lower) * noise[:, NOISE_SIZE:])).clamp(lower, upper)
+    qpos[:, dofs : dofs + 3] += POSITION_NOISE * (2.0 * noise[:, :3] - 1.0)
+    qpos[:, dofs + 3 :] = torch.roll(random_rotation(noise[:, 3:5]), 1, dims=-1)  # MuJoCo's wxyz
+    return qpos, torch.zeros(len(noise), dofs + 6)
+
+
+def random_rotation(noise: Tensor) -> Tensor:
+    """Rx(a) Ry(b) for angles a, b uniform in [-pi, pi), from noise (n, 2) in [0, 1), as quaternions xyzw (n, 4)."""
+    half = math.pi * (noise.double() - 0.5)  # float64, as in rotations.atan2
+    (sin_a, sin_b), (cos_a, cos_b) = torch.sin(half).unbind(-1), torch.cos(half).unbind(-1)
+    return torch.stack((sin_a * cos_b, cos_a * sin_b, sin_a * sin_b, cos_a * cos_b), dim=-1).to(noise.dtype)
+
+
+def begin(env: Worlds, start_position: Tensor) -> None:
+    """A first goal, for a cube that is let go around `start_position` (3,); no successes yet."""
+    env.goal_pos = start_position.repeat(env.num_envs, 1)
+    env.goal_pos[:, 2] -= GOAL_BELOW_START
+    env.goal_rot = random_rotation(env.noise[:, 5:7])
+    env.successes = torch.zeros(env.num_envs)
+
+
+def renew_goals(env: Worlds) -> None:
+    """Count the goals that were reached in the step before, and draw the next ones."""
+    env.successes = env.successes + env.reached.float()
+    env.goal_rot = torch.where(env.reached.unsqueeze(-1), random_rotation(env.noise[:, 5:7]), env.goal_rot)
+
+
+def joint_targets(actions: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+    """Actions (n, nu) in [-1, 1] as angles in rad between the limits (nu,)."""
+    return lower + (upper - lower) * 0.5 * (actions + 1.0)
+
+
+def read(env: Worlds) -> None:
+    """The variables of the state reached that both hands have."""
+    dofs = len(env.shadow_hand_dof_lower_limits)
+    env.shadow_hand_dof_pos, env.shadow_hand_dof_vel = env.qpos[:, :dofs], env.qvel[:, :dofs]
+    env.dof_force_tensor = env.qfrc_actuator[:, :dofs]
+    cube = bodies.root_states(env.qpos[:, dofs:], env.qvel[:, dofs:])
+    env.object_pose, env.object_pos, env.object_rot = cube[:, 0:7], cube[:, 0:3], cube[:, 3:7]
+    env.object_linvel, env.object_angvel = cube[:, 7:10], cube[:, 10:13]
+    env.goal_pose = torch.cat((env.goal_pos, env.goal_rot), dim=-1)
+    env.reached = at_goal(env.object_rot, env.goal_rot) & (env.progress_buf > 0)
+
+
+def at_goal(rotation: Tensor, goal: Tensor) -> Tensor:
+    """Whether quaternions xyzw (n, 4) are within 0.1 rad of their goals (n, 4), (n,) bool.
+
+    The angle between them is 2 asin |vec(q conj(g))|.
+    """
+    difference = quat_mul(rotation, quat_conjugate(goal))
+    near: Tensor = torch.linalg.vector_norm(difference[:, :3], dim=-1) <= math.sin(SUCCESS_RADIANS / 2)
+    return near
+
+
+def dropped(env: Worlds) -> Tensor:
+    """The cube is far from the place of its goal, (n,) bool."""
+    far: Tensor = torch.linalg.vector_norm(env.object_pos - env.goal_pos, dim=-1) >= FALL_DISTANCE
+    return far
+
+
+def successes(env: Worlds, ended: Tensor) -> tuple[Tensor, Tensor]:
+    """Goals reached one after another in an episode (n,); they count when it has ended (n,)."""
+    return env.successes + env.reached.float(), ended
+
+
+def ghost(env: Worlds) -> Tensor:
+    """Where the goal is shown, (n, 1, 7): turned as the cube should be, beside the hand."""
+    place = env.goal_pos + env.goal_pos.new_tensor(GHOST_OFFSET)
+    return torch.cat((place, env.goal_rot), dim=-1).unsqueeze(1)

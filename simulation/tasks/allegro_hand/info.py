@@ -1,0 +1,58 @@
+"""AllegroHand: names, texts, presets."""
+
+from simulation.catalog import Preset, TaskInfo
+
+INFO = TaskInfo(
+    name="AllegroHand",
+    folder="allegro_hand",
+    sentence="The hand should turn the cube until it lies like the floating one, again and again, without dropping it.",
+    description="Make the hand spin the object to a target orientation.",
+    num_obs=88,
+    num_actions=16,
+    control_dt=1 / 30,
+    substeps=4,
+    episode_steps=600,
+    inputs={
+        "object_pos": "Tensor (num_envs, 3)",
+        "object_rot": "Tensor (num_envs, 4)",
+        "object_pose": "Tensor (num_envs, 7)",
+        "object_linvel": "Tensor (num_envs, 3)",
+        "object_angvel": "Tensor (num_envs, 3)",
+        "goal_pos": "Tensor (num_envs, 3)",
+        "goal_rot": "Tensor (num_envs, 4)",
+        "goal_pose": "Tensor (num_envs, 7)",
+        "shadow_hand_dof_pos": "Tensor (num_envs, 16)",
+        "shadow_hand_dof_vel": "Tensor (num_envs, 16)",
+        "shadow_hand_dof_lower_limits": "Tensor (16,)",
+        "shadow_hand_dof_upper_limits": "Tensor (16,)",
+        "dof_force_tensor": "Tensor (num_envs, 16)",
+        "actions": "Tensor (num_envs, 16)",
+    },
+    metric="consecutive successes per episode",
+    presets={
+        "quick": Preset(
+            worlds=128,
+            horizon=16,
+            iterations=500,
+            epochs=5,
+            minibatches=2,
+            hidden=(256, 128),
+            activation="silu",
+            kl_target=0.02,
+            reward_scale=0.01,
+            initial_std=0.5,
+            gamma=0.98,
+        ),
+        "paper": Preset(
+            worlds=16384,
+            horizon=8,
+            iterations=5000,
+            epochs=5,
+            minibatches=4,
+            hidden=(512, 256, 128),
+            learning_rate=5e-4,
+            kl_target=0.016,
+            reward_scale=0.01,
+        ),
+    },
+)
