@@ -27,7 +27,7 @@ def visual_model(task: str) -> mujoco.MjModel:
 
 
 def physics_model(task: str) -> mujoco.MjModel:
-    """The model without decoration, whose kinematics would be computed in every step.
+    """The model without decoration, lights and cameras, whose kinematics would be computed in every step.
 
     Raises ValueError when the model's time step is not the task's control step over its substeps.
     """
@@ -36,8 +36,8 @@ def physics_model(task: str) -> mujoco.MjModel:
     for geom in list(spec.geoms):
         if geom.group == VISUAL_GROUP:
             spec.delete(geom)
-    for body in [body for body in spec.bodies if body.mocap]:
-        spec.delete(body)
+    for element in (*(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
+        spec.delete(element)
     model = spec.compile()
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ValueError(
