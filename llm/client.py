@@ -54,6 +54,26 @@ def reply_from_json(data: Mapping[str, Any]) -> Reply:
     return Reply(**{**data, "usage": usage})
 
 
+def digested(messages: Sequence[Message]) -> list[Message]:
+    """The messages with a hash in place of each image: what is saved, and what tells requests apart."""
+    return [{**m, "content": _digested(m["content"])} for m in messages]
+
+
+def _digested(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return [_digest(part) if part.get("type") == "image_url" else part for part in content]
+
+
+def _digest(part: Mapping[str, Any]) -> dict[str, Any]:
+    url = part["image_url"]["url"]
+    known = url.startswith("sha256:")
+    return {
+        "type": "image_url",
+        "image_url": {"url": url if known else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"},
+    }
+
+
 def request_hash(request: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical request."""
     return hashlib.sha256(canonical(request).encode()).hexdigest()
@@ -160,7 +180,7 @@ class OpenAIBackend:
         choices = getattr(answer, "choices", None)
         if not choices or getattr(choices[0], "message", None) is None:
             raise errors.BadAnswer(f"{self.endpoint} answered without any choices. Is it a chat completions endpoint?")
-        request = {"endpoint": self.endpoint, "model": self.model, "messages": list(messages), **parameters}
+        request = {"endpoint": self.endpoint, "model": self.model, "messages": digested(messages), **parameters}
         usage, content = _usage(answer), choices[0].message.content
         now = datetime.now(UTC)
         return Reply(

@@ -12,7 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-Message = dict[str, str]  # {"role": "system" | "user" | "assistant", "content": text}
+Message = dict[str, Any]
+"""{"role": "system" | "user" | "assistant", "content": text}. A message sent to a vision model may have a list of parts
+as its content, in OpenAI's format; those that methods write are text."""
+ROLES = ("writer", "describer", "judge", "vision")
+"""Whom an Ask is for: each may be another model."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Candidate:
     id: str
     source: str
     parent: str | None = None
+    thought: str = ""
+    """What the model wrote before the code, where the Write asked for it."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,19 @@ class Pick:
 
 @dataclass(frozen=True)
 class Write:
-    """Ask the writer for `count` executable reward functions. Result: tuple[Candidate, ...]."""
+    """Ask the writer for `count` executable reward functions. Result: tuple[Candidate, ...].
+
+    Several of one iteration may run at once: `first` is the index of this one's first candidate.
+    """
 
     iteration: int
     messages: tuple[Message, ...]
     count: int
     seed: int
     parent: str | None = None
+    first: int = 1
+    thought: bool = False
+    """Keep what the model wrote before the code, as Candidate.thought."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,8 @@ class Train:
 
     iteration: int
     candidates: tuple[Candidate, ...]
+    warm: str | None = None
+    """The candidate whose final policy all of them start from, in place of random weights."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +110,52 @@ class Choose:
 
 
 @dataclass(frozen=True)
-class Describe:
-    """Ask the (cheaper) describer model for text. Result: str."""
+class Compare:
+    """Which of two is better. Result: one of ANSWERS."""
+
+    iteration: int
+    first: Outcome
+    second: Outcome
+
+
+ANSWERS = ("first", "second", "equal", "skip")
+"""To a Compare: `equal` is a judgement, `skip` is none."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A plain answer from the model in this role. Result: str."""
 
     iteration: int
     messages: tuple[Message, ...]
     seed: int
+    role: str = "writer"
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"unknown role {self.role!r}; known: {', '.join(ROLES)}")
 
 
-Request = Write | Train | Judge | Choose | Describe
-KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Judge, Choose, Describe)}
+@dataclass(frozen=True)
+class Look:
+    """A plain answer from the vision model, which also gets images. Result: str.
+
+    The images are `frames` evenly spaced moments of the candidate's final clip, in order, behind the last message.
+    """
+
+    iteration: int
+    messages: tuple[Message, ...]
+    candidate: str
+    frames: int
+    seed: int
+
+
+Judged = Judge | Choose | Compare
+"""What a judge answers: the proxy, a model or a person."""
+Request = Write | Train | Judge | Choose | Compare | Ask | Look
+KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Judge, Choose, Compare, Ask, Look)}
+_LATER = {"first": 1, "thought": False, "warm": None}
+"""Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 
 def canonical(value: Any) -> str:
@@ -114,22 +164,46 @@ def canonical(value: Any) -> str:
 
 
 def payload(request: Request) -> dict[str, Any]:
-    """The request as JSON, as saved on its row. Judge and Choose carry candidate ids only."""
-    if isinstance(request, Judge | Choose):
-        body: dict[str, Any] = {"candidates": [o.candidate.id for o in request.outcomes if o.ok]}
-        return body | {"iteration": request.iteration} if isinstance(request, Judge) else body
-    return asdict(request)
+    """The request as JSON, as saved on its row. What a judge answers carries candidate ids only."""
+    match request:
+        case Compare():
+            return {"iteration": request.iteration, "candidates": [o.candidate.id for o in shown(request)]}
+        case Judge():
+            return {"candidates": [o.candidate.id for o in shown(request)], "iteration": request.iteration}
+        case Choose():
+            return {"candidates": [o.candidate.id for o in shown(request)]}
+    body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
+    if isinstance(request, Train):
+        body["candidates"] = [_candidate(c) for c in request.candidates]
+    return body
 
 
-def fingerprint(request: Request) -> str:
-    """SHA-256 of kind and payload; a replay whose fingerprint differs must stop."""
-    return hashlib.sha256(canonical([type(request).__name__, payload(request)]).encode()).hexdigest()
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {name: value for name, value in asdict(candidate).items() if name != "thought" or value}
+
+
+def shown(request: Judged) -> tuple[Outcome, ...]:
+    """The outcomes that a judge is to look at, in order."""
+    return (request.first, request.second) if isinstance(request, Compare) else trainable(request.outcomes)
+
+
+def fingerprint(request: Request, options: Mapping[str, Any] | None = None) -> str:
+    """SHA-256 of kind, payload and the method's options, where some are set; a replay that differs must stop."""
+    body = [type(request).__name__, payload(request)]
+    return hashlib.sha256(canonical([*body, dict(options)] if options else body).encode()).hexdigest()
+
+
+def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look:
+    """The request to a model that a row holds."""
+    return KINDS[kind](**{**data, "messages": tuple(data["messages"])})  # type: ignore[no-any-return]
 
 
 def result_to_json(kind: str, result: Any) -> Any:
     """The result of a request of this kind, as saved on its row."""
-    if kind in ("Write", "Train"):
-        return [asdict(r) for r in result]
+    if kind == "Write":
+        return [_candidate(c) for c in result]
+    if kind == "Train":
+        return [{**asdict(o), "candidate": _candidate(o.candidate)} for o in result]
     return asdict(result) if kind == "Judge" else result
 
 

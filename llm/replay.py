@@ -44,6 +44,11 @@ class Open:
     step: int
     requests: tuple[Request, ...]
     missing: tuple[int, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that differ from their defaults: part of every fingerprint."""
+
+    def fingerprint(self, position: int) -> str:
+        return fingerprint(self.requests[position], self.options)
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,12 @@ def advance(
 ) -> Open | Finished:
     """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
 
-    Raises ReplayMismatch when the saved requests are not the ones the method makes, ValueError for an unknown method,
-    and whatever MethodError the method itself raises.
+    Raises ReplayMismatch when the saved requests are not the ones the method makes, ValueError for an unknown method or
+    option, and whatever MethodError the method itself raises.
     """
-    steps = find_method(method).function(problem, random.Random(seed), k, n, **(options or {}))
+    found = find_method(method)
+    chosen = found.settings(options or {})
+    steps = found.function(problem, random.Random(seed), k, n, **chosen)
     waiting: dict[int, dict[int, Saved]] = {}
     for row in saved:
         waiting.setdefault(row.step, {})[row.position] = row
@@ -77,12 +84,12 @@ def advance(
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
             answers = waiting.pop(step, {})
-            results = _results(step, requests, answers)
+            results = _results(step, requests, answers, chosen)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
             if missing:
                 _nothing_left(waiting, step)
                 steps.close()
-                return Open(step, requests, missing)
+                return Open(step, requests, missing, chosen)
             yielded = steps.send(results if isinstance(yielded, list) else results[0])
             step += 1
     except StopIteration as stop:
@@ -90,7 +97,9 @@ def advance(
         return Finished(stop.value)
 
 
-def _results(step: int, requests: Sequence[Request], answers: Mapping[int, Saved]) -> list[Any]:
+def _results(
+    step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any]
+) -> list[Any]:
     """The saved results of a step, in order, after checking that they answer these requests."""
     for position, row in answers.items():
         if position >= len(requests):
@@ -103,12 +112,14 @@ def _results(step: int, requests: Sequence[Request], answers: Mapping[int, Saved
             raise ReplayMismatch(
                 f"step {step}: the method asks for {kind}, but the saved request is {row.kind}. {_ADVICE}"
             )
-        if row.fingerprint != fingerprint(request):
+        if row.fingerprint != fingerprint(request, options):
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved. {_ADVICE}")
     return [result_from_json(answers[p].kind, answers[p].result) for p in sorted(answers)]
 
 
-_ADVICE = "Method, prompts, task text, seed or settings have changed since: restore them, or start a new experiment."
+_ADVICE = (
+    "Method, options, prompts, task text, seed or settings have changed since: restore them, or start a new experiment."
+)
 
 
 def _nothing_left(waiting: Mapping[int, Any], step: int) -> None:

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
 from llm import extract
-from llm.client import ChatBackend, OnReply, Reply
+from llm.client import ChatBackend, OnReply, Reply, digested
 from llm.errors import ModelError
 from llm.messages import inputs_text
 from llm.prompts import render
-from llm.records import Candidate, Describe, Message, Problem, Write, canonical
+from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
 
 REPAIRS = 2  # at most, for each answer
 ANSWERS_PER_CANDIDATE = 4  # budget: this many replies for each candidate asked for
@@ -32,6 +33,8 @@ class Checked(Protocol):
 
 
 Check = Callable[[Sequence[str]], Sequence[Checked]]
+StopCheck = Callable[[], None]
+"""Raises an exception of the caller's when no more answers are to be bought."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Asking:
     budget: int
     saved: Mapping[tuple[str, int], Reply]
     on_call: OnReply | None
+    stop_check: StopCheck | None = None
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
     """Seeds given out."""
@@ -100,9 +104,11 @@ class Asking:
 
     def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
-        key = canonical(list(messages))
+        key = canonical(digested(messages))
         found = [self.saved[key, seed] for seed in seeds if (key, seed) in self.saved]
         new = [seed for seed in seeds if (key, seed) not in self.saved]
+        if new and self.stop_check:
+            self.stop_check()
         with self.lock:
             self.calls.extend(found)
             self.asked += len(new)
@@ -130,7 +136,7 @@ def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
 
 def saved_replies(saved: Sequence[Reply]) -> dict[tuple[str, int], Reply]:
     """Replies by what was asked. Whoever answered, and with which parameters: it is paid for."""
-    return {(canonical(list(r.request["messages"])), r.seed): r for r in saved}
+    return {(canonical(digested(r.request["messages"])), r.seed): r for r in saved}
 
 
 @dataclass(frozen=True)
@@ -152,17 +158,19 @@ def write(
     check: Check,
     saved: Sequence[Reply] = (),
     on_call: OnReply | None = None,
+    stop_check: StopCheck | None = None,
 ) -> Written:
     """Ask for `request.count` different executable reward functions.
 
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
     to four replies for each candidate. `check` judges a batch of sources at once. `saved` are the replies of an earlier
     run of this request; `on_call` is called with each new one as it arrives, so that the caller can save it.
-    Failures are in the result, not raised.
+    `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. Failures are in
+    the result, not raised.
     """
     budget = ANSWERS_PER_CANDIDATE * request.count
-    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call)
-    accepted: dict[str, str] = {}  # essence -> source
+    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check)
+    accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent = "", False
     try:
@@ -178,14 +186,21 @@ def write(
         error = too_few(len(accepted), request.count, asking.used, refused)
     except ModelError as failure:
         error, permanent = str(failure), failure.permanent
-    sources = list(accepted.values())[: request.count]
-    candidates = (Candidate(f"{request.iteration}-{i}", s, request.parent) for i, s in enumerate(sources, 1))
+    good = list(accepted.values())[: request.count]
+    candidates = tuple(candidate(request, index, attempt) for index, attempt in enumerate(good, request.first))
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(tuple(candidates), calls, tuple(refused), error, permanent)
+    return Written(candidates, calls, tuple(refused), error, permanent)
+
+
+def candidate(request: Write, index: int, attempt: Attempt) -> Candidate:
+    """The executable program of this attempt as the request's candidate of this index."""
+    assert attempt.source is not None
+    thought = extract.thought(attempt.reply.text) if request.thought else ""
+    return Candidate(f"{request.iteration}-{index}", attempt.source, request.parent, thought)
 
 
 def sift(
-    attempts: Sequence[Attempt], check: Check, accepted: dict[str, str], refused: list[Refused]
+    attempts: Sequence[Attempt], check: Check, accepted: dict[str, Attempt], refused: list[Refused]
 ) -> list[tuple[Attempt, Refused]]:
     """Put new executable programs into `accepted`, the rest into `refused`; give back what a repair may save."""
     readable = [(a, a.source) for a in attempts]
@@ -196,7 +211,7 @@ def sift(
         verdict = next(verdicts) if source is not None else None
         refusal = _refusal(attempt.reply, source, verdict, accepted)
         if source is not None and refusal is None:
-            accepted[extract.essence(source)] = source
+            accepted[extract.essence(source)] = attempt
         if refusal is not None:
             refused.append(refusal)
             if refusal.stage not in ("cut off", "duplicate"):
@@ -204,7 +219,9 @@ def sift(
     return failed
 
 
-def _refusal(reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, str]) -> Refused | None:
+def _refusal(
+    reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, Attempt]
+) -> Refused | None:
     """Why this reply gives no candidate; None when it does."""
     if verdict is not None and source is not None:
         if not verdict.ok and reply.finish_reason != "length":
@@ -222,12 +239,25 @@ def _refusal(reply: Reply, source: str | None, verdict: Checked | None, accepted
 
 
 def repaired(failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking: Asking) -> list[Attempt]:
-    """Each failed answer asked again with what was wrong, concurrently. Raises OutOfBudget and ModelError."""
+    """Each failed answer asked again with what was wrong, concurrently; a call that fails costs only its repair.
+
+    Raises OutOfBudget, and ModelError where asking on is useless.
+    """
     seeds = asking.seeds(len(failed))
     talks = [repair_messages(attempt, refusal, problem) for attempt, refusal in failed[: len(seeds)]]
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
-        answers = list(pool.map(lambda talk, seed: asking.replies(talk, [seed]), talks, seeds))
+        answers = list(pool.map(partial(repair, asking), talks, seeds))
     return [Attempt(talk, reply) for talk, found in zip(talks, answers, strict=True) for reply in found]
+
+
+def repair(asking: Asking, talk: tuple[Message, ...], seed: int) -> list[Reply]:
+    """The reply, or none where the call failed in a way that may pass."""
+    try:
+        return asking.replies(talk, [seed])
+    except ModelError as failure:
+        if failure.permanent:
+            raise
+        return []
 
 
 def repair_messages(attempt: Attempt, refusal: Refused, problem: Problem) -> tuple[Message, ...]:
@@ -247,17 +277,38 @@ def too_few(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> st
     )
 
 
-def ask(backend: ChatBackend, request: Describe, saved: Sequence[Reply] = (), on_call: OnReply | None = None) -> Asked:
-    """A plain answer to a Describe request; an empty or cut-off answer is asked again, three times in all."""
+def ask(
+    backend: ChatBackend,
+    request: Ask | Look,
+    saved: Sequence[Reply] = (),
+    on_call: OnReply | None = None,
+    images: Sequence[str] = (),
+    accept: Callable[[str], bool] = bool,
+) -> Asked:
+    """A plain answer; one that is empty, cut off or not accepted is asked again, three times in all.
+
+    `images` are data URLs, for a Look.
+    """
+    messages = with_images(request.messages, images)
     asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call)
     error, permanent, text = "", False, ""
     try:
         while not text:
-            reply = next(iter(asking.replies(request.messages, asking.seeds(1))), None)
-            if reply and reply.finish_reason != "length":
-                text = extract.without_thinking(reply.text).strip()
+            reply = next(iter(asking.replies(messages, asking.seeds(1))), None)
+            said = extract.without_thinking(reply.text).strip() if reply and reply.finish_reason != "length" else ""
+            text = said if accept(said) else ""
     except OutOfBudget:
-        error = f"the model gave no complete answer in {asking.used} tries. Try another model, or ask again."
+        error = f"the model gave no usable answer in {asking.used} tries. Try another model, or ask again."
     except ModelError as failure:
         error, permanent = str(failure), failure.permanent
     return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent)
+
+
+def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:
+    """The messages with these images (data URLs) behind the text of the last one, as OpenAI's format has it."""
+    if not images:
+        return tuple(messages)
+    *before, last = messages
+    parts = [{"type": "text", "text": last["content"]}]
+    parts += [{"type": "image_url", "image_url": {"url": url}} for url in images]
+    return (*before, {**last, "content": parts})

@@ -1,32 +1,52 @@
-"""The proxy judge: stands in for a person by ranking candidates by the hidden metric (RTS)."""
+"""The proxy judge: stands in for a person by ranking candidates by the hidden metric (RTS).
+
+With options it is a noisy teacher as in B-Pref (Lee et al. 2021, section 3.2): see llm/judges/teacher.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 
 from llm.errors import JudgeError
-from llm.records import Choose, Judge, Outcome, Pick, trainable
+from llm.judges import teacher
+from llm.method import Value
+from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
+
+OPTIONS = teacher.OPTIONS
 
 
-def judge(request: Judge | Choose) -> Pick | str:
-    """Highest RTS is best, lowest is worst (a Pick); for Choose, the id with the highest RTS. Ties go to the first.
+def judge(request: Judged, options: Mapping[str, Value] | None = None, seed: int = 0) -> Pick | str:
+    """Highest RTS is best, lowest is worst (a Pick); for Choose, the id with the highest RTS; for Compare, which of the
+    two is higher, or `equal`. Ties go to the first. `options` make it err; what it does then follows from `seed`.
 
     Raises JudgeError where an outcome has no RTS, because its task has no metric, and where nothing could be trained.
     """
-    ranked = sorted(scored(trainable(request.outcomes)), key=lambda pair: -pair[0])
-    best, worst = ranked[0][1].candidate.id, ranked[-1][1].candidate.id
+    seen = shown(request)
+    noise = teacher.Teacher(**(options or {}))  # type: ignore[arg-type]
+    values = teacher.utilities(scored(seen), noise)
+    rng = random.Random(seed)
+    if isinstance(request, Compare):
+        return teacher.compare(values[0], values[1], noise, rng)
+    best = teacher.best_of(values, noise, rng)
     if isinstance(request, Choose):
-        return best
-    return Pick(best, worst if len(ranked) > 1 else None)
+        return seen[best].candidate.id
+    if len(seen) == 1:
+        return Pick(seen[0].candidate.id, None)
+    rest = [i for i in range(len(seen)) if i != best]
+    worst = rest[-1 - teacher.best_of([-values[i] for i in reversed(rest)], noise, rng)]
+    if noise.errs(rng):
+        best, worst = worst, best
+    return Pick(seen[best].candidate.id, seen[worst].candidate.id)
 
 
-def scored(outcomes: Sequence[Outcome]) -> list[tuple[float, Outcome]]:
+def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+    """The outcomes, all of which have a score. Raises JudgeError."""
     if not outcomes:
         raise JudgeError("there is no trained candidate to judge")
-    pairs = [(o.rts, o) for o in outcomes if o.rts is not None]
-    if len(pairs) < len(outcomes):
+    if any(o.rts is None for o in outcomes):
         raise JudgeError("this task has no metric that the proxy judge could read: it needs a person as judge")
-    return pairs
+    return outcomes
 
 
 def human_queries(k: int, n: int, chosen: bool = True) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm.messages import chat, first_prompt, problem_text, trace_text
+from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Choose, Describe, Judge, Message, Outcome, Pick, Problem, Train, Write
+from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Train, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
 
@@ -40,7 +41,9 @@ def icpl(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, reasons: 
         worst = picked(seen, pick.worst) if pick.worst else None
         difference = ""
         if rounds and iteration < n:  # no prompt follows the last round
-            difference = yield Describe(iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng))
+            difference = yield Ask(
+                iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng), "describer"
+            )
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick) if reasons else ""))
     if n == 1:
         return rounds[0].best.candidate.id
@@ -101,3 +104,14 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple
         later_trace=trace_text(later.trace),
     )
     return chat(text)
+
+
+METHODS = (
+    Method(
+        "icpl",
+        "ICPL",
+        "The model writes K rewards, sees which robot you liked best and worst, and writes K more.",
+        icpl,
+        options=(Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),),
+    ),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from llm.messages import first_prompt
+from llm.method import Method
 from llm.records import Choose, Judge, Outcome, Problem, Train, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
@@ -26,3 +27,13 @@ def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> S
         return bests[0].candidate.id
     winner: str = yield Choose(tuple(bests))
     return winner
+
+
+METHODS = (
+    Method(
+        "open_loop",
+        "OpenLoop",
+        "As many rewards as ICPL, all written from the first prompt, without feedback.",
+        open_loop,
+    ),
+)

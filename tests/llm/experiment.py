@@ -11,7 +11,7 @@ from llm import extract
 from llm.client import ChatBackend
 from llm.judges import proxy
 from llm.offline import OfflineWriter
-from llm.records import Outcome, Problem, Request, Train, fingerprint, result_to_json
+from llm.records import Outcome, Problem, Request, Train, result_to_json
 from llm.replay import Finished, Saved, advance
 from llm.writer import ask, write
 
@@ -86,8 +86,10 @@ class Experiment:
             written = write(self.backend, request, self.problem, parses)
             assert not written.error, written.error
             return written.candidates
-        if kind == "Describe":
-            return ask(self.backend, request).text
+        if kind in ("Ask", "Look"):
+            said = ask(self.backend, request, images=("data:image/jpeg;base64,AA==",) * getattr(request, "frames", 0))
+            assert not said.error
+            return said.text
         return self.train(request) if kind == "Train" else self.judge(request)
 
     def run(self) -> str:
@@ -97,7 +99,7 @@ class Experiment:
                 kind, result = type(request).__name__, self.answer(request)
                 self.requests.append(request)
                 self.results.append(result)
-                saved = Saved(end.step, position, kind, fingerprint(request), result_to_json(kind, result))
+                saved = Saved(end.step, position, kind, end.fingerprint(position), result_to_json(kind, result))
                 self.saved.append(saved)
         return end.candidate
 

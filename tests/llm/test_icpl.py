@@ -4,7 +4,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.messages import trace_text
-from llm.records import Choose, Describe, Judge, Outcome, Pick, Train, Write
+from llm.records import Ask, Choose, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
 
 
@@ -15,7 +15,7 @@ def kinds(experiment):
 def test_it_asks_what_algorithm_1_asks_in_its_order():
     experiment = Experiment(k=6, n=5)
     experiment.run()
-    first, later = ["Write", "Train", "Judge"], ["Write", "Train", "Judge", "Describe"]
+    first, later = ["Write", "Train", "Judge"], ["Write", "Train", "Judge", "Ask"]
     last = ["Write", "Train", "Judge"]  # a description of the last best would be bought for nobody
     assert kinds(experiment) == first + 3 * later + last + ["Choose"]
     assert all(r.count == 6 for r in experiment.of(Write))
@@ -61,7 +61,7 @@ def test_a_later_prompt_holds_history_best_and_worst_with_their_traces():
     experiment.run()
     prompt = "\n".join(m["content"] for m in experiment.of(Write)[3].messages)
     outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
-    picks, differences = experiment.got(Judge)[:3], experiment.got(Describe)[:2]
+    picks, differences = experiment.got(Judge)[:3], experiment.got(Ask)[:2]
     best, worst = outcomes[picks[2].best], outcomes[picks[2].worst]
     for shown in (best, worst):
         assert shown.candidate.source.strip() in prompt
@@ -81,7 +81,7 @@ def test_describe_compares_consecutive_bests():
     experiment.run()
     outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
     bests = [outcomes[p.best].candidate.source.strip() for p in experiment.got(Judge)][:-1]
-    for describe, (earlier, later) in zip(experiment.of(Describe), zip(bests, bests[1:], strict=False), strict=True):
+    for describe, (earlier, later) in zip(experiment.of(Ask), zip(bests, bests[1:], strict=False), strict=True):
         text = describe.messages[1]["content"]
         assert text.index(earlier) < text.index(later)
 

@@ -4,9 +4,9 @@ import json
 import pytest
 
 from llm.records import (
+    Ask,
     Candidate,
     Choose,
-    Describe,
     Judge,
     Outcome,
     Pick,
@@ -31,7 +31,9 @@ WRITE = Write(1, ({"role": "user", "content": "x"},), 6, 5, "0-1")
         ("Train", (OUTCOME, Outcome(CANDIDATE, False, "diverged"))),
         ("Judge", Pick("1-1", None, "why", ("a", "b"))),
         ("Choose", "1-1"),
-        ("Describe", "It adds y."),
+        ("Ask", "It adds y."),
+        ("Look", "It walks."),
+        ("Compare", "equal"),
     ],
 )
 def test_results_survive_the_database(kind, result):
@@ -46,7 +48,7 @@ def test_every_field_of_a_request_is_in_its_fingerprint(change):
 def test_kinds_with_the_same_payload_differ():
     outcomes = (OUTCOME,)
     prints = {fingerprint(r) for r in (Judge(1, outcomes), Choose(outcomes), Train(1, (CANDIDATE,)), WRITE)}
-    prints.add(fingerprint(Describe(1, WRITE.messages, 5)))
+    prints.add(fingerprint(Ask(1, WRITE.messages, 5)))
     assert len(prints) == 5
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from llm import methods
 from llm.errors import ReplayMismatch
-from llm.records import Candidate, Describe, Judge, Outcome, Pick, fingerprint, result_to_json
+from llm.method import Method
+from llm.records import Ask, Candidate, Judge, Outcome, Pick, fingerprint, result_to_json
 from llm.replay import Finished, Open, Record, Saved, advance, read_record, write_record
 from tests.llm.experiment import PROBLEM, Experiment
 
@@ -73,7 +74,7 @@ def test_a_missing_row_in_the_middle_is_a_mismatch(done):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="unknown method 'magic'; known: icpl, open_loop"):
+    with pytest.raises(ValueError, match="unknown method 'magic'; known: .*icpl, .*open_loop"):
         advance("magic", PROBLEM, 1, 3, 3, [])
 
 
@@ -81,13 +82,13 @@ def test_an_unknown_method_is_named():
 
 
 def register(monkeypatch, function):
-    method = methods.Method("made_up", "Made up", "For a test.", function)
+    method = Method("made_up", "Made up", "For a test.", function)
     monkeypatch.setitem(methods.METHODS, "made_up", method)
 
 
 def asks_three_at_once(problem, rng, k, n):
-    first = yield [Describe(i, ({"role": "user", "content": str(i)},), i) for i in range(3)]
-    second = yield Describe(9, ({"role": "user", "content": "|".join(first)},), 9)
+    first = yield [Ask(i, ({"role": "user", "content": str(i)},), i) for i in range(3)]
+    second = yield Ask(9, ({"role": "user", "content": "|".join(first)},), 9)
     return second
 
 
@@ -143,7 +144,7 @@ def record(experiment, winner):
 
 
 def replay_command(path):
-    return subprocess.run([sys.executable, "-m", "llm.replay", str(path)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "llm.replay", str(path)], capture_output=True, text=True, timeout=240)
 
 
 def test_a_record_survives_its_file(done, tmp_path):
@@ -189,7 +190,7 @@ def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
     assert "is not an experiment record" in ran.stderr
 
 
-@pytest.mark.parametrize("change", [{"n": "x"}, {"options": {"zz": 1}}, {"seed": [1]}, {"result": [{"nope": 1}]}])
+@pytest.mark.parametrize("change", [{"n": "x"}, {"seed": [1]}, {"result": [{"nope": 1}]}])
 def test_a_damaged_record_is_said_to_be_damaged(done, tmp_path, change):
     data = dataclasses.asdict(record(*done))
     data["requests"][0]["result"] = change.pop("result", data["requests"][0]["result"])

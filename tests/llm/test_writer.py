@@ -5,7 +5,7 @@ import pytest
 from llm import errors
 from llm.client import Reply, request_hash
 from llm.prices import Usage
-from llm.records import Describe, Write
+from llm.records import Ask, Write
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM, Says
 
@@ -185,6 +185,61 @@ def test_a_retry_after_the_budget_was_spent_may_ask_for_more():
     assert not written.error and {s for s, _ in better.asked}.isdisjoint({r.seed for r in hopeless.calls})
 
 
+def lost_repair(failure):
+    """Answers of which the second and third are refused; the call for the repair of the second fails."""
+
+    def script(messages, seed):
+        if len(messages) == 2:
+            return program(seed)
+        return failure if "101.5" in messages[-2]["content"] else program("7")
+
+    return Scripted(script), lambda sources: [Says(not {"101.5", "102.5"} & set(s.split()), "run") for s in sources]
+
+
+def test_a_repair_call_that_fails_costs_only_that_repair():
+    backend, check = lost_repair(errors.RateLimited("slow down"))
+    written = write(backend, REQUEST, PROBLEM, check)
+    assert written.error == ""
+    assert [c.source.split()[4] for c in written.candidates] == ["100.5", "7.5", "105.5"]
+    assert [seed for seed, _ in backend.asked] == [100, 101, 102, 103, 104, 105]
+
+
+def test_a_repair_call_that_can_never_succeed_stops_the_writing():
+    backend, check = lost_repair(errors.Unauthorized("wrong key"))
+    written = write(backend, REQUEST, PROBLEM, check)
+    assert (written.error, written.permanent) == ("wrong key", True)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_nothing_is_bought_after_a_stop(rounds):
+    backend, checks = Scripted(lambda messages, seed: program(seed)), []
+
+    def check(sources):
+        checks.append(sources)
+        return refuse(".5")(sources)
+
+    def stop_check():
+        if len(checks) == rounds:
+            raise Stop
+
+    with pytest.raises(Stop):
+        write(backend, REQUEST, PROBLEM, check, stop_check=stop_check)
+    assert len(backend.asked) == 3 * rounds
+
+
+def test_what_was_bought_before_a_stop_is_used_afterwards():
+    def stop_check():
+        raise Stop
+
+    bought = write(Scripted(lambda messages, seed: program(seed)), REQUEST, PROBLEM, accept).calls
+    written = write(Scripted(None), REQUEST, PROBLEM, accept, bought, stop_check=stop_check)
+    assert len(written.candidates) == 3
+
+
 def test_some_lost_replies_are_replaced_by_fresh_ones():
     backend = Scripted(lambda m, s: errors.ServerFailed("oops") if s == 101 else program(s))
     written = write(backend, REQUEST, PROBLEM, accept)
@@ -193,7 +248,7 @@ def test_some_lost_replies_are_replaced_by_fresh_ones():
 
 # --- plain answers ----------------------------------------------------------------------------------------------
 
-QUESTION = Describe(2, ({"role": "user", "content": "what changed?"},), 50)
+QUESTION = Ask(2, ({"role": "user", "content": "what changed?"},), 50)
 
 
 def test_a_plain_answer_loses_its_thoughts():
@@ -209,7 +264,7 @@ def test_empty_and_cut_off_answers_are_asked_again():
 
 def test_three_empty_answers_are_an_error():
     asked = ask(Scripted(lambda m, s: ""), QUESTION)
-    assert asked.text == "" and "no complete answer in 3 tries" in asked.error
+    assert asked.text == "" and "no usable answer in 3 tries" in asked.error
 
 
 def test_a_failing_endpoint_is_a_result_of_a_plain_question_too():

@@ -35,7 +35,7 @@ def job(row: Experiment, kind: str, **values: Any) -> Job:
 
 
 def finish(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> None:
-    """Give an open Write, Train or Describe request a result; these positions of a Train request fail."""
+    """Give an open Write, Train or Ask request a result; these positions of a Train request fail."""
     lease = leases.claim(request.jobs.get(kind=request.kind.lower()).pk)
     assert lease is not None
     with lease, lease.settle():
@@ -65,7 +65,7 @@ def _described(request: Request, failed: tuple[int, ...]) -> str:
     return "The later one cares more about staying upright."
 
 
-RESULTS = {"Write": _written, "Train": _trained, "Describe": _described}
+RESULTS = {"Write": _written, "Train": _trained, "Ask": _described}
 
 
 def open_requests(row: Experiment) -> list[Request]:

@@ -72,7 +72,14 @@ class Step:
 
     @property
     def verb(self) -> str:
-        return {"Write": "written", "Train": "trained", "Judge": "picked", "Describe": "described"}.get(self.kind, "")
+        return {
+            "Write": "written",
+            "Train": "trained",
+            "Judge": "picked",
+            "Ask": "answered",
+            "Look": "answered",
+            "Compare": "picked",
+        }.get(self.kind, "")
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ class Round:
     @property
     def job(self) -> Job | None:
         """What one waits for: training rather than the films that follow it."""
-        order = ("train", "write", "describe", "film")
+        order = ("train", "write", "ask", "film")
         return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
 
     @property
@@ -119,7 +126,14 @@ class Round:
         if self.iteration.finished_at:
             return "done"
         waiting = [step.kind for step in self.steps if step.status == Request.Status.OPEN]
-        phases = {"Write": "writing", "Train": "training", "Judge": "picking", "Describe": "describing"}
+        phases = {
+            "Write": "writing",
+            "Train": "training",
+            "Judge": "picking",
+            "Ask": "thinking",
+            "Look": "watching",
+            "Compare": "picking",
+        }
         return phases[waiting[0]] if waiting else "trained"
 
 

@@ -112,13 +112,9 @@ def of(experiment: Experiment, key: str) -> Dossier:
     if not (number.isdecimal() and index.isdecimal()):
         raise Http404(f"A candidate is named like 2-3, not {key!r}.")
     candidate = get_object_or_404(rows, iteration__number=number, index=index)
-    requests = {
-        request.kind: request
-        for request in experiment.requests.filter(
-            payload__iteration=candidate.iteration.number, kind__in=("Write", "Train")
-        ).defer("payload", "result")
-    }
-    writing, training = requests.get("Write"), requests.get("Train")
+    of_round = experiment.requests.filter(payload__iteration=candidate.iteration.number).defer("result")
+    writing = next((r for r in of_round.filter(kind="Write") if candidate.index in _written(r)), None)
+    training = next((r for r in of_round.filter(kind="Train") if candidate.key in _trained(r)), None)
     keys = rows.values_list("iteration__number", "index").order_by("iteration__number", "index")
     return Dossier(
         experiment=experiment,
@@ -132,6 +128,16 @@ def of(experiment: Experiment, key: str) -> Dossier:
         run=Run.objects.filter(request=training).first() if training else None,
         siblings=[f"{number}-{index}" for number, index in keys],
     )
+
+
+def _written(request: Request) -> range:
+    """The indices of the candidates that a Write request asks for."""
+    first = request.payload.get("first", 1)
+    return range(first, first + request.payload["count"])
+
+
+def _trained(request: Request) -> list[str]:
+    return [candidate["id"] for candidate in request.payload["candidates"]]
 
 
 def _calls(writing: Request | None, source: str) -> list[Call]:

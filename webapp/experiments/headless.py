@@ -77,6 +77,7 @@ def save_record(experiment: Experiment) -> Path:
         k=experiment.k,
         n=experiment.n,
         requests=tuple(loop.saved(experiment)),
+        options=experiment.options,
         winner=winner.key if winner else None,
     )
     path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"

@@ -26,6 +26,8 @@ FINAL = 100
 """The percentage of training whose clips are judged."""
 BEAT_SECONDS = 0.5
 """Progress is written at most this often."""
+PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE)
+"""What is put down when somebody pauses, to go on later from checkpoints or saved answers; the rest is over soon."""
 
 
 class Stopped(Exception):
@@ -108,7 +110,7 @@ class Lease:
         cancelled, paused = Job.objects.values_list("cancel", "experiment__paused").get(pk=self.job.pk)
         if cancelled:
             raise Cancelled
-        if paused and self.job.kind == Job.Kind.TRAIN:
+        if paused and self.job.kind in PAUSABLE:
             raise Paused
 
     @contextmanager
@@ -142,18 +144,25 @@ class Lease:
         self._settled = True
 
     @contextmanager
-    def beating(self) -> Iterator[None]:
-        """Renew the lease from a thread while this one waits for something. Raises Stopped at the end if need be."""
+    def beating(self) -> Iterator[Callable[[], None]]:
+        """Renew the lease from a thread while this one waits for something. Raises Stopped at the end if need be.
+
+        Gives a function that raises it as soon as the thread has heard of it; any thread may call that one.
+        """
         done, stopped = threading.Event(), list[Stopped]()
+
+        def stop_check() -> None:
+            if stopped:
+                raise stopped[0]
+
         thread = threading.Thread(target=self._beat_until, args=(done, stopped), daemon=True)
         thread.start()
         try:
-            yield
+            yield stop_check
         finally:
             done.set()
             thread.join()
-        if stopped:
-            raise stopped[0]
+        stop_check()
 
     def _beat_until(self, done: threading.Event, stopped: list[Stopped]) -> None:
         try:
@@ -232,6 +241,7 @@ def _give_up_clips(job: Job, request: Request, error: str) -> None:
     asked = Clip.objects.filter(
         candidate__iteration__experiment=job.experiment_id,
         candidate__iteration__number=request.payload["iteration"],
+        candidate__index__in=[int(c["id"].partition("-")[2]) for c in request.payload["candidates"]],
         percent=job.percent,
     )
     asked.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)

@@ -5,6 +5,7 @@ Every function that changes an experiment locks its row first, so that the order
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from django.db import transaction
@@ -12,17 +13,16 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from llm import replay
+from llm import judges, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.judges import proxy
-from llm.records import Choose, Judge, Pick, Problem, fingerprint, payload, result_to_json, trainable
-from llm.records import Request as MethodRequest
+from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, payload, result_to_json, shown
 from simulation import catalog
 from webapp.experiments import events, jobs, results
 from webapp.experiments.models import Clip, Experiment, Iteration, Job, LoopSettings, Request
 
-PERSON_KINDS = ("Judge", "Choose")
-JOB_KINDS = {"Write": Job.Kind.WRITE, "Describe": Job.Kind.DESCRIBE, "Train": Job.Kind.TRAIN}
+PERSON_KINDS = ("Judge", "Choose", "Compare")
+JOB_KINDS = {"Write": Job.Kind.WRITE, "Ask": Job.Kind.ASK, "Look": Job.Kind.ASK, "Train": Job.Kind.TRAIN}
 
 
 # --- what people do -------------------------------------------------------------------------------------------
@@ -91,24 +91,33 @@ def retry(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def answer(request_pk: int, result: Any) -> bool:
-    """Take a person's answer to a Judge (as of llm.records.Pick) or Choose (a candidate id), exactly once.
+    """Take a person's answer to a Judge (as of llm.records.Pick), Choose (a candidate id) or Compare (one of
+    llm.records.ANSWERS), exactly once.
 
     False when the request is not open any more, or the experiment is not live. Raises ValueError for a candidate that
-    was not shown.
+    was not shown, and for what is no answer.
     """
     request = Request.objects.get(pk=request_pk)
     row = lock(request.experiment_id)
     if request.kind not in PERSON_KINDS:
         raise ValueError(f"a person does not answer a {request.kind} request")
-    named = [result["best"], result["worst"]] if request.kind == "Judge" else [result]
-    for candidate in named:
-        if candidate is not None and candidate not in request.payload["candidates"]:
-            raise ValueError(f"candidate {candidate!r} was not shown; shown were {request.payload['candidates']}")
+    _check_answer(request, result)
     if not row.live or not results.complete(request, result):
         return False
     row.status = Experiment.Status.RUNNING
     row.save(update_fields=["status"])
     return True
+
+
+def _check_answer(request: Request, result: Any) -> None:
+    if request.kind == "Compare":
+        if result not in ANSWERS:
+            raise ValueError(f"{result!r} is no answer; possible are {', '.join(ANSWERS)}")
+        return
+    named = [result["best"], result["worst"]] if request.kind == "Judge" else [result]
+    for candidate in named:
+        if candidate is not None and candidate not in request.payload["candidates"]:
+            raise ValueError(f"candidate {candidate!r} was not shown; shown were {request.payload['candidates']}")
 
 
 @transaction.atomic
@@ -117,13 +126,14 @@ def refilm(clip: Clip) -> bool:
     row = lock(clip.candidate.iteration.experiment_id)
     if not Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED).update(status=Clip.Status.PENDING, error=""):
         return False
-    request = row.requests.get(kind="Train", payload__iteration=clip.candidate.iteration.number)
+    rounds = row.requests.filter(kind="Train", payload__iteration=clip.candidate.iteration.number)
+    request = next(r for r in rounds if clip.candidate.key in [c["id"] for c in r.payload["candidates"]])
     jobs.requeue(jobs.add(row, Job.Kind.FILM, request, clip.percent))
     return True
 
 
 def waiting_request(experiment: Experiment) -> Request | None:
-    """The open Judge or Choose request that a person should answer, if there is one."""
+    """The open Judge, Choose or Compare request that a person should answer, if there is one."""
     if experiment.judge != LoopSettings.JudgeKind.HUMAN or not experiment.live:
         return None
     return experiment.requests.filter(kind__in=PERSON_KINDS, status=Request.Status.OPEN).first()
@@ -161,6 +171,7 @@ def advance(experiment: Experiment) -> None:
                 experiment.k,
                 experiment.n,
                 saved(experiment),
+                experiment.options,
             )
             if isinstance(state, replay.Finished):
                 _finish(experiment, state.candidate)
@@ -173,45 +184,67 @@ def advance(experiment: Experiment) -> None:
 
 def _open(experiment: Experiment, state: replay.Open, slot: int) -> bool:
     """Save the request and have it worked on. True when it was answered at once."""
-    asked = state.requests[slot]
+    asked, fingerprint = state.requests[slot], state.fingerprint(slot)
     kind = type(asked).__name__
     request, created = Request.objects.get_or_create(
         experiment=experiment,
         step=state.step,
         slot=slot,
-        defaults={"kind": kind, "fingerprint": fingerprint(asked), "payload": payload(asked)},
+        defaults={"kind": kind, "fingerprint": fingerprint, "payload": payload(asked)},
     )
-    if request.fingerprint != fingerprint(asked):
+    if request.fingerprint != fingerprint:
         raise ReplayMismatch(
             f"step {state.step} ({kind}): the method now asks something else than the open request {request.kind}. "
-            "Method, prompts, task text or settings have changed since: restore them, or start a new experiment."
+            "Method, options, prompts, task text or settings have changed since: restore them, or start a new one."
         )
-    if isinstance(asked, Judge | Choose):
+    if isinstance(asked, Judged):
         return _judge(experiment, request, asked, created)
     Iteration.objects.get_or_create(experiment=experiment, number=asked.iteration)
     jobs.add(experiment, JOB_KINDS[kind], request)
     return False
 
 
-def _judge(experiment: Experiment, request: Request, asked: Judge | Choose, created: bool) -> bool:
-    """Have a judgement made: at once by the proxy, or where there is no choice; else wait for a person."""
-    decided = _only_choice(asked) or (proxy.judge(asked) if experiment.judge == LoopSettings.JudgeKind.PROXY else None)
+def _judge(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
+    """Have a judgement made: at once by the proxy, or where there is no choice; by a model; else wait for a person."""
+    decided = _only_choice(asked)
+    if decided is None and experiment.judge == LoopSettings.JudgeKind.PROXY:
+        decided = proxy.judge(asked, judges.settings("proxy", experiment.judge_options), seed_of(request))
     if decided is not None:
         return results.complete(request, result_to_json(request.kind, decided), advance=False)
+    if experiment.judge == LoopSettings.JudgeKind.MODEL:
+        jobs.add(experiment, Job.Kind.ASK, request)
+        return False
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
     experiment.status = Experiment.Status.WAITING
     if created:
-        what = f"Round {asked.iteration}: pick best and worst" if isinstance(asked, Judge) else "Pick the winner"
-        events.emit(experiment, "judge", what, public=True)
+        events.emit(experiment, "judge", _WANTED[request.kind].format(getattr(asked, "iteration", "")), public=True)
     return False
 
 
-def _only_choice(asked: MethodRequest) -> Pick | str | None:
-    assert isinstance(asked, Judge | Choose)
-    shown = trainable(asked.outcomes)
-    if len(shown) != 1:
+_WANTED = {"Judge": "Round {}: pick best and worst", "Choose": "Pick the winner", "Compare": "Round {}: compare two"}
+
+
+def seed_of(request: Request) -> int:
+    """Where a judge draws its randomness from: the same at every replay, another for every request."""
+    text = f"{request.experiment.seed} {request.step} {request.slot} {request.fingerprint}"
+    return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
+
+
+def judged(request: Request) -> Judged:
+    """What a Judge, Choose or Compare row asks, with the outcomes that its candidates have."""
+    shown = tuple(results.outcome(request.experiment, key) for key in request.payload["candidates"])
+    if request.kind == "Choose":
+        return Choose(shown)
+    if request.kind == "Compare":
+        return Compare(request.payload["iteration"], *shown)
+    return Judge(request.payload["iteration"], shown)
+
+
+def _only_choice(asked: Judged) -> Pick | str | None:
+    if isinstance(asked, Compare) or len(shown(asked)) != 1:
         return None
-    return Pick(shown[0].candidate.id, None) if isinstance(asked, Judge) else shown[0].candidate.id
+    only = shown(asked)[0].candidate.id
+    return Pick(only, None) if isinstance(asked, Judge) else only
 
 
 def _finish(experiment: Experiment, candidate: str) -> None:

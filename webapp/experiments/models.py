@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
-from llm import methods
+from llm import judges, methods
 from simulation import catalog
 
 
@@ -60,18 +60,25 @@ class LanguageModel(models.Model):
         return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 
+def _model(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
+    return models.ForeignKey(
+        LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text=help_text
+    )
+
+
 class LoopSettings(models.Model):
     """What defines a loop: shared by a study (the plan) and an experiment (one run of it)."""
 
     class JudgeKind(models.TextChoices):
         HUMAN = "human", "A person"
         PROXY = "proxy", "The hidden metric (proxy)"
+        MODEL = "model", "A language model"
 
     task = models.CharField(max_length=40, choices=task_choices, default="Ant")
     method = models.CharField(max_length=40, choices=method_choices, default="icpl")
     judge = models.CharField(max_length=10, choices=JudgeKind, default=JudgeKind.HUMAN)
     k = models.PositiveSmallIntegerField(
-        "candidates per iteration (K)", default=6, validators=[MinValueValidator(2), MaxValueValidator(12)]
+        "candidates per iteration (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
     )
     n = models.PositiveSmallIntegerField(
         "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(20)]
@@ -89,6 +96,12 @@ class LoopSettings(models.Model):
         related_name="+",
         help_text="Who writes the rewards. Empty: the offline writer.",
     )
+    describer = _model("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
+    judge_model = _model("Who judges where a language model does. Empty: the one that writes.")
+    vision = _model("Who looks at frames of the clips, for the methods that ask for that.")
+    options = models.JSONField("method's options", default=dict, blank=True)
+    """Those that differ from the method's defaults."""
+    judge_options = models.JSONField("judge's options", default=dict, blank=True)
 
     class Meta:
         abstract = True
@@ -96,6 +109,21 @@ class LoopSettings(models.Model):
     def clean(self) -> None:
         if self.judge == self.JudgeKind.PROXY and catalog.task(self.task).metric is None:
             raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
+        if self.judge == self.JudgeKind.HUMAN and not 2 <= self.k <= 12:
+            raise ValidationError({"k": "A person compares between 2 and 12 videos at a time."})
+        try:
+            self.options = methods.method(self.method).settings(self.options)
+        except ValueError as error:
+            raise ValidationError({"options": str(error)}) from error
+        try:
+            self.judge_options = judges.settings(self.judge, self.judge_options)
+        except ValueError as error:
+            raise ValidationError({"judge_options": str(error)}) from error
+
+    def model_for(self, role: str) -> LanguageModel | None:
+        """The language model in this role (llm.records.ROLES); None is the offline writer."""
+        own = {"describer": self.describer, "judge": self.judge_model, "vision": self.vision}.get(role)
+        return own or self.model
 
     @property
     def task_info(self) -> catalog.TaskInfo:
@@ -168,6 +196,8 @@ class Candidate(models.Model):
     iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
     index = models.PositiveSmallIntegerField()
     source = models.TextField()
+    thought = models.TextField(blank=True)
+    """What the model wrote before the code, for methods that keep it."""
     parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="children")
     status = models.CharField(max_length=10, choices=Status, default=Status.WRITTEN)
     reason = models.TextField(blank=True)
@@ -221,7 +251,8 @@ class Request(models.Model):
     @property
     def run_dir(self) -> Path:
         """The training folder of a Train request."""
-        return Path(settings.DATA_DIR) / "runs" / f"{self.experiment.public_id}-{self.step}"
+        place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
+        return Path(settings.DATA_DIR) / "runs" / f"{self.experiment.public_id}-{place}"
 
 
 class Job(models.Model):
@@ -230,7 +261,8 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         ADVANCE = "advance"
         WRITE = "write"
-        DESCRIBE = "describe"
+        ASK = "ask"
+        """Anything that a model answers in words: Ask, Look, and judgements where a model judges."""
         TRAIN = "train"
         FILM = "film"
 
@@ -241,7 +273,7 @@ class Job(models.Model):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
-    QUEUES = {"advance": "llm", "write": "llm", "describe": "llm", "train": "train", "film": "film"}
+    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"}
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
     request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")

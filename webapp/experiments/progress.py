@@ -33,7 +33,7 @@ class CandidateState:
 @dataclass(frozen=True)
 class Progress:
     phase: str
-    """draft, writing, training, filming, judging, choosing, finished, failed, paused or cancelled."""
+    """draft, writing, training, filming, judging, choosing, comparing, finished, failed, paused or cancelled."""
     iteration: int
     """The round, from 1; 0 before the first."""
     n: int
@@ -52,7 +52,7 @@ def of(experiment: Experiment) -> Progress:
     phase = _phase(experiment, request)
     job = _job(request)
     candidates = _candidates(experiment, number, job)
-    if phase in ("judging", "choosing", "finished"):
+    if phase in ("judging", "choosing", "comparing", "finished"):
         return Progress(phase, number, experiment.n, 1.0, 0.0, candidates)
     step = _step(request, job)
     fraction, left = _estimate(experiment, step, job)
@@ -68,13 +68,14 @@ def _phase(experiment: Experiment, request: Request | None) -> str:
         return "finished"
     if experiment.paused:
         return "paused"
-    if request and request.kind in ("Judge", "Choose") and experiment.judge == LoopSettings.JudgeKind.HUMAN:
-        return "judging" if request.kind == "Judge" else "choosing"
+    person = experiment.judge == LoopSettings.JudgeKind.HUMAN
+    if request and person and request.kind in ("Judge", "Choose", "Compare"):
+        return {"Judge": "judging", "Choose": "choosing", "Compare": "comparing"}[request.kind]
     return _step(request, _job(request))
 
 
 def _step(request: Request | None, job: Job | None) -> str:
-    """What is being done for the next videos. Describing, and the moment between two steps, belong to writing."""
+    """What is being done for the next videos. Asking, and the moment between two steps, belong to writing."""
     if request is None or request.kind != "Train":
         return "writing"
     return "filming" if job and job.kind == Job.Kind.FILM else "training"

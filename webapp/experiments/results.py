@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from llm.records import Candidate as MethodCandidate
+from llm.records import Outcome
 from webapp.experiments import events, jobs
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
 
@@ -43,7 +45,11 @@ def _written(experiment: Experiment, request: Request, result: list[dict[str, An
         Candidate.objects.get_or_create(
             iteration=iteration,
             index=int(written["id"].partition("-")[2]),
-            defaults={"source": written["source"], "parent": candidate(experiment, written["parent"])},
+            defaults={
+                "source": written["source"],
+                "parent": candidate(experiment, written["parent"]),
+                "thought": written.get("thought", ""),
+            },
         )
     events.emit(experiment, "written", f"Round {iteration.number}: {len(result)} rewards written", public=True)
 
@@ -64,7 +70,17 @@ def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) ->
     events.emit(experiment, "locked", public=True)
 
 
-def _described(experiment: Experiment, request: Request, result: str) -> None:
+def _compared(experiment: Experiment, request: Request, result: str) -> None:
+    first, second = request.payload["candidates"]
+    said = {"first": f"{first} over {second}", "second": f"{second} over {first}"}
+    events.emit(experiment, "compared", said.get(result, f"{first} and {second}: {result}"))
+    events.emit(experiment, "locked", public=True)
+
+
+def _answered(experiment: Experiment, request: Request, result: str) -> None:
+    if request.payload.get("role") != "describer":
+        events.emit(experiment, "answered", result)
+        return
     experiment.iterations.filter(number=request.payload["iteration"]).update(difference=result)
     events.emit(experiment, "described", result)
 
@@ -78,7 +94,9 @@ _RECORD: dict[str, Callable[[Experiment, Request, Any], None]] = {
     "Write": _written,
     "Train": _trained,
     "Judge": _judged,
-    "Describe": _described,
+    "Ask": _answered,
+    "Look": _answered,
+    "Compare": _compared,
     "Choose": _chosen,
 }
 
@@ -89,3 +107,17 @@ def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
         return None
     number, index = key.split("-")
     return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+
+
+def outcome(experiment: Experiment, key: str) -> Outcome:
+    """What a candidate is and what training gave, as methods and judges know it."""
+    row = candidate(experiment, key)
+    assert row is not None
+    return Outcome(
+        candidate=MethodCandidate(key, row.source, row.parent.key if row.parent else None, row.thought),
+        ok=row.status == Candidate.Status.TRAINED,
+        reason=row.reason,
+        trace=row.trace,
+        metric_trace=row.metric_trace,
+        rts=row.rts,
+    )

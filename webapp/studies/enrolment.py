@@ -12,7 +12,10 @@ from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Participant, Study
 
-PLAN = ("task", "method", "judge", "k", "n", "preset", "model")
+PLAN = (
+    *("task", "method", "options", "judge", "judge_options", "k", "n", "preset"),
+    *("model", "describer", "judge_model", "vision"),
+)
 GOING_ON = (Experiment.Status.DRAFT, Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 

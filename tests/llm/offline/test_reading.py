@@ -3,7 +3,7 @@ import random
 from llm.messages import trace_text
 from llm.methods.icpl import describe_prompt
 from llm.offline.reading import Row, read, sections, trace
-from llm.records import Describe, Write
+from llm.records import Ask, Write
 from tests.llm.experiment import PROBLEM, Experiment, row
 
 
@@ -37,7 +37,7 @@ def test_it_finds_both_programs_of_a_describe_prompt():
     reading = read(describe_prompt(PROBLEM, first, second))
     assert reading.earlier.source == first.candidate.source
     assert reading.later.source == second.candidate.source
-    assert read(experiment.of(Describe)[0].messages).inputs == {}
+    assert read(experiment.of(Ask)[0].messages).inputs == {}
 
 
 def test_a_trace_survives_being_written_and_read():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from webapp.experiments import leases, loop
-from webapp.experiments.execute import describe, film, train, write
+from webapp.experiments.execute import ask, film, train, write
 from webapp.experiments.models import Job
 
 
@@ -18,7 +18,7 @@ def advance(lease: leases.Lease) -> None:
 EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     Job.Kind.ADVANCE: advance,
     Job.Kind.WRITE: write.write,
-    Job.Kind.DESCRIBE: describe.describe,
+    Job.Kind.ASK: ask.ask,
     Job.Kind.TRAIN: train.train,
     Job.Kind.FILM: film.film,
 }

@@ -131,18 +131,8 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
 
 def outcomes(request: Request) -> Any:
     """The result of a Train request, from what is saved of its candidates."""
-    trained = [
-        records.Outcome(
-            candidate=records.Candidate(**asked),
-            ok=row.status == Candidate.Status.TRAINED,
-            reason=row.reason,
-            trace=row.trace,
-            metric_trace=row.metric_trace,
-            rts=row.rts,
-        )
-        for asked, row in zip(request.payload["candidates"], candidates_of(request), strict=True)
-    ]
-    return records.result_to_json("Train", trained)
+    asked = [c["id"] for c in request.payload["candidates"]]
+    return records.result_to_json("Train", [results.outcome(request.experiment, key) for key in asked])
 
 
 def last_words(log: Path) -> str:

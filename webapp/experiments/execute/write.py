@@ -9,32 +9,29 @@ from trainer import launch
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import backend_of, saved_calls, saver
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Request
 
 
 def write(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
+    wanted = records.from_payload("Write", request.payload)
+    assert isinstance(wanted, records.Write)
     try:
-        with lease.beating():
+        with lease.beating() as stop_check:
             written = writer.write(
                 backend_of(experiment.model),
-                asked(request),
+                wanted,
                 loop.problem_of(experiment),
                 partial(launch.check, experiment.task),
                 saved_calls(request),
                 saver(request),
+                stop_check,
             )
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
         return
     if written.error:
-        lease.fail(f"Writing rewards for round {request.payload['iteration']} failed: {written.error}")
+        lease.fail(f"Writing rewards for round {wanted.iteration} failed: {written.error}")
         return
     with lease.settle():
         results.complete(request, records.result_to_json("Write", written.candidates))
-
-
-def asked(request: Request) -> records.Write:
-    """The method's request, as its row holds it."""
-    return records.Write(**{**request.payload, "messages": tuple(request.payload["messages"])})

@@ -1,0 +1,72 @@
+"""A language model as the judge: it reads code and reward traces, and sees neither films nor the hidden metric."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llm.messages import trace_text
+from llm.prompts import render
+from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
+
+_BEST = re.compile(r"^\W*best\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
+_WORST = re.compile(r"^\W*worst\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the model is asked, and which candidate each number in it stands for."""
+
+    ask: Ask
+    judged: Judged
+    order: tuple[Outcome, ...]
+    """Shuffled, so that a liking for the first place does no systematic harm."""
+
+
+def question(judged: Judged, problem: Problem, seed: int) -> Question:
+    """The question to the model in the role `judge`."""
+    order = list(shown(judged))
+    random.Random(seed).shuffle(order)
+    wants_worst = isinstance(judged, Judge) and len(order) > 1
+    text = render(
+        "judge",
+        description=problem.description.strip(),
+        entries=entries(order),
+        worst=", and which made it do the task worst" if wants_worst else "",
+        answer="Best: <number>\nWorst: <number>" if wants_worst else "Best: <number>",
+    )
+    messages = ({"role": "system", "content": render("judge_system")}, {"role": "user", "content": text})
+    iteration = 0 if isinstance(judged, Choose) else judged.iteration
+    return Question(Ask(iteration, messages, seed, "judge"), judged, tuple(order))
+
+
+def entries(outcomes: Sequence[Outcome]) -> str:
+    """Code and trace of each under its number."""
+    parts = [
+        render("judge_entry", number=number, source=o.candidate.source.strip(), trace=trace_text(o.trace))
+        for number, o in enumerate(outcomes, 1)
+    ]
+    return "\n\n".join(parts)
+
+
+def read(asked: Question, text: str) -> Pick | str | None:
+    """The judgement in the model's answer; None where it holds none."""
+    best, worst = _named(_BEST, text, asked.order), _named(_WORST, text, asked.order)
+    if best is None:
+        return None
+    if isinstance(asked.judged, Compare):
+        return "first" if best is asked.judged.first else "second"
+    if isinstance(asked.judged, Choose):
+        return best.candidate.id
+    if worst is None or worst is best:
+        return Pick(best.candidate.id, None) if len(asked.order) == 1 else None
+    return Pick(best.candidate.id, worst.candidate.id)
+
+
+def _named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
+    """The outcome whose number stands last behind the word; None for none, and for a number that is none."""
+    found = pattern.findall(text)
+    number = int(found[-1]) if found else 0
+    return order[number - 1] if 1 <= number <= len(order) else None

@@ -1,0 +1,86 @@
+"""What the rest of the product knows of a method, and of the options that methods and judges have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llm.stepping import Steps
+
+Value = bool | int | float | str
+_TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One thing that can be set. Its type is that of its default."""
+
+    name: str
+    default: Value
+    help: str
+    """A sentence for the form and the command line."""
+    choices: tuple[str, ...] = ()
+    """What a text may be; empty for anything."""
+    low: float = -math.inf
+    high: float = math.inf
+
+    def read(self, given: Any) -> Value:
+        """`given`, from JSON or as text, as this option's type. Raises ValueError saying what is expected."""
+        kind = type(self.default)
+        value = _parsed(given, kind)
+        if value is None or (self.choices and value not in self.choices):
+            raise ValueError(f"option {self.name}: {given!r} is not {' or '.join(self.choices) or _TYPES[kind]}")
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
+            raise ValueError(f"option {self.name}: {given!r} is not between {self.low:g} and {self.high:g}")
+        return value
+
+
+def _parsed(given: Any, kind: type) -> Value | None:
+    """`given` as a `kind`, or None."""
+    words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+    text = str(given).strip()
+    if kind is bool:
+        return words.get(text.lower())
+    if kind is str:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if isinstance(given, bool) or not math.isfinite(number) or (kind is int and number != int(number)):
+        return None
+    return int(number) if kind is int else number
+
+
+def settings(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Value]:
+    """What `given` sets to something else than the default, checked. Raises ValueError for what `whose` cannot be."""
+    known = {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{whose} has no option {name!r}; it has: {', '.join(known) or 'none'}")
+    values = {name: known[name].read(value) for name, value in given.items()}
+    return {name: value for name, value in sorted(values.items()) if value != known[name].default}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and its defaults."""
+
+    name: str
+    title: str
+    summary: str
+    function: Callable[..., Steps]
+    """Called as function(problem, rng, k, n, **options)."""
+    k: int = 6
+    """Candidates a round, by default."""
+    n: int = 5
+    """Rounds, by default."""
+    options: tuple[Option, ...] = ()
+    uses_metric: bool = False
+    """By its definition the model, or the search, sees values of the hidden metric. No person then judges."""
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """The options that differ from their defaults, checked. Raises ValueError."""
+        return settings(self.options, given, self.title)
