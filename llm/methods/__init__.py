@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from llm.method import Method
-from llm.methods import icpl, open_loop
+from llm.methods import icpl, open_loop, rf_agent
 
-METHODS: dict[str, Method] = {method.name: method for module in (icpl, open_loop) for method in module.METHODS}
+METHODS: dict[str, Method] = {
+    method.name: method for module in (icpl, open_loop, rf_agent) for method in module.METHODS
+}
 
 
 def method(name: str) -> Method:

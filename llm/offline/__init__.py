@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from llm.client import OnReply, Reply, request_hash
+from llm.offline import searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
 from llm.offline.quantities import Quantity, derive
@@ -70,6 +71,8 @@ def answer(messages: Sequence[Message], seed: int) -> str:
     reading = read(messages)
     digest = hashlib.sha256(f"{seed}:{canonical(list(messages))}".encode()).digest()
     rng = random.Random(digest)
+    if special := searching.answer(messages, reading, seed, rng):
+        return f"{NOTICE} {special}"
     if reading.earlier and reading.later:
         return f"{NOTICE} {describe(reading.earlier, reading.later)}"
     if not reading.inputs:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from llm import syntax
 from llm.offline.drafting import component, rounded
@@ -80,11 +81,16 @@ def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quan
     read = program.reads(name)
 
     def overlap(quantity: Quantity) -> float:
-        wanted = accesses(syntax.expression(quantity.expression))
+        wanted = _wanted(quantity.expression)
         return len(read & wanted) / max(len(read | wanted), 1)
 
     best = max(quantities, key=overlap, default=None)
     return best if best is not None and overlap(best) >= 0.5 else None
+
+
+@cache
+def _wanted(expression: str) -> frozenset[str]:
+    return accesses(syntax.expression(expression))
 
 
 def size(row: Row | None) -> float:

@@ -1,0 +1,158 @@
+"""The expansion of RF-Agent: eight children of one node, by five kinds of action, and the prompts of each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llm.messages import chat, inputs_text, number, problem_text, trace_text
+from llm.methods.rf_agent import tree
+from llm.methods.rf_agent.tree import Node
+from llm.prompts import render
+from llm.records import Message, Problem
+
+FEWEST, MOST = 2, 4
+"""So many nodes are shown by the actions that look beyond the parent."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A node in a prompt, under a heading."""
+
+    title: str
+    node: Node
+
+
+Look = Callable[[random.Random, Node, Node], list[Shown]]
+
+
+def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+    return [Shown("Parent reward function", parent)]
+
+
+def with_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+    """The parent and one to three elites."""
+    found = tree.sample_elites(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
+    return [*only_parent(rng, root, parent), *numbered("Elite reward function", found)]
+
+
+def along_path(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+    """The last two to four nodes of the way from the root to the parent, or all where there are fewer."""
+    earlier = parent.path()[-rng.randint(FEWEST, MOST) : -1]
+    return [*numbered("Reward function on the path", earlier), *only_parent(rng, root, parent)]
+
+
+def with_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+    """The parent and one to three nodes of other branches."""
+    found = tree.sample_branches(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
+    return [*only_parent(rng, root, parent), *numbered("Reward function of another branch", found)]
+
+
+def numbered(title: str, nodes: Sequence[Node]) -> list[Shown]:
+    return [Shown(f"{title} {i}", node) for i, node in enumerate(nodes, 1)]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One way to make a child."""
+
+    kind: str
+    """mutation, crossover, reasoning or different: what the ablation of action sets switches."""
+    prompt: str
+    """The file that says what to do."""
+    move: str
+    """The same in a few words, as a heading."""
+    look: Look
+
+
+STRUCTURE = Action("mutation", "rf_structure", "another structure", only_parent)
+PARAMETERS = Action("mutation", "rf_parameters", "other parameters", only_parent)
+CROSSOVER = Action("crossover", "rf_crossover", "cross over", with_elites)
+PATH = Action("reasoning", "rf_path", "think along the path", along_path)
+DIFFERENT = Action("different", "rf_different", "a different form", with_other_branches)
+EXPANSION = (STRUCTURE, STRUCTURE, PARAMETERS, PARAMETERS, CROSSOVER, CROSSOVER, PATH, DIFFERENT)
+
+SETS = {
+    "all": ("mutation", "crossover", "reasoning", "different"),
+    "mutation": ("mutation",),
+    "mutation+crossover": ("mutation", "crossover"),
+    "mutation+reasoning": ("mutation", "reasoning"),
+    "crossover+reasoning": ("crossover", "reasoning"),
+    "mutation+crossover+reasoning": ("mutation", "crossover", "reasoning"),
+}
+"""The published ablation: an expansion without the other kinds, and therefore with fewer children."""
+
+
+def expansion(actions: str) -> tuple[Action, ...]:
+    """The children of one expansion, in order."""
+    return tuple(action for action in EXPANSION if action.kind in SETS[actions])
+
+
+def first_prompt(problem: Problem, thinking: bool) -> tuple[Message, ...]:
+    """What the initial children are written from."""
+    return chat(render("rf_first", problem=problem_text(problem), thinking=_thinking(thinking)))
+
+
+def expand_prompt(
+    problem: Problem, rng: random.Random, root: Node, parent: Node, action: Action, thinking: bool
+) -> tuple[Message, ...]:
+    """What one child of `parent` is written from."""
+    nodes = "\n\n".join(node_text(shown) for shown in action.look(rng, root, parent))
+    return chat(
+        render(
+            "rf_expand",
+            problem=problem_text(problem),
+            nodes=nodes,
+            move=action.move,
+            thinking=_thinking(thinking),
+            instruction=render(action.prompt),
+        )
+    )
+
+
+def _thinking(wanted: bool) -> str:
+    return render("rf_thinking") if wanted else ""
+
+
+def node_text(shown: Shown) -> str:
+    """Thought, code, trace, and what came of it."""
+    node = shown.node
+    return render(
+        "rf_node",
+        title=shown.title,
+        thought=f"Design thought: {node.thought}" if node.thought else "",
+        source=node.trained.candidate.source.strip(),
+        trace=trace_text(node.trained.trace),
+        verdict=node.verdict,
+    )
+
+
+def score_text(score: float) -> str:
+    """The task score as RF-Agent tells it to the model."""
+    return f"Task score: {number(score)} (more is better)"
+
+
+def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
+    """Asks for the thought as the code that finally ran has it."""
+    text = render(
+        "rf_align",
+        description=problem.description.strip(),
+        inputs=inputs_text(problem),
+        thought=node.thought or "(none was written down)",
+        source=node.trained.candidate.source.strip(),
+    )
+    return chat(text)
+
+
+def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
+    """Asks how well the reward fits the task, as a number."""
+    text = render(
+        "rf_verify",
+        description=problem.description.strip(),
+        inputs=inputs_text(problem),
+        thought=node.thought or "(none)",
+        source=node.trained.candidate.source.strip(),
+        trace=trace_text(node.trained.trace),
+    )
+    return chat(text)

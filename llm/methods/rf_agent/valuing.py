@@ -1,0 +1,114 @@
+"""Where a node's score comes from: the task metric, as published, or a judge's picks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from llm.errors import MethodError
+from llm.methods.rf_agent.actions import score_text
+from llm.methods.rf_agent.tree import Node
+from llm.records import Judge, Outcome, Pick, Request, trainable
+from llm.stepping import picked
+
+Part = Generator[Request, Any, None]
+Pair = tuple[str, str]
+"""(preferred, other)."""
+
+
+class Value(Protocol):
+    """Scores the nodes in every iteration, after its children have joined the tree."""
+
+    def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part: ...
+    def winner(self, root: Node) -> str: ...
+
+
+class ByMetric:
+    """F is the RTS, as published."""
+
+    def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
+        """The judge, here always a proxy, only marks the round's best and worst for whoever follows the experiment."""
+        for node in root.below():
+            if node.trained.rts is None:
+                raise MethodError("RF-Agent reads the task metric, and this task has none: use RF-Agent with a judge")
+            node.score, node.verdict = node.trained.rts, score_text(node.trained.rts)
+        if trainable(outcomes):
+            yield Judge(iteration, tuple(outcomes))
+
+    def winner(self, root: Node) -> str:
+        return max(root.below(), key=lambda node: node.score).id
+
+
+@dataclass
+class ByJudge:
+    """F is the Bradley-Terry strength from best and worst picks of all rounds.
+
+    From the second round on the judge also sees the incumbent, the best of the round before: it ties the rounds to one
+    scale, and makes the last round's best the best of all.
+    """
+
+    reasons: bool
+    """Show the model what the judge wrote."""
+    pairs: list[Pair] = field(default_factory=list)
+    incumbent: Outcome | None = None
+
+    def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
+        shown = tuple(o for o in (*outcomes, self.incumbent) if o is not None and o.ok)
+        if any(outcome is not self.incumbent for outcome in shown):
+            pick = yield Judge(iteration, shown)
+            seen = {o.candidate.id: o for o in shown}
+            self.incumbent = picked(seen, pick.best)
+            self.pairs += preferences(list(seen), pick)
+            self.say(root, iteration, seen, pick)
+        nodes = list(root.below())
+        found = strengths(self.pairs, [node.id for node in nodes])
+        for node in nodes:
+            node.score = found[node.id]
+
+    def say(self, root: Node, iteration: int, seen: dict[str, Outcome], pick: Pick) -> None:
+        """What the prompts say about a node: how it fared in each round in which it was seen."""
+        others = len(seen) - 1
+        for node in root.below():
+            if node.id not in seen:
+                continue
+            place = {pick.best: "best", pick.worst: "worst"}.get(node.id, "neither best nor worst")
+            words = f"Judged {place} of itself and {others} others in round {iteration}."
+            if self.reasons and pick.reason.strip() and node.id in (pick.best, pick.worst):
+                words += f' About that round the judge said: "{pick.reason.strip()}"'
+            node.verdict = f"{node.verdict} {words}".strip()
+
+    def winner(self, root: Node) -> str:
+        assert self.incumbent is not None
+        return self.incumbent.candidate.id
+
+
+def preferences(ids: Sequence[str], pick: Pick) -> list[Pair]:
+    """The pairwise comparisons that best and worst of these imply: best over all, all over worst."""
+    over = [(pick.best, other) for other in ids if other != pick.best]
+    under = [(other, pick.worst) for other in ids if pick.worst is not None and other not in (pick.best, pick.worst)]
+    return over + [(above, below) for above, below in under if below is not None]
+
+
+def strengths(pairs: Iterable[Pair], ids: Sequence[str]) -> dict[str, float]:
+    """Bradley-Terry log strengths, P(a over b) = 1 / (1 + exp(b - a)), by Hunter's MM iteration (2004, equation 3).
+
+    Every id also wins and loses half a comparison against an opponent of strength 0: so strengths stay finite where
+    somebody always won, and are 0 where nobody was compared.
+    """
+    wins = dict.fromkeys(ids, 0.5)
+    met: dict[str, list[str]] = {name: [] for name in ids}
+    for winner, loser in pairs:
+        wins[winner] += 1
+        met[winner].append(loser)
+        met[loser].append(winner)
+    power = dict.fromkeys(ids, 1.0)
+    for _ in range(1000):
+        # p_i = W_i / sum_j 1 / (p_i + p_j), over the comparisons j that i took part in
+        new = {i: wins[i] / (1 / (power[i] + 1) + sum(1 / (power[i] + power[j]) for j in met[i])) for i in ids}
+        moved = max((abs(math.log(new[i] / power[i])) for i in ids), default=0.0)
+        power = new
+        if moved < 1e-9:
+            break
+    return {i: math.log(p) for i, p in power.items()}
