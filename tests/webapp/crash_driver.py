@@ -23,7 +23,7 @@ from django.core.files.storage import default_storage  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from webapp.experiments import loop  # noqa: E402
-from webapp.experiments.models import Clip, Experiment, ModelCall  # noqa: E402
+from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
 from webapp.review import ballot, screenings  # noqa: E402
 from webapp.review.models import Vote  # noqa: E402
 from webapp.studies.models import Participant, Study  # noqa: E402
@@ -74,6 +74,7 @@ def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
         "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
         "requests": [row.requests.count() for row in rows],
         "candidates": [[i.candidates.count() for i in row.iterations.all()] for row in rows],
+        "candidates_failed": list(Candidate.objects.exclude(status="trained").values_list("reason", flat=True)),
         "idle": not any(row.jobs.filter(status__in=("queued", "running")).exists() for row in rows),
         "calls_twice": [
             key for key, n in Counter(ModelCall.objects.values_list("request", "request_hash", "seed")).items() if n > 1

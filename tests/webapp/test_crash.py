@@ -16,7 +16,9 @@ from redis import Redis
 from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, wait_for
 
 KILLS_OF_A_KIND = 2
-COMPLETE_SECONDS = 420
+"""As many as cost no result: the third crash of a training or filming process would fail its candidates or clips."""
+COMPLETE_SECONDS = 900
+SEEDS = [int(seed) for seed in os.environ.get("PREFINE_TEST_CRASH_SEEDS", "1").split(",")]
 TARGETS = {
     "web": "uvicorn webapp.asgi",
     "training worker": "--queues train",
@@ -52,7 +54,7 @@ class Prefine:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(90)
         self.console.close()
 
 
@@ -106,8 +108,8 @@ def lose_messages(stack: Stack) -> None:
         message.unlink(missing_ok=True)
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
     rng = random.Random(seed)
     prefine = Prefine(stack)
@@ -130,10 +132,12 @@ def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None
     facts = json.loads(said.splitlines()[-1])
     print(killed, facts)
     assert facts["statuses"] == {"person": "finished", "proxy": "finished"}, facts
-    assert facts["votes"] == facts["kinds"]["voted"] == 3 and not facts["votes_lost"] and not facts["votes_not_counted"]
+    assert not facts["candidates_failed"] and facts["clips"] == ["ready"] * 10  # so every round has a choice to make
+    assert facts["votes"] == facts["kinds"]["voted"] == facts["kinds"]["judge"] == 3
+    assert not facts["votes_lost"] and not facts["votes_not_counted"]
     assert not facts["twice"] and not facts["calls_twice"]
     assert facts["open_requests"] == 0 and facts["idle"] and facts["requests"] == [7, 11]
     assert facts["candidates"] == [[2, 2], [2, 2, 2]]
-    assert not facts["files_missing"] and "pending" not in facts["clips"]
+    assert not facts["files_missing"]
     assert len(killed) > KILLS_OF_A_KIND * len(TARGETS) / 2 and len(set(killed)) > len(TARGETS) / 2
-    wait_for(lambda: gone(below), "the end of all processes", 10)
+    wait_for(lambda: gone(below), "the end of all processes", 60)
