@@ -191,6 +191,13 @@ class TestLease:
         assert job(row, "write").strikes == 0
 
 
+def train_request(row: Experiment) -> Request:
+    """The open request of the fixture, as a Train request of one candidate."""
+    payload = {"iteration": 1, "candidates": [{"id": "1-1"}]}
+    row.requests.update(kind="Train", payload=payload)
+    return row.requests.get()
+
+
 class TestStrikes:
     def strike(self, row: Experiment, fraction: float = 0.0) -> None:
         with pytest.raises(ZeroDivisionError), claim(row) as lease:
@@ -213,7 +220,7 @@ class TestStrikes:
         assert row.status == Experiment.Status.RUNNING
 
     def test_early_clips_that_cannot_be_filmed_stop_nothing(self, row: Experiment) -> None:
-        request = row.requests.get(kind="Write")
+        request = train_request(row)
         early = jobs.add(row, Job.Kind.FILM, request, percent=10)
         for _ in range(settings.ATTEMPTS):
             self.strike_at(early.pk)
@@ -224,8 +231,8 @@ class TestStrikes:
         assert Event.objects.get(kind="clip failed").text == "No more clips at 10%: ZeroDivisionError: boom"
 
     def test_a_clip_that_cannot_be_filmed_once_more_stops_nothing(self, row: Experiment) -> None:
-        request = row.requests.get(kind="Write")
-        Request.objects.update(status=Request.Status.DONE)  # as a Train request whose round is being judged
+        request = train_request(row)
+        Request.objects.update(status=Request.Status.DONE)  # its round is being judged
         Experiment.objects.update(status=Experiment.Status.WAITING)
         candidate = Candidate.objects.create(iteration=row.iterations.get(), index=1)
         clip = Clip.objects.create(candidate=candidate, percent=100)

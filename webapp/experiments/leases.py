@@ -241,6 +241,7 @@ def _give_up_clips(job: Job, request: Request, error: str) -> None:
     asked = Clip.objects.filter(
         candidate__iteration__experiment=job.experiment_id,
         candidate__iteration__number=request.payload["iteration"],
+        candidate__index__in=[int(c["id"].partition("-")[2]) for c in request.payload["candidates"]],
         percent=job.percent,
     )
     asked.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)
