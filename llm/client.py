@@ -19,7 +19,7 @@ from llm import errors, prices
 from llm.records import Message, canonical
 
 MAX_RETRIES = 5
-OPTIONAL = ("seed", "temperature")  # parameters that a server may refuse
+OPTIONAL = ("seed", "temperature", "max_tokens", "max_completion_tokens")  # parameters that a server may refuse
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,17 @@ class ChatBackend(Protocol):
 
     It returns the replies that arrived, ordered by seed; fewer than `count` when some requests failed. It raises a
     ModelError when none arrived, or when one failed permanently. `on_reply` is called, one call at a time, with each
-    reply as it arrives, also before an error is raised.
+    reply as it arrives, also before an error is raised. An answer of more than `tokens` tokens (0: no limit) is cut
+    off, with the finish reason "length".
     """
 
     def complete(
-        self, messages: Sequence[Message], count: int, seed: int, on_reply: OnReply | None = None
+        self,
+        messages: Sequence[Message],
+        count: int,
+        seed: int,
+        on_reply: OnReply | None = None,
+        tokens: int = 0,
     ) -> list[Reply]: ...
 
 
@@ -124,12 +130,17 @@ class OpenAIBackend:
         )
 
     def complete(
-        self, messages: Sequence[Message], count: int, seed: int, on_reply: OnReply | None = None
+        self,
+        messages: Sequence[Message],
+        count: int,
+        seed: int,
+        on_reply: OnReply | None = None,
+        tokens: int = 0,
     ) -> list[Reply]:
         replies: list[Reply] = []
         failures: list[errors.ModelError] = []
         with ThreadPoolExecutor(max_workers=count) as pool:
-            pending = [pool.submit(self._one, tuple(messages), seed + i) for i in range(count)]
+            pending = [pool.submit(self._one, tuple(messages), seed + i, tokens) for i in range(count)]
             for future in as_completed(pending):
                 try:
                     reply = future.result()
@@ -144,14 +155,14 @@ class OpenAIBackend:
             raise (permanent or failures)[0]
         return sorted(replies, key=lambda r: r.seed)
 
-    def _one(self, messages: tuple[Message, ...], seed: int) -> Reply:
+    def _one(self, messages: tuple[Message, ...], seed: int, tokens: int) -> Reply:
         """One request. Parameters that the endpoint refuses are left out from then on."""
         if self._strange_key:
             raise errors.Unauthorized("the API key holds characters that no key has: copy it again")
         with self._slots:
             started = time.monotonic()
             while True:
-                parameters = self._parameters(seed)
+                parameters = self._parameters(seed, tokens)
                 answer, failure = self._try(messages, parameters)
                 if answer is not None:
                     return self._reply(messages, parameters, seed, answer, time.monotonic() - started)
@@ -160,9 +171,13 @@ class OpenAIBackend:
                     raise self._translate(failure)
                 _remember_refused(self.endpoint, self.model, refused)
 
-    def _parameters(self, seed: int) -> dict[str, Any]:
+    def _parameters(self, seed: int, tokens: int) -> dict[str, Any]:
+        """What is asked for beside the messages. A server that refuses one name of the token limit gets the other."""
+        no = refused(self.endpoint, self.model)
         wanted: dict[str, Any] = {"seed": seed, "temperature": self.temperature}
-        return {name: value for name, value in wanted.items() if name not in refused(self.endpoint, self.model)}
+        if tokens:
+            wanted["max_completion_tokens" if "max_tokens" in no else "max_tokens"] = tokens
+        return {name: value for name, value in wanted.items() if name not in no}
 
     def _try(
         self, messages: tuple[Message, ...], parameters: Mapping[str, Any]

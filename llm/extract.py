@@ -118,3 +118,12 @@ def essence(code: str) -> str:
         if isinstance(node, ast.FunctionDef) and len(node.body) > 1 and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return ast.dump(tree)
+
+
+def arguments(code: str) -> tuple[str, ...]:
+    """The names of compute_reward's arguments: the inputs that it reads."""
+    tree = parse(code)
+    found = (
+        [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == FUNCTION] if tree else []
+    )
+    return tuple(argument.arg for node in found[-1:] for argument in node.args.args)

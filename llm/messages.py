@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llm import extract
 from llm.prompts import render
-from llm.records import Message, Problem
+from llm.records import Candidate, Message, Outcome, Problem
 
 
 def chat(user: str) -> tuple[Message, ...]:
@@ -35,6 +36,23 @@ def first_prompt(problem: Problem) -> tuple[Message, ...]:
     return chat(render("first", problem=problem_text(problem)))
 
 
+def answer_text(candidate: Candidate) -> str:
+    """A candidate as a prompt shows it."""
+    return f"```python\n{candidate.source.strip()}\n```"
+
+
+def example_text(outcome: Outcome) -> str:
+    """A candidate with what trying it showed: its reward trace, or why it could not be trained."""
+    if not outcome.ok:
+        return f"{answer_text(outcome.candidate)}\n\nIt could not be trained: {outcome.reason}"
+    return f"{answer_text(outcome.candidate)}\n\nReward trace:\n{trace_text(outcome.trace)}"
+
+
+def gist(candidate: Candidate) -> str:
+    """What a vote counts: the final answer. A reward function's is the set of inputs that it rewards or punishes."""
+    return f"Rewards what it reads from: {', '.join(sorted(extract.arguments(candidate.source)))}"
+
+
 def number(value: float | None) -> str:
     """Four significant digits; "nan" where training gave none."""
     return "nan" if value is None else f"{value:.4g}"
@@ -48,3 +66,14 @@ def trace_text(trace: Mapping[str, Mapping[str, Any]]) -> str:
         ends = ", ".join(f"{key} {number(row[key])}" for key in ("max", "mean", "min"))
         lines.append(f"- {name}: [{samples}], {ends}")
     return "\n".join(lines) or "(no trace was recorded)"
+
+
+def states_text(states: Mapping[str, Any]) -> str:
+    """What a robot does in its film (Outcome.states), one line a coordinate; empty where nothing is known."""
+    if not states:
+        return ""
+    lines = [f"The film lasts {number(states['seconds'])} s; the episode began anew {states['falls']} times in it."]
+    for row in states["coordinates"]:
+        values = ", ".join(f"{key} {number(value)}" for key, value in row.items() if key != "name")
+        lines.append(f"- {row['name']}: {values}")
+    return "\n".join(lines)

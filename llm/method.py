@@ -75,11 +75,13 @@ class Method:
     """Called as function(problem, rng, k, n, **options)."""
     k: int = 6
     """Candidates a round, by default."""
+    least_k: int = 2
+    """Below this nothing is left to choose from."""
     n: int = 5
     """Rounds, by default."""
     options: tuple[Option, ...] = ()
     uses_metric: bool = False
-    """By its definition the model, or the search, sees values of the hidden metric. No person then judges."""
+    """By its definition the model, or the search, sees values of the hidden metric, and nobody is asked to judge."""
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""

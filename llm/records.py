@@ -52,6 +52,8 @@ class Outcome:
     # The hidden metric. Preference methods must not read these two; the proxy judge, Eureka and the like do.
     metric_trace: Mapping[str, Any] = field(default_factory=dict)
     rts: float | None = None
+    states: Mapping[str, Any] = field(default_factory=dict)
+    """What the robot does in its film, in numbers: as simulation.states gives it; empty where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class Write:
     first: int = 1
     thought: bool = False
     """Keep what the model wrote before the code, as Candidate.thought."""
+    tokens: int = 0
+    """The most tokens that an answer may have; 0: as many as the model gives by itself."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ Judged = Judge | Choose | Compare
 """What a judge answers: the proxy, a model or a person."""
 Request = Write | Train | Judge | Choose | Compare | Ask | Look
 KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Judge, Choose, Compare, Ask, Look)}
-_LATER = {"first": 1, "thought": False, "warm": None}
+_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from llm.errors import MethodError
-from llm.records import Outcome, Request, trainable
+from llm.records import Candidate, Outcome, Problem, Request, Train, trainable
 
 Steps = Generator[Request | list[Request], Any, str]
 """Yields a request, or a list of requests that may run concurrently; receives the result, or the list of results in
@@ -17,6 +17,14 @@ the same order; returns the winner's id."""
 def make_seed(rng: random.Random) -> int:
     """A seed for one request; a request for K answers uses seed, seed + 1, ..."""
     return rng.randrange(2**31)
+
+
+def tried(
+    problem: Problem, iteration: int, candidates: Sequence[Candidate]
+) -> Generator[Any, Any, tuple[Outcome, ...]]:
+    """Put the candidates to the test as the problem has it: a reward function is trained under."""
+    outcomes: tuple[Outcome, ...] = yield Train(iteration, tuple(candidates))
+    return outcomes
 
 
 def by_id(iteration: int, outcomes: Sequence[Outcome]) -> dict[str, Outcome]:

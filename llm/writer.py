@@ -86,6 +86,7 @@ class Asking:
     saved: Mapping[tuple[str, int], Reply]
     on_call: OnReply | None
     stop_check: StopCheck | None = None
+    tokens: int = 0
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
     """Seeds given out."""
@@ -113,7 +114,8 @@ class Asking:
             self.calls.extend(found)
             self.asked += len(new)
         for first, count in _stretches(new):
-            found.extend(self.backend.complete(messages, count, first, self._arrived))
+            limit = {"tokens": self.tokens} if self.tokens else {}
+            found.extend(self.backend.complete(messages, count, first, self._arrived, **limit))
         return sorted(found, key=lambda r: r.seed)
 
     def _arrived(self, reply: Reply) -> None:
@@ -169,7 +171,7 @@ def write(
     the result, not raised.
     """
     budget = ANSWERS_PER_CANDIDATE * request.count
-    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check)
+    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens)
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent = "", False

@@ -15,4 +15,4 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {"proxy": proxy.OPTIONS, "model": ()
 
 def settings(judge: str, given: Mapping[str, Any]) -> dict[str, Value]:
     """The judge's options that differ from their defaults, checked. Raises ValueError."""
-    return checked(OPTIONS[judge], given, f"the judge {judge!r}")
+    return checked(OPTIONS.get(judge, ()), given, f"the judge {judge!r}")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm.messages import trace_text
+from llm.messages import inputs_text, trace_text
 from llm.prompts import render
 from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
 
@@ -33,6 +33,7 @@ def question(judged: Judged, problem: Problem, seed: int) -> Question:
     text = render(
         "judge",
         description=problem.description.strip(),
+        inputs=inputs_text(problem),
         entries=entries(order),
         worst=", and which made it do the task worst" if wants_worst else "",
         answer="Best: <number>\nWorst: <number>" if wants_worst else "Best: <number>",

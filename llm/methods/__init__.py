@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from llm.method import Method
-from llm.methods import icpl, open_loop, rf_agent
+from llm.methods import eureka, icpl, open_loop, revolve, rf_agent, scaling
 
 METHODS: dict[str, Method] = {
-    method.name: method for module in (icpl, open_loop, rf_agent) for method in module.METHODS
+    method.name: method for module in (icpl, open_loop, eureka, revolve, rf_agent, scaling) for method in module.METHODS
 }
 
 

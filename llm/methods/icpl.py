@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from llm.messages import chat, first_prompt, problem_text, trace_text
 from llm.method import Method, Option
@@ -24,27 +25,43 @@ class Round:
     reason: str
 
 
-def icpl(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, reasons: bool = True) -> Steps:
+@dataclass(frozen=True)
+class Feedback:
+    """What a prompt after the first holds; the published ablations leave these out, each also what is above it."""
+
+    traces: bool = True
+    """The reward traces of earlier bests. Without: w/o RT."""
+    differences: bool = True
+    """Descriptions of what changed from one best to the next. Without: w/o RTD."""
+    bad_example: bool = True
+    """The worst of the round. Without: w/o RTDB."""
+    reasons: bool = True
+    """What a person wrote about the pick (not part of the paper's method)."""
+
+
+def icpl(
+    problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, shown: Feedback = Feedback(), reasons: bool = True
+) -> Steps:
     """Algorithm 1: N times write K rewards, train them, ask for best and worst; then choose among the N bests.
 
-    `reasons` puts a person's own words about the pick into the next prompt (not part of the paper's method).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be trained.
     """
+    shown = replace(shown, reasons=reasons)
     rounds: list[Round] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
-        candidates = yield Write(iteration, write_prompt(problem, rounds), k, make_seed(rng), parent)
+        candidates = yield Write(iteration, write_prompt(problem, rounds, shown), k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         best = picked(seen, pick.best)
         worst = picked(seen, pick.worst) if pick.worst else None
         difference = ""
-        if rounds and iteration < n:  # no prompt follows the last round
+        if shown.differences and rounds and iteration < n:  # no prompt follows the last round
             difference = yield Ask(
                 iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng), "describer"
             )
-        rounds.append(Round(iteration, best, worst, difference, reason_text(pick) if reasons else ""))
+        rounds.append(Round(iteration, best, worst, difference, reason_text(pick)))
     if n == 1:
         return rounds[0].best.candidate.id
     winner: str = yield Choose(tuple(r.best for r in rounds))
@@ -57,14 +74,14 @@ def reason_text(pick: Pick) -> str:
     return "\n".join(part for part in (pick.reason.strip(), tags) if part)
 
 
-def write_prompt(problem: Problem, rounds: Sequence[Round]) -> tuple[Message, ...]:
+def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> tuple[Message, ...]:
     """The first prompt, or the one that carries history, best, worst and the judge's words."""
     if not rounds:
         return first_prompt(problem)
     last = rounds[-1]
     parts = []
-    if rounds[:-1]:
-        parts.append(render("history", entries="\n\n".join(history_entry(r) for r in rounds[:-1])))
+    if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
+        parts.append(render("history", entries="\n\n".join(history)))
     best = last.best
     parts.append(
         render(
@@ -75,17 +92,18 @@ def write_prompt(problem: Problem, rounds: Sequence[Round]) -> tuple[Message, ..
             difference=difference_text(last),
         )
     )
-    if last.worst:
+    if last.worst and shown.bad_example:
         worst = last.worst
         source = worst.candidate.source.strip()
         parts.append(render("worst", iteration=last.iteration, source=source, trace=trace_text(worst.trace)))
-    if last.reason:
+    if last.reason and shown.reasons:
         parts.append(render("reason", reason=last.reason))
-    return chat(render("feedback", problem=problem_text(problem), examples="\n\n".join(parts)))
+    prompt = "feedback" if shown.bad_example else "feedback_good"
+    return chat(render(prompt, problem=problem_text(problem), examples="\n\n".join(parts)))
 
 
-def history_entry(entry: Round) -> str:
-    trace = trace_text(entry.best.trace)
+def history_entry(entry: Round, shown: Feedback) -> str:
+    trace = f"Reward trace:\n{trace_text(entry.best.trace)}" if shown.traces else ""
     return render("history_entry", iteration=entry.iteration, trace=trace, difference=difference_text(entry))
 
 
@@ -106,12 +124,32 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple
     return chat(text)
 
 
+_REASONS = Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper).")
+
+
+def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
+    return Method(name, title, summary, partial(icpl, shown=shown), options=(_REASONS,))
+
+
 METHODS = (
     Method(
         "icpl",
         "ICPL",
         "The model writes K rewards, sees which robot you liked best and worst, and writes K more.",
         icpl,
-        options=(Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),),
+        options=(_REASONS,),
+    ),
+    _ablation("icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)),
+    _ablation(
+        "icpl_wo_rtd",
+        "ICPL w/o RTD",
+        "ICPL without the traces of earlier rounds and without descriptions of what changed: no history.",
+        Feedback(traces=False, differences=False),
+    ),
+    _ablation(
+        "icpl_wo_rtdb",
+        "ICPL w/o RTDB",
+        "ICPL without history and without the bad example: only the best of the last round.",
+        Feedback(traces=False, differences=False, bad_example=False),
     ),
 )

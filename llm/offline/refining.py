@@ -81,7 +81,7 @@ def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quan
     read = program.reads(name)
 
     def overlap(quantity: Quantity) -> float:
-        wanted = _wanted(quantity.expression)
+        wanted = reads(quantity)
         return len(read & wanted) / max(len(read | wanted), 1)
 
     best = max(quantities, key=overlap, default=None)
@@ -89,8 +89,9 @@ def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quan
 
 
 @cache
-def _wanted(expression: str) -> frozenset[str]:
-    return accesses(syntax.expression(expression))
+def reads(quantity: Quantity) -> frozenset[str]:
+    """What the quantity takes from the inputs, as Program.reads says it of a component."""
+    return accesses(syntax.expression(quantity.expression))
 
 
 def size(row: Row | None) -> float:
@@ -100,7 +101,7 @@ def size(row: Row | None) -> float:
 
 def typical(trace: Mapping[str, Row]) -> float:
     """The size of the largest component, as a unit for new ones; 1 without a trace."""
-    sizes = [size(row) for name, row in trace.items() if name not in ("total", "episode_length")]
+    sizes = [size(row) for name, row in trace.items() if name not in ("total", "episode_length", "task_score")]
     return max(sizes, default=0.0) or 1.0
 
 

@@ -1,4 +1,4 @@
-"""Answers to RF-Agent's prompts: the children of a node, by kind of action; thoughts in words; a rating by rules."""
+"""Answers to RF-Agent's and Revolve's prompts: children, by kind of action; thoughts in words; a rating by rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm import extract
 from llm.offline.drafting import Component, component, draft, rounded, source
 from llm.offline.program import Program
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
-from llm.offline.reading import Example, Reading, sections, trace, words
+from llm.offline.reading import Example, Reading, asked_text, sections, trace, words
 from llm.offline.refining import (
     DOMINATES,
     Search,
@@ -39,18 +39,18 @@ WANTED = {
 
 @dataclass(frozen=True)
 class Family:
-    """The nodes that a prompt shows."""
+    """The nodes that a prompt shows, or the one or two parents of an evolution."""
 
     parent: Example
     others: tuple[Example, ...]
-    """Elites, nodes of the path or nodes of other branches."""
+    """Elites, nodes of the path, nodes of other branches, or the second parent."""
     gained: bool | None
     """Whether the last step of the path raised the score; None where that is not said."""
 
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None when the prompt is none of these."""
-    parts = sections("\n\n".join(m["content"] for m in messages if m["role"] == "user"))
+    parts = sections(asked_text(messages))
     move = next((m[1].strip() for title, _ in parts if (m := _MOVE.match(title))), "")
     if move in ("restate the thought", "verify"):
         return _reflection(parts, reading, verify=move == "verify")
@@ -79,7 +79,7 @@ def family_of(parts: Sequence[tuple[str, str]]) -> Family | None:
         example = Example(code, trace(body))
         found = _SCORE.search(body)
         scores.append(float(found[1]) if found else None)
-        if "parent" in kind:
+        if "parent" in kind and parent is None:
             parent = example
         else:
             others.append(example)
@@ -177,7 +177,13 @@ def different(search: Search, family: Family) -> Search:
     return Search(program, search.rng, search.reading, search.quantities, [f"another form: {listed}"])
 
 
+def mutate(search: Search, family: Family) -> Search:
+    """One change: of the structure or of the numbers."""
+    return search.rng.choice((structure, parameters))(search, family)
+
+
 MOVES: dict[str, Callable[[Search, Family], Search]] = {
+    "mutate": mutate,
     "another structure": structure,
     "other parameters": parameters,
     "cross over": crossover,

@@ -109,10 +109,19 @@ class LoopSettings(models.Model):
     def clean(self) -> None:
         if self.judge == self.JudgeKind.PROXY and catalog.task(self.task).metric is None:
             raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
-        if self.judge == self.JudgeKind.HUMAN and not 2 <= self.k <= 12:
-            raise ValidationError({"k": "A person compares between 2 and 12 videos at a time."})
+        chosen = methods.METHODS.get(self.method)
+        if chosen is None:
+            return  # the field itself says so
+        if chosen.uses_metric and catalog.task(self.task).metric is None:
+            raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
+        if chosen.uses_metric and self.judge == self.JudgeKind.HUMAN:
+            raise ValidationError({"method": f"{chosen.title} goes by the hidden metric: it asks no person anything."})
+        if self.k < chosen.least_k:
+            raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
+        if self.judge == self.JudgeKind.HUMAN and self.k > 12:
+            raise ValidationError({"k": "A person compares at most 12 videos at a time."})
         try:
-            self.options = methods.method(self.method).settings(self.options)
+            self.options = chosen.settings(self.options)
         except ValueError as error:
             raise ValidationError({"options": str(error)}) from error
         try:

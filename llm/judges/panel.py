@@ -1,0 +1,146 @@
+"""Many judgements made one: best-worst scaling and Bradley-Terry, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from llm.records import Pick
+
+QUANTILE = 1.959963984540054
+"""Of the standard normal distribution: two-sided 95%."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`winner` was preferred to `loser`; half of a tie counts for each."""
+
+    winner: str
+    loser: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Rating:
+    """An estimate and its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
+    """What best and worst of K say of pairs: the best beats every other, every other beats the worst (2K - 3 pairs)."""
+    found = [Comparison(pick.best, other) for other in shown if other != pick.best]
+    if pick.worst is not None:
+        found += [Comparison(other, pick.worst) for other in shown if other not in (pick.best, pick.worst)]
+    return found
+
+
+def compared(first: str, second: str, answer: str) -> list[Comparison]:
+    """What an answer to a Compare says: one comparison, half of one each way for `equal`, none for `skip`."""
+    if answer == "skip":
+        return []
+    if answer == "equal":
+        return [Comparison(first, second, 0.5), Comparison(second, first, 0.5)]
+    return [Comparison(first, second) if answer == "first" else Comparison(second, first)]
+
+
+def best_worst(picks: Sequence[tuple[Pick, Sequence[str]]]) -> dict[str, Rating]:
+    """Best-worst scaling: (times best - times worst) / times shown, in [-1, 1], for each candidate.
+
+    `picks` are pairs of a pick and the ids that were shown. The interval is the normal approximation of a mean of
+    scores 1, 0, -1: value +- 1.96 sqrt((p_best + p_worst - value^2) / shown).
+    """
+    times: dict[str, int] = {}
+    best: dict[str, int] = {}
+    worst: dict[str, int] = {}
+    for pick, shown in picks:
+        for name in shown:
+            times[name] = times.get(name, 0) + 1
+        best[pick.best] = best.get(pick.best, 0) + 1
+        if pick.worst is not None:
+            worst[pick.worst] = worst.get(pick.worst, 0) + 1
+    ratings = {}
+    for name, count in times.items():
+        up, down = best.get(name, 0) / count, worst.get(name, 0) / count
+        half = QUANTILE * math.sqrt((up + down - (up - down) ** 2) / count)
+        ratings[name] = Rating(up - down, max(-1.0, up - down - half), min(1.0, up - down + half))
+    return ratings
+
+
+def bradley_terry(seen: Sequence[Comparison], prior: float = 1.0, names: Sequence[str] = ()) -> dict[str, Rating]:
+    """Maximum-likelihood strengths b with P(i beats j) = 1 / (1 + exp(b_j - b_i)), and 95% intervals.
+
+    Everybody also plays `prior` drawn games against a player of strength 0, half of each won: that keeps strengths
+    finite where somebody always wins, and ties groups that never met. With `prior` 0 strengths sum to zero; then raises
+    ValueError where no finite estimate exists. Which comparison came first plays no part. `names` are rated even where
+    they were in no comparison. Intervals: b +- 1.96 standard errors, from the inverse of the Fisher information.
+    """
+    players = sorted({*names, *(c.winner for c in seen), *(c.loser for c in seen)})
+    index = {name: i for i, name in enumerate(players)}
+    wins = np.zeros((len(players), len(players)))  # wins[i, j]: how often i beat j
+    for c in seen:
+        wins[index[c.winner], index[c.loser]] += c.weight
+    if not prior and not _comparable(wins):
+        raise ValueError("somebody always wins, always loses or met none of the others: give a prior above 0")
+    strengths, information = _fit(wins, prior)
+    # the pseudo-inverse is the covariance under "strengths sum to zero", where there is no prior to fix the origin
+    errors = np.sqrt(np.diag(np.linalg.inv(information) if prior else np.linalg.pinv(information)))
+    return {
+        name: Rating(*(round(float(v), 9) for v in (b, b - QUANTILE * e, b + QUANTILE * e)))
+        for name, b, e in zip(players, strengths, errors, strict=True)
+    }
+
+
+def _fit(wins: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's method on the log-likelihood, which is concave: strengths (n,) and Fisher information (n, n)."""
+    games = wins + wins.T
+    strengths = np.zeros(len(wins))
+    for _ in range(200):
+        expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))  # P(i beats j)
+        against = 1.0 / (1.0 + np.exp(-strengths))  # P(i beats the player of strength 0)
+        # dL/db_i = sum_j (w_ij - n_ij p_ij) + prior (1/2 - p_i0)
+        gradient = (wins - games * expected).sum(axis=1) + prior * (0.5 - against)
+        spread = games * expected * (1.0 - expected)
+        information = np.diag(spread.sum(axis=1) + prior * against * (1.0 - against)) - spread
+        step = np.linalg.solve(information, gradient) if prior else np.linalg.pinv(information) @ gradient
+        strengths = strengths + np.clip(step, -2.0, 2.0)
+        if np.abs(step).max(initial=0.0) < 1e-12:
+            break
+    return strengths, information
+
+
+def _comparable(wins: np.ndarray) -> bool:
+    """Whether everybody beat everybody else through some chain (Ford's condition for a finite estimate)."""
+    reach = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(len(wins)):
+        reach = reach @ reach
+    return bool(reach.all())
+
+
+def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
+    """One pick for a panel: highest and lowest Bradley-Terry strength; ties go to the better best-worst score, then to
+    the first shown. Reasons are joined, tags kept with the commonest first. Raises ValueError without picks.
+    """
+    if not picks:
+        raise ValueError("nobody of the panel has picked yet")
+    shown = list(dict.fromkeys(name for _, ids in picks for name in ids))
+    strengths = bradley_terry([c for pick, ids in picks for c in comparisons(pick, ids)], names=shown)
+    scaled = best_worst(picks)
+    ranked = sorted(shown, key=lambda name: (-round(strengths[name].value, 6), -scaled[name].value))
+    reasons = "\n".join(pick.reason.strip() for pick, _ in picks if pick.reason.strip())
+    tags = commonest([pick.tags for pick, _ in picks])
+    return Pick(ranked[0], ranked[-1] if len(ranked) > 1 else None, reasons, tuple(tags))
+
+
+def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
+    """How often each tag was given, the commonest first, then by name."""
+    counts: dict[str, int] = {}
+    for given in tags:
+        for tag in given:
+            counts[tag] = counts.get(tag, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

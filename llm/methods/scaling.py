@@ -1,0 +1,242 @@
+"""Test-time scaling in three dimensions: context (tokens), batch (answers), turn (revisions), and all three (3D).
+
+A problem may be any that `llm.messages.first_prompt` can state; what becomes of the answers is `tried`. At equal budget
+compare 3D with B=6, T=5 to a batch of 30 and to 30 turns.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Generator, Sequence
+from functools import partial
+from typing import Any
+
+from llm.errors import MethodError
+from llm.judges import model as model_judge
+from llm.messages import answer_text, chat, example_text, first_prompt, gist, problem_text
+from llm.method import Method, Option
+from llm.prompts import render
+from llm.records import Ask, Choose, Judge, Message, Outcome, Problem, Write
+from llm.stepping import Steps, by_id, make_seed, picked, tried
+
+TRIES = 3
+"""How often a model that chooses or groups is asked before the method gives up."""
+_GROUP = re.compile(r"\[([\d,\s]+)\]")
+
+
+def batch(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: str, context: int = 0) -> Steps:
+    """Best of B = K x N answers to the same question, written and tried in N rounds of K.
+
+    `by` is "score" (the highest RTS), "model" (it is shown all and chooses) or "vote" (the commonest answer). Returns
+    the id chosen. Raises MethodError when no answer of a round can be tried, and when a model does not choose.
+    """
+    answers: list[Outcome] = []
+    for iteration in range(1, n + 1):
+        candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng), tokens=context)
+        outcomes = yield from tried(problem, iteration, candidates)
+        answers.extend(by_id(iteration, outcomes).values())
+    chosen: Outcome = yield from PICKS[by](problem, rng, n, answers)
+    return chosen.candidate.id
+
+
+def by_score(
+    problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
+) -> Generator[Any, Any, Outcome]:
+    """The highest score; the first of equal ones."""
+    if any(a.rts is None for a in answers):
+        raise MethodError("Choosing by score needs a task with a metric: this one has none. Choose by model or vote.")
+    yield from ()
+    return max(answers, key=lambda a: a.rts or 0.0)
+
+
+def by_model(
+    problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
+) -> Generator[Any, Any, Outcome]:
+    """The one that the model chooses of all."""
+    if len(answers) == 1:
+        return answers[0]
+    for _ in range(TRIES):
+        question = model_judge.question(Choose(tuple(answers)), problem, make_seed(rng))
+        said = yield question.ask
+        chosen = model_judge.read(question, said)
+        if isinstance(chosen, str):
+            return picked({a.candidate.id: a for a in answers}, chosen)
+    raise MethodError(f"the model was asked {TRIES} times to choose and named no answer. It last said: {said[:300]}")
+
+
+def by_vote(
+    problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
+) -> Generator[Any, Any, Outcome]:
+    """The first answer of the largest group of equivalent ones; of equally large groups, the one that began first.
+
+    Answers are equivalent when their extracted final answers are the same text, or when the model says so.
+    """
+    groups: dict[str, list[Outcome]] = {}
+    for a in answers:
+        groups.setdefault(gist(a.candidate), []).append(a)
+    merged = yield from merge(problem, rng, iteration, list(groups)) if len(groups) > 1 else _nothing(groups)
+    whole = [[a for text in same for a in groups[text]] for same in merged]
+    winner = max(whole, key=len)  # the first of the largest
+    return min(winner, key=answers.index)
+
+
+def _nothing(groups: dict[str, list[Outcome]]) -> Generator[Any, Any, list[list[str]]]:
+    yield from ()
+    return [list(groups)]
+
+
+def merge(
+    problem: Problem, rng: random.Random, iteration: int, texts: Sequence[str]
+) -> Generator[Any, Any, list[list[str]]]:
+    """The texts in groups of what the model holds equivalent, in the order of their first members."""
+    listed = "\n\n".join(f"## Number {number}\n\n{text}" for number, text in enumerate(texts, 1))
+    prompt = render("vote", problem=problem.description.strip(), entries=listed)
+    messages = ({"role": "system", "content": render("judge_system")}, {"role": "user", "content": prompt})
+    for _ in range(TRIES):
+        said = yield Ask(iteration, messages, make_seed(rng), "judge")
+        groups = read_groups(said, len(texts))
+        if groups is not None:
+            return [[texts[number - 1] for number in group] for group in groups]
+    raise MethodError(f"the model was asked {TRIES} times which answers are equivalent. It last said: {said[:300]}")
+
+
+def read_groups(said: str, count: int) -> list[list[int]] | None:
+    """The groups "[1, 3] [2]" of the answer's last line that has any; numbers not named stand alone.
+
+    None where there are no groups, or one names a number twice or one that does not exist.
+    """
+    lines = [line for line in said.splitlines() if _GROUP.search(line)]
+    if not lines:
+        return None
+    groups = [[int(number) for number in re.findall(r"\d+", found)] for found in _GROUP.findall(lines[-1])]
+    named = [number for group in groups for number in group]
+    if len(set(named)) < len(named) or not set(named) <= set(range(1, count + 1)):
+        return None
+    groups += [[number] for number in range(1, count + 1) if number not in named]
+    return sorted((sorted(group) for group in groups if group), key=lambda group: group[0])
+
+
+PICKS = {"score": by_score, "model": by_model, "vote": by_vote}
+
+
+def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context: int = 0) -> Steps:
+    """Reflection: one answer, revised N - 1 times, each time from the one before and what trying it showed.
+
+    Returns the id of the last that could be tried. Raises MethodError when none could, and for K other than 1.
+    """
+    if k != 1:
+        raise MethodError(f"turns revise one answer: K must be 1, not {k}")
+    last: Outcome | None = None
+    final: Outcome | None = None
+    for iteration in range(1, n + 1):
+        prompt = first_prompt(problem) if last is None else reflection_prompt(problem, last)
+        parent = last.candidate.id if last else None
+        candidates = yield Write(iteration, prompt, 1, make_seed(rng), parent, tokens=context)
+        (last,) = yield from tried(problem, iteration, candidates)
+        final = last if last.ok else final
+    if final is None:
+        raise MethodError(f"none of the {n} answers could be tried. Last reason: {last.reason if last else 'none'}")
+    return final.candidate.id
+
+
+def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
+    """The problem, the last answer with what trying it showed, and the instruction to revise it."""
+    return chat(render("turn", problem=problem_text(problem), answer=example_text(last)))
+
+
+def three_d(
+    problem: Problem, rng: random.Random, k: int = 6, n: int = 5, negative: str = "judge", context: int = 0
+) -> Steps:
+    """3D: in each of N turns K answers, of which a judge keeps a positive and a negative for the next prompt.
+
+    With `negative` "uniform" the negative is drawn from all but the positive, as the paper does where a model judges.
+    Returns the positive of the last turn. Raises MethodError when no answer of a turn can be tried.
+    """
+    positive: Outcome | None = None
+    other: Outcome | None = None
+    for iteration in range(1, n + 1):
+        prompt = pair_prompt(problem, positive, other) if positive else first_prompt(problem)
+        parent = positive.candidate.id if positive else None
+        candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
+        outcomes = yield from tried(problem, iteration, candidates)
+        seen = by_id(iteration, outcomes)
+        pick = yield Judge(iteration, tuple(seen.values()))
+        positive = picked(seen, pick.best)
+        rest = [o for o in seen.values() if o is not positive]
+        if negative == "uniform":
+            other = rng.choice(rest) if rest else None
+        else:
+            other = picked(seen, pick.worst) if pick.worst else None
+    assert positive is not None
+    return positive.candidate.id
+
+
+def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None) -> tuple[Message, ...]:
+    """The problem with a positive and a negative example: only the answers themselves, and nothing of earlier turns."""
+    rejected = render("negative", answer=answer_text(negative.candidate)) if negative else ""
+    text = render("pair", problem=problem_text(problem), positive=answer_text(positive.candidate), rejected=rejected)
+    return chat(text)
+
+
+_CONTEXT = Option("context", 0, "The most tokens of an answer (C); 0: as many as the model gives by itself.", low=0)
+_BATCH = "Best of B answers to one question, B = K x N: "
+METHODS = (
+    Method(
+        "scaling_context",
+        "Context scaling",
+        "One answer, with room for C tokens: what the model writes at once.",
+        partial(batch, by="model"),
+        k=1,
+        n=1,
+        least_k=1,
+        options=(_CONTEXT,),
+    ),
+    Method(
+        "scaling_batch_score",
+        "Batch scaling, by score",
+        f"{_BATCH}the one with the highest task score.",
+        partial(batch, by="score"),
+        options=(_CONTEXT,),
+        uses_metric=True,
+    ),
+    Method(
+        "scaling_batch_model",
+        "Batch scaling, by model",
+        f"{_BATCH}the one that the model chooses.",
+        partial(batch, by="model"),
+        options=(_CONTEXT,),
+    ),
+    Method(
+        "scaling_batch_vote",
+        "Batch scaling, by vote",
+        f"{_BATCH}the first of the commonest.",
+        partial(batch, by="vote"),
+        options=(_CONTEXT,),
+    ),
+    Method(
+        "scaling_turn",
+        "Turn scaling (reflection)",
+        "One answer that the model revises again and again. K is 1, N the number of turns.",
+        turns,
+        k=1,
+        n=30,
+        least_k=1,
+        options=(_CONTEXT,),
+    ),
+    Method(
+        "scaling_3d",
+        "3D scaling",
+        "K answers a turn; a judge keeps a good and a bad one, and the next prompt is the problem with this pair.",
+        three_d,
+        options=(
+            Option(
+                "negative",
+                "judge",
+                "Who names the bad example: the judge, or chance (as published for a model that judges).",
+                choices=("judge", "uniform"),
+            ),
+            _CONTEXT,
+        ),
+    ),
+)
