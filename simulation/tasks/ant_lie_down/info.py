@@ -7,7 +7,7 @@ INFO = TaskInfo(
     folder="ant_lie_down",
     sentence="The robot should turn over and lie on its back, its feet to the sky, quickly and without rocking.",
     description=(
-        "Make the four-legged robot lie down on its back with its feet to the sky: quickly, and then stay there, stable."
+        "Make the four-legged robot lie down on its back with its feet to the sky: quickly, then stay there, stable."
     ),
     num_obs=58,
     num_actions=8,

@@ -1,4 +1,4 @@
-"""AntLieDown: a four-legged robot with eight hinges (hip and ankle of each leg) that starts on its feet; z points up."""
+"""AntLieDown: a four-legged robot with eight hinges (hip and ankle of each leg) that begins on its feet; z is up."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ def compute_observations(env: Any) -> None:
     env.vec_sensor_tensor: (num_envs, 24), force in N (3) and torque in Nm (3) from the ground on each of the
         four feet, in the world frame; all zero while a foot is in the air
     env.actions: (num_envs, 8), the policy's last actions in [-1, 1]; 1 is a torque of 15 Nm
-    env.up_vec, env.heading_vec: (num_envs, 3), the torso's z and x axes in the world; up_vec is (0, 0, 1) when it stands
-        level, (0, 0, -1) when it lies level on its back
+    env.up_vec, env.heading_vec: (num_envs, 3), the torso's z and x axes in the world; up_vec is (0, 0, 1) when it
+        stands level, (0, 0, -1) when it lies level on its back
     """
     # rotation matrix of the torso: its columns are the torso's x, y, z axes in the world
     axes = quat_to_matrix(env.root_states[:, 3:7])

@@ -34,7 +34,7 @@ class Task:
         self.constants: dict[str, Any] = {}
 
     def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Initial qpos (n, 15) and qvel (n, 14) from uniform noise (n, 11): level, at rest, somewhere around the target.
+        """Initial qpos (n, 15) and qvel (n, 14) from uniform noise (n, 11): level, at rest, near the target.
 
         Within 1.5 m of the target along x and y, from 0.2 m below it to 1.5 m above it, gimbals within 0.2 rad.
         """
