@@ -33,6 +33,7 @@ from webapp.experiments.models import (
     Request,
     Run,
 )
+from webapp.experiments.options import OptionsField, judge_help, method_help
 
 STATUS_LABELS = {
     "draft": "info",
@@ -82,6 +83,9 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 class LoopForm(forms.ModelForm):
     """What a study and an experiment have in common, with the checks that need the task."""
 
+    options = OptionsField(label="Method's options", help_text=method_help())
+    judge_options = OptionsField(label="Judge's options", help_text=judge_help())
+
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
@@ -95,7 +99,8 @@ class LoopForm(forms.ModelForm):
         help_texts = {
             "task": "What the robot should learn. The Tasks page shows each one's text and reward inputs.",
             "method": "ICPL learns from the picks. OpenLoop writes as many rewards without feedback: the baseline.",
-            "judge": "The proxy picks best and worst by the hidden metric, at once. People judge in studies.",
+            "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
+            "judge in studies.",
             "k": "Videos that a person compares at a time. 6 as published; fewer than 4 gives little to choose from.",
             "n": "Rounds of writing, training and picking. 5 as published; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
@@ -107,7 +112,10 @@ class LoopForm(forms.ModelForm):
 class ExperimentForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Experiment
-        fields = ["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"]
+        fields = [
+            *["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"],
+            *["options", "judge_options", "describer", "judge_model", "vision"],
+        ]
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
@@ -129,6 +137,8 @@ class ExperimentAdmin(ModelAdmin):
         ("What is learnt", {"fields": ["task", "method", "judge"]}),
         ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
         ("Who writes the rewards", {"fields": ["model"]}),
+        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
+        ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),
     ]
     list_display = ["name", "state", "task", "method", "judge", "k", "n", "created_at", "live_link"]
     list_filter = ["status", "task", "method", "judge"]

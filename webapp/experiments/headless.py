@@ -11,9 +11,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from llm import methods
 from llm.replay import Record, write_record
 from webapp.experiments import execute, jobs, leases, loop
-from webapp.experiments.models import Candidate, Experiment, Iteration, Job
+from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
 
 WAIT_SECONDS = 0.5
 
@@ -48,20 +49,25 @@ class Round:
 
 
 def rounds(experiment: Experiment) -> list[Round]:
-    """The rounds that have been judged."""
-    judged = experiment.iterations.exclude(best=None).select_related("best__iteration").prefetch_related("candidates")
-    return [_round(iteration) for iteration in judged]
+    """The rounds that have been judged; where a method asks no judge, those that have been trained."""
+    over = experiment.iterations.select_related("best__iteration").prefetch_related("candidates")
+    if methods.method(experiment.method).uses_metric:
+        trained = experiment.requests.filter(kind="Train", status=Request.Status.DONE)
+        over = over.filter(number__in=[request.payload["iteration"] for request in trained])
+    else:
+        over = over.exclude(best=None)
+    return [_round(iteration) for iteration in over]
 
 
 def _round(iteration: Iteration) -> Round:
     candidates = list(iteration.candidates.all())
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     scores = [c.rts for c in trained if c.rts is not None]
-    assert iteration.best is not None
+    best = iteration.best or max(trained, key=lambda c: c.rts or 0.0, default=None)
     return Round(
         number=iteration.number,
         trained=f"{len(trained)}/{len(candidates)}",
-        best=iteration.best.key,
+        best=best.key if best else "-",
         best_rts=max(scores, default=None),
         mean_rts=sum(scores) / len(scores) if scores else None,
     )

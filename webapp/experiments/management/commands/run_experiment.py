@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import time
@@ -14,7 +15,9 @@ from simulation import catalog
 from webapp.experiments import headless, loop, progress
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+from webapp.experiments.options import on_the_command_line, parsed
 
+ROLES = ("describer", "judge_model", "vision")
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 
@@ -25,14 +28,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()))
         parser.add_argument("--method", default="icpl", help="one of: " + ", ".join(methods.METHODS))
-        parser.add_argument("--judge", default="proxy", help="proxy; a person judges in a study, in the browser")
-        parser.add_argument("--k", type=int, default=6, help="candidates per round (default 6)")
-        parser.add_argument("--n", type=int, default=5, help="rounds (default 5)")
+        parser.add_argument(
+            "--judge", default="proxy", help="proxy or model; a person judges in a study, in the browser"
+        )
+        parser.add_argument("--k", type=int, help="candidates per round (default: the method's, mostly 6)")
+        parser.add_argument("--n", type=int, help="rounds (default: the method's, mostly 5)")
+        for name, whose in (("--option", "the method"), ("--judge-option", "the judge")):
+            parser.add_argument(
+                name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {whose}; see below"
+            )
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
             "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, else offline"
         )
+        for role in ("describer", "judge-model", "vision"):
+            parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = on_the_command_line().replace("%", "%%")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--name", default="")
         parser.add_argument("--resume", metavar="ID", help="go on with this experiment")
@@ -112,13 +125,18 @@ def created(options: dict[str, Any]) -> Experiment:
     if options["judge"] == LoopSettings.JudgeKind.HUMAN:
         raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
-        methods.method(options["method"])
+        method = methods.method(options["method"])
         preset = catalog.preset(options["task"], options["preset"])
         experiment = Experiment(
             name=options["name"] or f"{options['method']} on {options['task']}, seed {options['seed']}",
             model=model_named(options["model"]),
             overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
-            **{name: options[name] for name in ("task", "method", "judge", "k", "n", "preset", "seed")},
+            **{role: model_named(options[role]) for role in ROLES if options[role]},
+            k=method.k if options["k"] is None else options["k"],
+            n=method.n if options["n"] is None else options["n"],
+            options=parsed(options["option"]),
+            judge_options=parsed(options["judge_option"]),
+            **{name: options[name] for name in ("task", "method", "judge", "preset", "seed")},
         )
         experiment.full_clean()
     except ValidationError as error:
