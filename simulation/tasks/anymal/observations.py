@@ -1,4 +1,4 @@
-"""Anymal: a four-legged robot of 45 kg on flat ground; x points ahead, y to its left, z up. Each leg has three hinges."""
+"""Anymal: a four-legged robot of 45 kg on flat ground; x points ahead, y to its left, z up. A leg has three hinges."""
 
 from typing import Any
 

@@ -85,7 +85,7 @@ class Task:
 
     def terminated(self, env: Worlds) -> Tensor:
         """The base or a knee touches the ground, (n,) bool."""
-        forces = torch.linalg.vector_norm(env.contact_forces[:, FALLEN_BODIES], dim=-1)
+        forces: Tensor = torch.linalg.vector_norm(env.contact_forces[:, FALLEN_BODIES], dim=-1)
         return (forces > FALL_FORCE).any(1)
 
     def metric(self, env: Worlds, ended: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""FrankaCabinet: a robot arm of seven hinges with a two-finger gripper in front of a cabinet of two doors and two drawers."""
+"""FrankaCabinet: a robot arm of seven hinges with a two-finger gripper, and a cabinet of two doors and two drawers."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from simulation.rotations import quat_rotate
 
 
 def compute_observations(env: Any) -> None:
-    """Run after every control step (1/60 s). All tensors are float32, one row per environment; positions are in m in the
-    world frame, rotations are quaternions xyzw.
+    """Run after every control step (1/60 s). All tensors are float32, one row per environment; positions are in m in
+    the world frame, rotations are quaternions xyzw.
 
     The cabinet opens towards +x, the arm stands in front of it and reaches towards -x; z points up. The handle is a bar
     along y on the front of the top drawer.
@@ -27,8 +27,8 @@ def compute_observations(env: Any) -> None:
         (franka_grasp_rot): where the fingers point, and from the right finger to the left
     env.drawer_inward_axis, env.drawer_up_axis: (num_envs, 3), (-1, 0, 0) and (0, 0, 1) in the frame of the drawer
         (drawer_grasp_rot): into the cabinet, and up
-    env.actions: (num_envs, 9), the policy's last actions in [-1, 1]; they move the angles that the hinges are driven to at
-        up to 7.5 rad/s and the fingers at up to 0.75 m/s
+    env.actions: (num_envs, 9), the policy's last actions in [-1, 1]; they move the angles that the hinges are driven to
+        at up to 7.5 rad/s and the fingers at up to 0.75 m/s
     """
     # where the gripper grasps: between the pads of the fingers
     env.franka_grasp_pos = env.hand_pos + quat_rotate(env.hand_rot, env.gripper_grasp_offset)

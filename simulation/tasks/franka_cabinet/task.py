@@ -39,10 +39,11 @@ class Task:
     def __init__(self, model: mujoco.MjModel) -> None:
         self._bodies = [model.body(name).id for name in ("hand", "leftfinger", "rightfinger", "drawer_top")]
         limits = torch.from_numpy(model.jnt_range[:ARM_DOFS]).float()
+        self._lower, self._upper = limits[:, 0].contiguous(), limits[:, 1].contiguous()
         self._speed = torch.tensor([1.0] * 7 + [FINGER_SPEED] * 2) * ACTION_SCALE * INFO.control_dt
         self.constants: dict[str, Any] = {
-            "franka_dof_lower_limits": limits[:, 0].contiguous(),
-            "franka_dof_upper_limits": limits[:, 1].contiguous(),
+            "franka_dof_lower_limits": self._lower,
+            "franka_dof_upper_limits": self._upper,
             "dof_vel_scale": 0.1,
         }
 
@@ -68,8 +69,9 @@ class Task:
 
     def control(self, env: Worlds) -> Tensor:
         """Targets of the position drives (n, 9), which actions move."""
-        env.franka_dof_targets = self._within_limits(env.franka_dof_targets + self._speed * env.actions)
-        return env.franka_dof_targets
+        targets = self._within_limits(env.franka_dof_targets + self._speed * env.actions)
+        env.franka_dof_targets = targets
+        return targets
 
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""
@@ -94,4 +96,4 @@ class Task:
         return self.finished(env).float(), ended
 
     def _within_limits(self, dof_pos: Tensor) -> Tensor:
-        return dof_pos.clamp(self.constants["franka_dof_lower_limits"], self.constants["franka_dof_upper_limits"])
+        return dof_pos.clamp(self._lower, self._upper)
