@@ -18,6 +18,10 @@ from simulation.rewards.verdict import Verdict
 from trainer.process import ROOT, clean_environment
 from trainer.records import TrainJob, read_result, write_json
 
+CHECK_START_SECONDS = 240.0
+CHECK_SECONDS = 30.0
+"""What checking may take for each source. Its own limits are stricter: only a checker that hangs meets these."""
+
 
 def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> subprocess.Popen[bytes]:
     """Start or continue this job in this folder, in its own process group.
@@ -69,7 +73,7 @@ def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:
 def check(task: str, sources: Sequence[str]) -> list[Verdict]:
     """The verdict on each reward source, in order: syntax, then a dry run in a jailed process.
 
-    Raises RuntimeError when the checker itself did not answer.
+    Raises RuntimeError when the checker itself did not answer, or not in time.
     """
     if not sources:
         return []
@@ -77,14 +81,19 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
         files = [Path(folder, f"{index}.py") for index in range(len(sources))]
         for file, source in zip(files, sources, strict=True):
             file.write_text(source)
-        done = subprocess.run(
-            [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env=clean_environment(),
-        )
+        limit = CHECK_START_SECONDS + CHECK_SECONDS * len(files)
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                env=clean_environment(),
+                timeout=limit,
+            )
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"the reward checker gave no answer within {limit:g} s and was stopped") from None
     try:
         answer = json.loads(done.stdout)
     except ValueError:

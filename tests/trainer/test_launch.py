@@ -32,3 +32,17 @@ def test_check_gives_one_verdict_per_source():
     assert [v.ok for v in verdicts] == [True, False, False]
     assert verdicts[0].stage == "done"
     assert all(v.reason for v in verdicts[1:])
+
+
+def test_a_checker_that_hangs_is_stopped(monkeypatch, tmp_path):
+    hanging = tmp_path / "simulation" / "rewards" / "check.py"
+    hanging.parent.mkdir(parents=True)
+    hanging.write_text("import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n")
+    monkeypatch.setattr(launch, "ROOT", tmp_path)
+    monkeypatch.setattr(launch, "clean_environment", lambda: {"PYTHONPATH": str(tmp_path)})
+    monkeypatch.setattr(launch, "CHECK_START_SECONDS", 5.0)
+    monkeypatch.setattr(launch, "CHECK_SECONDS", 0.0)
+    with pytest.raises(RuntimeError, match="the reward checker gave no answer within 5 s and was stopped"):
+        launch.check("Cartpole", ["x"])
+    started = tmp_path / "pid"
+    assert not started.exists() or not os.path.exists(f"/proc/{started.read_text()}")
