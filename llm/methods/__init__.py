@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from llm.method import Method
-from llm.methods import eureka, icpl, open_loop, revolve, rf_agent, scaling
+from llm.methods import eureka, icpl, open_loop, rda, revolve, rf_agent, scaling
 
 METHODS: dict[str, Method] = {
-    method.name: method for module in (icpl, open_loop, eureka, revolve, rf_agent, scaling) for method in module.METHODS
+    method.name: method
+    for module in (icpl, open_loop, eureka, revolve, rf_agent, rda, scaling)
+    for method in module.METHODS
 }
 
 

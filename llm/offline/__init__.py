@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from llm.client import OnReply, Reply, request_hash
-from llm.offline import searching
+from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
 from llm.offline.quantities import Quantity, derive
-from llm.offline.reading import Reading, read
+from llm.offline.reading import Reading, read, written
 from llm.offline.refining import refine
 from llm.prices import Usage
 from llm.records import Message, canonical
@@ -34,22 +34,27 @@ class OfflineWriter:
     endpoint = "offline"
 
     def complete(
-        self, messages: Sequence[Message], count: int, seed: int, on_reply: OnReply | None = None
+        self,
+        messages: Sequence[Message],
+        count: int,
+        seed: int,
+        on_reply: OnReply | None = None,
+        tokens: int = 0,
     ) -> list[Reply]:
-        replies = [self._one(messages, seed + i) for i in range(count)]
+        replies = [self._one(messages, seed + i, tokens) for i in range(count)]
         for reply in replies:
             if on_reply:
                 on_reply(reply)
         return replies
 
-    def _one(self, messages: Sequence[Message], seed: int) -> Reply:
+    def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
         started = time.monotonic()
-        text = answer(messages, seed)
+        text, finish = cut(answer(messages, seed), limit)
         request = {"endpoint": self.endpoint, "model": MODEL, "messages": list(messages), "seed": seed}
         return Reply(
             text=text,
-            finish_reason="stop",
-            usage=Usage(sum(tokens(m["content"]) for m in messages), tokens(text)),
+            finish_reason=finish,
+            usage=Usage(sum(tokens(written(m)) for m in messages), tokens(text)),
             cost=0.0,
             latency=time.monotonic() - started,
             model=MODEL,
@@ -66,13 +71,20 @@ def tokens(text: str) -> int:
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
+def cut(text: str, limit: int) -> tuple[str, str]:
+    """The first `limit` tokens (0: all) and the finish reason."""
+    ends = [m.end() for m in re.finditer(r"\w+|[^\w\s]", text)]
+    return (text[: ends[limit - 1]], "length") if limit and len(ends) > limit else (text, "stop")
+
+
 def answer(messages: Sequence[Message], seed: int) -> str:
     """The reply to these messages."""
     reading = read(messages)
     digest = hashlib.sha256(f"{seed}:{canonical(list(messages))}".encode()).digest()
     rng = random.Random(digest)
-    if special := searching.answer(messages, reading, seed, rng):
-        return f"{NOTICE} {special}"
+    for speciality in (searching, designing, choosing):
+        if said := speciality.answer(messages, reading, seed, rng):
+            return f"{NOTICE}\n\n{said}"
     if reading.earlier and reading.later:
         return f"{NOTICE} {describe(reading.earlier, reading.later)}"
     if not reading.inputs:

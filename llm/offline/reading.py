@@ -52,7 +52,7 @@ class Reading:
 
 def read(messages: Sequence[Message]) -> Reading:
     """Task, inputs, observation code and examples, found by the headings they stand under."""
-    parts = sections("\n\n".join(m["content"] for m in messages if m["role"] == "user"))
+    parts = sections(asked_text(messages))
     return Reading(
         task=next((body for title, body in parts if words(title) & {"task"}), "").strip(),
         inputs=_inputs(parts),
@@ -63,6 +63,17 @@ def read(messages: Sequence[Message]) -> Reading:
         later=_example(parts, frozenset({"later"})),
         said=next((body for title, body in parts if words(title) & {"said", "reason"}), "").strip(),
     )
+
+
+def asked_text(messages: Sequence[Message]) -> str:
+    """The text of all user messages."""
+    return "\n\n".join(written(m) for m in messages if m["role"] == "user")
+
+
+def written(message: Message) -> str:
+    """The text of a message; of one with pictures, what is written beside them."""
+    content = message["content"]
+    return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")
 
 
 def sections(text: str) -> list[tuple[str, str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
 from llm import records
+from simulation.states import state_statistics
 from trainer import launch
 from trainer.records import CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
 from webapp.experiments import events, jobs, results
@@ -130,9 +131,13 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
 
 
 def outcomes(request: Request) -> Any:
-    """The result of a Train request, from what is saved of its candidates."""
-    asked = [c["id"] for c in request.payload["candidates"]]
-    return records.result_to_json("Train", [results.outcome(request.experiment, key) for key in asked])
+    """The result of a Train request, from what is saved of its candidates, and of what their robots do."""
+    trained = []
+    for position, asked in enumerate(request.payload["candidates"]):
+        outcome = results.outcome(request.experiment, asked["id"])
+        rollout = request.run_dir / "rollouts" / f"{position}-{FINAL:03d}.npz"
+        trained.append(replace(outcome, states=state_statistics(rollout) if rollout.exists() else {}))
+    return records.result_to_json("Train", trained)
 
 
 def last_words(log: Path) -> str:

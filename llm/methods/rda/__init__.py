@@ -1,0 +1,191 @@
+"""RDA, the reward design agent: subtasks, an analysis of what the trained robots do about them, reflection on both."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llm.errors import MethodError
+from llm.messages import first_prompt
+from llm.method import Method, Option
+from llm.methods.rda import prompts
+from llm.methods.rda.analysis import Summary, cascaded, read_analysis, summarise, summary_text
+from llm.methods.rda.subtasks import read_subtasks, revised
+from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
+from llm.stepping import Steps, by_id, make_seed, picked
+
+Part = Generator[Request | list[Request], Any, list[Summary]]
+
+
+@dataclass(frozen=True)
+class Eyes:
+    """Who analyses the trained robots: `frames` of each clip so many times, or numbers once."""
+
+    analyst: str
+    frames: int
+    looks: int
+
+
+def rda(
+    problem: Problem,
+    rng: random.Random,
+    k: int = 4,
+    n: int = 5,
+    analyst: str = "numbers",
+    frames: int = 20,
+    looks: int = 3,
+    warm_start: bool = True,
+    subtask_reflection: bool = True,
+) -> Steps:
+    """N times: write K rewards for the subtasks, train, analyse every robot, reflect on subtasks and rewards.
+
+    The best mean score of the subtasks wins an iteration; the highest of all, the latest among equals, is returned as
+    the winner's id. Raises MethodError when no candidate of an iteration can be trained.
+    """
+    subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
+    best: Summary | None = None
+    winner: Summary | None = None
+    said = ""
+    for iteration in range(1, n + 1):
+        parent = best.outcome.candidate.id if best else None
+        messages = prompts.reward(problem, subtasks)
+        if best:
+            messages = prompts.reflect(problem, subtasks, iteration - 1, best.outcome, said)
+        candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
+        outcomes = yield Train(iteration, candidates, parent if warm_start else None)
+        seen = by_id(iteration, outcomes)
+        summaries = yield from analyse(problem, rng, iteration, subtasks, seen, Eyes(analyst, frames, looks))
+        best = max(summaries, key=lambda s: s.score)
+        winner = best if winner is None or best.score >= winner.score else winner
+        said = summary_text(best, subtasks)
+        if subtask_reflection and iteration < n:
+            answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
+            subtasks = revised(subtasks, answer)
+    assert winner is not None
+    return winner.outcome.candidate.id
+
+
+def analyse(
+    problem: Problem,
+    rng: random.Random,
+    iteration: int,
+    subtasks: Sequence[str],
+    seen: Mapping[str, Outcome],
+    eyes: Eyes,
+) -> Part:
+    """Every candidate's analyses, all at once, and their summary for each."""
+    requests: list[Request] = []
+    times = eyes.looks if eyes.analyst == "frames" else 1
+    for name, outcome in seen.items():
+        messages = prompts.look(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
+        for seed in [make_seed(rng) for _ in range(times)]:
+            look = Look(iteration, messages, name, eyes.frames, seed)
+            requests.append(look if eyes.analyst == "frames" else Ask(iteration, messages, seed))
+    answers = yield requests
+    found = [cascaded(read_analysis(answer, len(subtasks))) for answer in answers]
+    return [summarise(o, found[i * times : (i + 1) * times]) for i, o in enumerate(seen.values())]
+
+
+# --- a person, or another judge, as the critic --------------------------------------------------------------------
+
+
+def rda_judged(
+    problem: Problem,
+    rng: random.Random,
+    k: int = 4,
+    n: int = 5,
+    warm_start: bool = True,
+    subtask_reflection: bool = True,
+) -> Steps:
+    """RDA with the judge as its critic: best and worst, and the reason in words, take the place of the analysis."""
+    subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
+    bests: list[Outcome] = []
+    said = ""
+    for iteration in range(1, n + 1):
+        best = bests[-1] if bests else None
+        messages = (
+            prompts.reflect(problem, subtasks, iteration - 1, best, said) if best else prompts.reward(problem, subtasks)
+        )
+        parent = best.candidate.id if best else None
+        candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
+        outcomes = yield Train(iteration, candidates, parent if warm_start else None)
+        seen = by_id(iteration, outcomes)
+        pick = yield Judge(iteration, outcomes)
+        bests.append(picked(seen, pick.best))
+        said = prompts.critic(pick, len(seen))
+        if subtask_reflection and iteration < n:
+            answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
+            subtasks = revised(subtasks, answer)
+    if n == 1:
+        return bests[0].candidate.id
+    winner: str = yield Choose(tuple(bests))
+    return winner
+
+
+# --- without trajectory analysis ----------------------------------------------------------------------------------
+
+
+def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, warm_start: bool = True) -> Steps:
+    """The published ablation without subtasks and analysis: told the task score, as in Eureka, with warm starts."""
+    best: Outcome | None = None
+    winner: Outcome | None = None
+    for iteration in range(1, n + 1):
+        messages = prompts.scored(problem, iteration - 1, best) if best else first_prompt(problem)
+        parent = best.candidate.id if best else None
+        candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
+        outcomes = yield Train(iteration, candidates, parent if warm_start else None)
+        best = max(by_id(iteration, outcomes).values(), key=score)
+        winner = best if winner is None or score(best) >= score(winner) else winner
+    assert winner is not None
+    return winner.candidate.id
+
+
+def score(outcome: Outcome) -> float:
+    if outcome.rts is None:
+        raise MethodError("this ablation of RDA reads the task metric, and this task has none")
+    return outcome.rts
+
+
+_WARM = Option("warm_start", True, "Training goes on from the best policy of the iteration before.")
+_REVISE = Option("subtask_reflection", True, "After each iteration at most one subtask is revised.")
+METHODS = (
+    Method(
+        "rda",
+        "RDA",
+        "The task is split into subtasks; what each robot does about them is analysed and guides the next rewards.",
+        rda,
+        k=4,
+        options=(
+            Option(
+                "analyst",
+                "numbers",
+                "frames: the vision model sees the clips. numbers: the writing model, or the offline analyst, reads "
+                "reward traces and state statistics.",
+                ("numbers", "frames"),
+            ),
+            Option("frames", 20, "Pictures of each clip that the vision model sees.", low=2, high=60),
+            Option("looks", 3, "Independent analyses of each clip by the vision model.", low=1, high=10),
+            _WARM,
+            _REVISE,
+        ),
+    ),
+    Method(
+        "rda_judged",
+        "RDA with a judge as critic",
+        "Subtasks and warm starts as in RDA; a judge picks best and worst in place of the analysis.",
+        rda_judged,
+        k=4,
+        options=(_WARM, _REVISE),
+    ),
+    Method(
+        "rda_scored",
+        "RDA without trajectory analysis",
+        "The published ablation: the model is told the task score as in Eureka, and training starts warm.",
+        rda_scored,
+        k=4,
+        options=(_WARM,),
+        uses_metric=True,
+    ),
+)

@@ -1,0 +1,100 @@
+"""The trajectory analysis of RDA: what was seen of each subtask, and its summary for each candidate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from llm.records import Outcome
+
+UNSEEN = "the analysis does not speak of it"
+_BLOCK = re.compile(r"^\W*subtask\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
+_SCORE = re.compile(r"score\W{0,6}(1/2|\u00bd|[01](?:\.\d+)?|\.5)", re.IGNORECASE)
+_NOTHING = re.compile(r"^\W*(none|no|nothing|n/?a|-)?\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One subtask in one film."""
+
+    score: float
+    """0, 0.5 or 1."""
+    behaviour: str = ""
+    evidence: str = ""
+    """What shows that it was done although an earlier one failed; empty for nothing."""
+    reason: str = ""
+
+
+def read_analysis(text: str, count: int) -> tuple[Finding, ...]:
+    """One finding for each of `count` subtasks; one that the answer leaves out, or does not score, was not seen."""
+    starts = [(m.start(), int(m[1])) for m in _BLOCK.finditer(text)]
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    blocks = {number: text[start:end] for (start, number), end in zip(starts, ends, strict=True)}
+    return tuple(_finding(blocks[i]) if i in blocks else Finding(0.0, reason=UNSEEN) for i in range(1, count + 1))
+
+
+def _finding(block: str) -> Finding:
+    found = _SCORE.search(block)
+    if found is None:
+        return Finding(0.0, _said(block, "behaviour"), reason=UNSEEN)
+    value = 0.5 if found[1] in ("1/2", "\u00bd") else round(2 * min(float(found[1]), 1.0)) / 2
+    evidence = _said(block, "evidence")
+    evidence = "" if _NOTHING.match(evidence) else evidence
+    return Finding(value, _said(block, "behaviour"), evidence, _said(block, "reason"))
+
+
+def _said(block: str, label: str) -> str:
+    found = re.search(rf"{label}\W{{0,4}}:\W*(.+)", block, re.IGNORECASE)
+    return found[1].strip().strip("*").strip() if found else ""
+
+
+def cascaded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """What follows a failed subtask fails too, unless there is evidence for it."""
+    result: list[Finding] = []
+    failed = 0
+    for number, finding in enumerate(findings, 1):
+        if failed and not finding.evidence and finding.score > 0:
+            finding = replace(finding, score=0.0, reason=f"subtask {failed} failed before it")
+        result.append(finding)
+        if finding.score == 0 and not failed:
+            failed = number
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All analyses of one candidate."""
+
+    outcome: Outcome
+    scores: tuple[float, ...]
+    """Mean over the analyses, for each subtask."""
+    failures: tuple[tuple[str, ...], ...]
+    """For each subtask the different reasons given where it was not fully done, the most frequent first."""
+
+    @property
+    def score(self) -> float:
+        """Mean over the subtasks: what candidates are ranked by."""
+        return sum(self.scores) / len(self.scores)
+
+
+def summarise(outcome: Outcome, analyses: Sequence[Sequence[Finding]]) -> Summary:
+    """The mean scores and the recurring failure modes; every analysis has one finding for each subtask."""
+    columns = list(zip(*analyses, strict=True))
+    scores = tuple(sum(f.score for f in column) / len(column) for column in columns)
+    return Summary(outcome, scores, tuple(_reasons(column) for column in columns))
+
+
+def _reasons(column: Sequence[Finding]) -> tuple[str, ...]:
+    said = [f.reason or f.behaviour for f in column if f.score < 1 and (f.reason or f.behaviour)]
+    return tuple(sorted(dict.fromkeys(said), key=lambda reason: -said.count(reason)))
+
+
+def summary_text(summary: Summary, subtasks: Sequence[str]) -> str:
+    """Mean score; what is done; what is not, with why."""
+    done = [str(i) for i, score in enumerate(summary.scores, 1) if score == 1]
+    lines = [f"Mean score of all subtasks: {summary.score:.2f}. Done: {', '.join(done) or 'none'}."]
+    for i, (subtask, score, reasons) in enumerate(zip(subtasks, summary.scores, summary.failures, strict=True), 1):
+        if score < 1:
+            lines.append(f"- Subtask {i} ({subtask}) scores {score:.2f}: {'; '.join(reasons) or 'no reason was given'}")
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""The prompts of RDA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llm.messages import chat, inputs_text, number, problem_text, states_text, trace_text
+from llm.methods.rda.subtasks import numbered
+from llm.prompts import render
+from llm.records import Message, Outcome, Pick, Problem
+
+
+def subtasks(problem: Problem) -> tuple[Message, ...]:
+    return chat(render("rda_subtasks", problem=problem_text(problem)))
+
+
+def reward(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
+    return chat(render("rda_first", problem=problem_text(problem), subtasks=numbered(subtasks)))
+
+
+def reflect(
+    problem: Problem, subtasks: Sequence[str], iteration: int, best: Outcome, analysis: str
+) -> tuple[Message, ...]:
+    return chat(
+        render(
+            "rda_reflect",
+            problem=problem_text(problem),
+            subtasks=numbered(subtasks),
+            iteration=iteration,
+            source=best.candidate.source.strip(),
+            trace=trace_text(best.trace),
+            analysis=analysis,
+        )
+    )
+
+
+def look(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: int) -> tuple[Message, ...]:
+    """The analysis of one robot, from frames of its clip or, where these are 0, from numbers alone."""
+    states = f"\n# State statistics\n\n{states_text(outcome.states)}\n" if outcome.states else ""
+    return chat(
+        render(
+            "rda_look",
+            description=problem.description.strip(),
+            inputs=inputs_text(problem),
+            subtasks=numbered(subtasks),
+            source=outcome.candidate.source.strip(),
+            trace=trace_text(outcome.trace),
+            states="" if frames else states,
+            seen=render("rda_frames", frames=frames) if frames else render("rda_numbers"),
+        )
+    )
+
+
+def revise(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
+    text = render("rda_revise", problem=problem_text(problem), subtasks=numbered(subtasks), analysis=analysis)
+    return chat(text)
+
+
+def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
+    return chat(
+        render(
+            "rda_scored",
+            problem=problem_text(problem),
+            iteration=iteration,
+            source=best.candidate.source.strip(),
+            trace=trace_text(best.trace),
+            score=number(best.rts),
+        )
+    )
+
+
+def critic(pick: Pick, count: int) -> str:
+    """A judge's pick as the analysis of its best candidate."""
+    lines = [f"A judge who watched {count} robots liked this one best."]
+    if pick.reason.strip():
+        lines.append(f'In the judge\'s own words: "{pick.reason.strip()}"')
+    if pick.tags:
+        lines.append(f"Tags: {', '.join(pick.tags)}")
+    return "\n".join(lines)

@@ -1,0 +1,35 @@
+"""The subtasks of RDA: reading a model's list, and its revision of at most one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MOST = 10
+_ITEM = re.compile(r"^\s*(?:\*\*)?(?:subtask\s*)?(?:\d+\s*[.):]|[-*\u2022])\s*(.+?)\s*$", re.IGNORECASE)
+_REVISE = re.compile(r"^\W*revise\W+(?:subtask\W+)?(\d+)\W*[:.)]\W*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+def read_subtasks(text: str, task: str) -> tuple[str, ...]:
+    """The items of the model's list, "name: what is seen", in order; the last is the success of the task.
+
+    At most ten: of a longer list the last stays. Where there is no list, the task itself is the only subtask.
+    """
+    items = [m[1].replace("**", "").strip() for line in text.splitlines() if (m := _ITEM.match(line))]
+    items = [item for item in items if item]
+    if len(items) > MOST:
+        items = [*items[: MOST - 1], items[-1]]
+    return tuple(items) or (f"Success: {task.strip()}",)
+
+
+def numbered(subtasks: Sequence[str]) -> str:
+    return "\n".join(f"{i}. {subtask}" for i, subtask in enumerate(subtasks, 1))
+
+
+def revised(subtasks: Sequence[str], answer: str) -> tuple[str, ...]:
+    """The subtasks with the first revision that the answer names; all others, and their number, stay."""
+    for number, text in _REVISE.findall(answer):
+        place = int(number) - 1
+        if 0 <= place < len(subtasks):
+            return (*subtasks[:place], text.replace("**", "").strip(), *subtasks[place + 1 :])
+    return tuple(subtasks)

@@ -1,0 +1,132 @@
+"""The offline analyst: judges subtasks by rules from reward traces and state statistics. It sees no pictures.
+
+It stands in for a vision model so that RDA runs anywhere. What it can know is how a recorded number developed; whether
+that is the behaviour that a subtask means, it cannot know, and it says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from llm import extract
+from llm.offline.program import Program
+from llm.offline.quantities import LESS, NEAR_ZERO, STAYING, Quantity, relevance
+from llm.offline.reading import Row, trace, words
+from llm.offline.refining import flat, reads
+
+LABEL = "The offline analyst judges by rules from recorded numbers; it has seen no picture."
+_FALLS = re.compile(r"began anew (\d+) times")
+_STATE = re.compile(r"^- (\w[\w ]*): start (\S+), end (\S+), mean (\S+), min (\S+), max (\S+),", re.MULTILINE)
+STAY = frozenset({"keep", "going", "fall", "falls", "episode", "stay", "stays", "balance", "survive"})
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was recorded of one robot."""
+
+    program: Program | None
+    rows: Mapping[str, Row]
+    falls: int | None
+    """How often the episode began anew in the film; None where that was not recorded."""
+    upright: float | None
+    """Mean cosine of the tilt in the film."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    score: float
+    behaviour: str
+    reason: str
+
+
+def analyse(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], quantities: Sequence[Quantity]) -> str:
+    """The analysis in the format that RDA asks for."""
+    known = recorded(parts)
+    judged = [judge(subtask, known, quantities) for subtask in subtasks[:-1]]
+    mean = sum(j.score for j in judged) / len(judged) if judged else 0.0
+    lowest = min((j.score for j in judged), default=0.0)
+    success = 1.0 if lowest == 1 else 0.5 if mean >= 0.75 else 0.0
+    last = Judged(success, "the earlier subtasks taken together", f"their mean score is {mean:.2f}")
+    blocks = [
+        f"Subtask {i}\nBehaviour: {j.behaviour}\nEvidence: {j.behaviour if j.score == 1 else 'none'}\n"
+        f"Score: {j.score:g}\nReason: {j.reason}"
+        for i, j in enumerate([*judged, last][: len(subtasks)], 1)
+    ]
+    return "\n\n".join([LABEL, *blocks])
+
+
+def recorded(parts: Sequence[tuple[str, str]]) -> Known:
+    """Program, traces and state statistics of the prompt."""
+    body = next((body for title, body in reversed(parts) if words(title) & {"reward"} and "def " in body), "")
+    states = next((body for title, body in parts if title.strip() == "State statistics"), "")
+    code = extract.source(body)
+    falls = _FALLS.search(states)
+    upright = next((float(mean) for name, _, _, mean, *_ in _STATE.findall(states) if name == "upright"), None)
+    return Known(Program.parse(code) if code else None, trace(body), int(falls[1]) if falls else None, upright)
+
+
+def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
+    """One subtask: from falls where it is about keeping going, else from the component that measures it."""
+    quantity = spoken_of(subtask, quantities)
+    if quantity is None or quantity.aim == STAYING or words(subtask) & STAY and not quantity.relevance:
+        return keeping_going(known)
+    if known.upright is not None and "upright" in quantity.name:
+        value = 1.0 if known.upright > 0.9 else 0.5 if known.upright > 0.6 else 0.0
+        return Judged(
+            value, f"its up axis points up by {known.upright:g} on average", "1 is upright, 0 lies on its side"
+        )
+    program = known.program
+    names = [n for n in program.components() if measures(program, n, quantity) > 0] if program else []
+    names = [n for n in names if n in known.rows]
+    if not names:
+        return Judged(0.5, "no component of the reward measures this", "nothing that was recorded speaks of it")
+    name = max(names, key=lambda n: measures(program, n, quantity) if program else 0.0)
+    return developed(name, known.rows[name], quantity)
+
+
+def spoken_of(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
+    """The quantity whose name the subtask holds, else the one whose meaning it shares most."""
+    named = [q for q in quantities if q.name.replace("_", " ") in subtask.lower()]
+    if named:
+        return max(named, key=lambda q: len(q.name))
+    best = max(quantities, key=lambda q: relevance(q, subtask), default=None)
+    return best if best is not None and relevance(best, subtask) > 0 else None
+
+
+def measures(program: Program, component: str, quantity: Quantity) -> float:
+    """How much the component reads what the quantity reads: 1 for exactly that, 0 for less than half of both."""
+    read, wanted = program.reads(component), reads(quantity)
+    overlap = len(read & wanted) / max(len(read | wanted), 1)
+    return overlap if overlap >= 0.5 else 0.0
+
+
+def keeping_going(known: Known) -> Judged:
+    if known.falls is not None:
+        value = 1.0 if known.falls == 0 else 0.5 if known.falls <= 2 else 0.0
+        return Judged(value, f"the episode began anew {known.falls} times in the film", "each time it had ended early")
+    row = known.rows.get("episode_length")
+    if row is None or not row.samples:
+        return Judged(0.5, "the length of episodes was not recorded", "nothing that was recorded speaks of it")
+    if flat(row):
+        return Judged(1.0, f"episodes last {row.samples[-1]:.3g} steps throughout", "they never end early")
+    longest = row.samples[-1] >= 0.9 * row.max
+    said = f"episodes last {row.samples[-1]:.3g} steps in the end, {row.samples[0]:.3g} in the beginning"
+    return Judged(0.5 if longest else 0.0, said, "they still grow" if longest else "they were longer before")
+
+
+def developed(name: str, row: Row, quantity: Quantity) -> Judged:
+    """A component is a reward: whatever it measures, it is done when the component is near its best and has risen."""
+    if not row.samples:
+        return Judged(0.5, f"`{name}` has no numbers", "nothing that was recorded speaks of it")
+    first, last = row.samples[0], row.samples[-1]
+    spread = max(abs(row.max), abs(row.min)) or 1.0
+    gained = (last - first) / spread
+    said = f"`{name}` goes from {first:.3g} to {last:.3g}"
+    small = quantity.aim in (LESS, NEAR_ZERO)
+    if gained > 0.3 or (gained > -0.05 and last >= 0.8 * row.max > 0 and small):
+        return Judged(1.0, said, "it has risen and stays up")
+    if gained > -0.1:
+        return Judged(0.5, said, "it hardly changes")
+    return Judged(0.0, said, "it has fallen")

@@ -1,0 +1,160 @@
+"""Answers to RDA's prompts: a list of subtasks, a reward for each of them, another wording of one."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from llm.offline import analyst
+from llm.offline.drafting import Component, component, source
+from llm.offline.program import Program
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
+from llm.offline.reading import Reading, asked_text, sections
+from llm.offline.refining import Search, typical
+from llm.records import Message
+
+BOUNDED = {MORE: "saturating", NEAR_ONE: "peak", NEAR_ZERO: "bell", LESS: "decay", STAYING: "linear"}
+"""Forms between 0 and 1, where what should be more is not counted below 0."""
+BONUS = 5.0
+_FAILED = re.compile(r"^- Subtask (\d+) \(.*?\) scores ([\d.]+)", re.MULTILINE)
+_NUMBERED = re.compile(r"^(\d+)\.\s+(.+)$", re.MULTILINE)
+
+
+def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
+    """The answer, without the notice; None when the prompt is none of these."""
+    parts = sections(asked_text(messages))
+    asked = next((title for title, _ in reversed(parts) if title.startswith("Now: ")), "")
+    quantities = derive(reading)
+    if asked == "Now: list the subtasks":
+        return "\n".join(f"{i}. {text}" for i, text in enumerate(subtasks(reading, quantities), 1))
+    if asked == "Now: analyse the subtasks":
+        return analyst.analyse(parts, listed(parts), quantities)
+    if asked == "Now: revise the subtasks":
+        return revision(parts, listed(parts), rng)
+    if asked == "Now: reward the subtasks" and quantities:
+        return first_reward(reading, listed(parts), quantities, rng)
+    if asked == "Now: reward the subtasks better" and quantities and seed % 2:
+        return better_reward(parts, reading, quantities, rng)
+    return None
+
+
+def listed(parts: Sequence[tuple[str, str]]) -> list[str]:
+    body = next((body for title, body in parts if title.strip() == "Subtasks"), "")
+    return [text for _, text in _NUMBERED.findall(body)]
+
+
+def failed(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
+    """(number, score) of the subtasks that the analysis calls not done."""
+    said = next((body for title, body in parts if title.strip() == "What the analysis said"), "")
+    return [(int(number), float(score)) for number, score in _FAILED.findall(said)]
+
+
+# --- subtasks -------------------------------------------------------------------------------------------------
+
+
+def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
+    """Between 5 and 10, from what can be measured: first to keep going, then the goals, then to do it well."""
+    aims = [q for q in quantities if q.relevance > 0 and q.aim != STAYING] or list(quantities[:2])
+    steady = [q for q in quantities if q.aim == NEAR_ONE and q not in aims[:3]][:2]
+    costs = [q for q in quantities if q.aim in (LESS, NEAR_ZERO) and q not in aims[:3]][:3]
+    lines = ["Keep going: the episode does not end early"]
+    lines += [f"Hold {plain(q)}: {plain(q)} stays near its best value" for q in steady]
+    for quantity in aims[:3]:
+        lines.append(f"Begin {plain(quantity)}: {wanted(quantity)} at the beginning already")
+    lines.append(
+        f"Keep {plain(aims[0])}: {wanted(aims[0])} for the whole episode" if aims else "Keep on: nothing stops"
+    )
+    lines += [f"Calm {plain(q)}: {plain(q)} is small while the task is done" for q in costs]
+    return [*lines[:9], f"Success: {' '.join(reading.task.split()) or 'the task is done'}"]
+
+
+def plain(quantity: Quantity) -> str:
+    return quantity.name.replace("_", " ")
+
+
+def wanted(quantity: Quantity) -> str:
+    """What is seen when the quantity is as it should be."""
+    said = {MORE: "rises", LESS: "falls", NEAR_ZERO: "comes near zero", NEAR_ONE: "comes near one"}
+    return f"{plain(quantity)} {said[quantity.aim]}"
+
+
+def revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random.Random) -> str:
+    """Where something before the last subtask was not done at all, half the time a first step towards it instead."""
+    lost = [number for number, score in failed(parts) if score == 0 and number < len(known)]
+    if not lost or rng.random() < 0.5:
+        return "Keep all"
+    text = known[lost[0] - 1].partition(":")[2].strip() or known[lost[0] - 1]
+    return f"Revise {lost[0]}: A first step: {text}, if only for a moment"
+
+
+# --- rewards --------------------------------------------------------------------------------------------------
+
+
+def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Quantity], rng: random.Random) -> str:
+    """A component between 0 and 1 for each subtask that can be measured, later ones weighing more, and the bonus."""
+    parts: list[Component] = []
+    for number, subtask in enumerate(known[:-1], 1):
+        quantity = analyst.spoken_of(subtask, quantities) or next(
+            (q for q in quantities if q.aim == STAYING), quantities[0]
+        )
+        if any(part.quantity.expression == bounded(quantity, 0).expression for part in parts):
+            continue
+        parts.append(bounded_component(rng, quantity, number))
+    goal = analyst.spoken_of(known[-1], quantities) if known else None
+    if not parts:
+        parts.append(bounded_component(rng, goal or quantities[0], 1))
+    parts.append(bonus(goal or quantities[0]))
+    code = source(parts, reading.inputs)
+    names = ", ".join(f"`{part.name}`" for part in parts)
+    return f"A component for each subtask that can be measured: {names}.\n\n```python\n{code}```\n"
+
+
+def bounded(quantity: Quantity, number: int) -> Quantity:
+    """The quantity under a name that says for which subtask it is, not below 0 where it should be more."""
+    expression = quantity.expression
+    if quantity.aim == MORE:
+        expression = f"torch.clamp({expression}, min=0.0)"
+    return replace(quantity, name=f"subtask_{number}_{quantity.name}", expression=expression)
+
+
+def bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
+    weight = (0.5 + 0.25 * number) * rng.uniform(0.6, 1.6)
+    return component(rng, bounded(quantity, number), weight, BOUNDED[quantity.aim])
+
+
+def bonus(goal: Quantity) -> Component:
+    """A large reward while the goal is clearly reached."""
+    reached = {
+        MORE: f"(({goal.expression}) > {2 * goal.scale}).float()",
+        NEAR_ONE: f"(({goal.expression}) > 0.95).float()",
+        STAYING: goal.expression,
+    }
+    expression = reached.get(goal.aim, f"(torch.abs({goal.expression}) < {0.1 * goal.scale}).float()")
+    return Component(Quantity("success_bonus", expression, STAYING, 1.0, frozenset()), "linear", BONUS, 1.0)
+
+
+def better_reward(
+    parts: Sequence[tuple[str, str]], reading: Reading, quantities: Sequence[Quantity], rng: random.Random
+) -> str | None:
+    """The best program, with more reward for what the analysis calls not done."""
+    program = Program.parse(reading.preferred.source) if reading.preferred else None
+    if program is None:
+        return None
+    search = Search(program, rng, reading, quantities, [])
+    known = listed(parts)
+    for number, score in failed(parts)[:2]:
+        quantity = analyst.spoken_of(known[number - 1], quantities) if number <= len(known) else None
+        if quantity is None:
+            continue
+        names = [n for n in program.components() if analyst.measures(program, n, quantity)]
+        for name in names:
+            search.scale(name, rng.uniform(1.3, 2.5 - score))
+        if not names:
+            part = bounded_component(rng, quantity, number)
+            part = replace(part, weight=rng.uniform(0.3, 1.0) * typical(search.trace))
+            if program.add(part, reading.inputs):
+                search.done.append(f"new `{part.name}`")
+    search.jitter(0.15)
+    return f"From the analysis: {'; '.join(search.done)}.\n\n```python\n{program.source}```\n"
