@@ -1,0 +1,72 @@
+"""What holds for every method, whatever it does."""
+
+import dataclasses
+import json
+import re
+
+import pytest
+
+from llm.methods import METHODS
+from llm.replay import Saved
+from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
+
+BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
+HIDES_IT = ["revolve", "scaling_batch_score"]  # they select by the metric, and show none of it
+
+
+def small(name, **values):
+    """The method at a size that is tested in a second."""
+    budget = {"budget": 14} if any(option.name == "budget" for option in METHODS[name].options) else {}
+    k = METHODS[name].least_k if METHODS[name].k == 1 else 3
+    return Experiment(method=name, k=k, n=3, options=budget, **values)
+
+
+@pytest.fixture(scope="module", params=list(METHODS))
+def whole(request):
+    experiment = small(request.param)
+    winner = experiment.run()
+    return experiment, winner
+
+
+def test_it_ends_with_a_candidate_that_was_trained(whole):
+    experiment, winner = whole
+    outcomes = [o for kind in experiment.got_kind("Train") for o in kind]
+    assert winner in [o.candidate.id for o in outcomes]
+    assert len({o.candidate.id for o in outcomes}) == len(outcomes)
+
+
+def test_killed_at_every_boundary_it_ends_the_same(whole):
+    experiment, winner = whole
+    for kept in range(len(experiment.saved)):
+        saved = json.loads(json.dumps([dataclasses.asdict(s) for s in experiment.saved[:kept]]))
+        resumed = small(experiment.method, saved=[Saved(**s) for s in saved])
+        resumed.known = {(s.step, s.position): s for s in experiment.saved}
+        assert resumed.run() == winner
+        assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in experiment.saved]
+        assert len(resumed.requests) == len(experiment.saved) - kept
+
+
+@pytest.mark.parametrize("name", [*BLIND, *HIDES_IT])
+def test_no_prompt_holds_the_metric_or_a_score(name):
+    experiment = small(name)
+    experiment.run()
+    outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
+    secrets = {form.format(o.rts) for o in outcomes for form in ("{:.3g}", "{:.4g}", "{:.6g}", "{:.0f}")}
+    secrets |= {form.format(s) for s in HIDDEN_SCORES for form in ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")}
+    assert prompts(experiment)
+    for prompt in prompts(experiment):
+        assert not [s for s in secrets if s in prompt]
+        assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_scores_of_the_same_order_lead_to_the_same_prompts(name):
+    """The only way from the metric to a prompt is who was picked."""
+    plain, squeezed = small(name), small(name, train=lambda request: tuple(_rescored(o) for o in train(request)))
+    plain.run()
+    squeezed.run()
+    assert prompts(plain) == prompts(squeezed)
+
+
+def _rescored(outcome):
+    return dataclasses.replace(outcome, metric_trace={"samples": [1.0]}, rts=outcome.rts * 3 - 5)

@@ -1,0 +1,104 @@
+"""Expected values by hand: with two players the strengths' difference is the log of the odds."""
+
+import math
+
+import pytest
+
+from llm.judges.panel import Comparison, best_worst, bradley_terry, commonest, compared, comparisons, pooled
+from llm.records import Pick
+
+
+def games(*results):
+    return [Comparison(*pair) for pair in results]
+
+
+def test_two_players_without_prior_differ_by_the_log_odds():
+    ratings = bradley_terry(games(*[("a", "b")] * 3, ("b", "a")), prior=0)
+    assert ratings["a"].value == pytest.approx(math.log(3) / 2)
+    assert ratings["b"].value == pytest.approx(-math.log(3) / 2)
+
+
+def test_their_interval_is_the_textbooks():
+    """Var(b_a - b_b) = 1 / (n p q) = 1 / (4 * 3/4 * 1/4) = 4/3; each strength is half of the difference."""
+    rating = bradley_terry(games(*[("a", "b")] * 3, ("b", "a")), prior=0)["a"]
+    assert rating.high - rating.value == pytest.approx(1.959964 * math.sqrt(4 / 3) / 2, rel=1e-6)
+    assert rating.value - rating.low == pytest.approx(rating.high - rating.value)
+
+
+def test_the_prior_keeps_a_player_who_always_wins_finite():
+    """a beats b once, each draws once with strength 0: 0 = s(-2b) + 1/2 - s(b) for b_a = -b_b = b."""
+    ratings = bradley_terry(games(("a", "b")))
+    b = ratings["a"].value
+    sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
+    assert sigmoid(-2 * b) + 0.5 - sigmoid(b) == pytest.approx(0, abs=1e-9)
+    assert b > 0 and ratings["b"].value == pytest.approx(-b)
+
+
+def test_without_prior_no_finite_estimate_is_an_error():
+    with pytest.raises(ValueError, match="somebody always wins"):
+        bradley_terry(games(("a", "b")), prior=0)
+
+
+def test_published_example_of_three():
+    """a-b 2:1, b-c 2:1, a-c 2:1: at the maximum each player's wins equal the expected number of wins."""
+    ratings = bradley_terry(
+        games(*[("a", "b")] * 2, ("b", "a"), *[("b", "c")] * 2, ("c", "b"), *[("a", "c")] * 2, ("c", "a")), prior=0
+    )
+    strength = {name: rating.value for name, rating in ratings.items()}
+    wins = {"a": 4, "b": 3, "c": 2}
+    for i, won in wins.items():
+        expected = sum(3 / (1 + math.exp(strength[j] - strength[i])) for j in wins if j != i)
+        assert expected == pytest.approx(won)
+    assert sum(strength.values()) == pytest.approx(0)
+
+
+def test_order_plays_no_part_and_a_draw_moves_nobody():
+    seen = games(("a", "b"), ("b", "c"), ("a", "c"), ("d", "a"))
+    assert bradley_terry(seen) == bradley_terry(seen[::-1])
+    even = bradley_terry(compared("a", "b", "equal"))
+    assert even["a"].value == even["b"].value == 0
+
+
+def test_who_was_never_compared_is_average_and_least_certain():
+    ratings = bradley_terry(games(("a", "b")), names=["z"])
+    assert ratings["z"].value == 0
+    assert ratings["z"].high > ratings["a"].high - ratings["a"].value
+
+
+def test_a_pick_of_k_is_2k_minus_3_comparisons():
+    seen = comparisons(Pick("b", "d"), "abcd")
+    assert [(c.winner, c.loser) for c in seen] == [("b", "a"), ("b", "c"), ("b", "d"), ("a", "d"), ("c", "d")]
+    assert [(c.winner, c.loser) for c in comparisons(Pick("a", None), "a")] == []
+
+
+def test_answers_to_a_comparison():
+    assert compared("a", "b", "second") == games(("b", "a"))
+    assert compared("a", "b", "skip") == []
+    assert sum(c.weight for c in compared("a", "b", "equal")) == 1
+
+
+def test_best_worst_scores_by_hand():
+    """a is best in 2 of 3, b in 1; c is worst in 3 of 3."""
+    ratings = best_worst([(Pick("a", "c"), "abc"), (Pick("a", "c"), "abc"), (Pick("b", "c"), "abc")])
+    assert {n: r.value for n, r in ratings.items()} == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": -1})
+    half = 1.959964 * math.sqrt((2 / 3 - 4 / 9) / 3)
+    assert ratings["a"].low == pytest.approx(2 / 3 - half, rel=1e-6) and ratings["a"].high == 1
+    assert (ratings["c"].low, ratings["c"].high) == (-1, -1)
+
+
+def test_a_panel_is_pooled_into_one_pick():
+    picks = [
+        (Pick("a", "c", "smooth", ("best: moves fast",)), "abcd"),
+        (Pick("b", "c", "", ("best: moves fast", "worst: falls over")), "abcd"),
+        (Pick("a", "d", "it limps "), "abcd"),
+    ]
+    assert pooled(picks) == Pick("a", "c", "smooth\nit limps", ("best: moves fast", "worst: falls over"))
+
+
+def test_the_commonest_tags_come_first():
+    assert list(commonest([("x", "y"), ("y",), ("z", "y"), ("z",)])) == ["y", "z", "x"]
+
+
+def test_a_panel_without_picks_decides_nothing():
+    with pytest.raises(ValueError, match="nobody"):
+        pooled([])

@@ -1,0 +1,94 @@
+"""B-Pref's teachers, one property each."""
+
+import math
+import random
+
+import pytest
+
+from llm.judges import settings
+from llm.judges.proxy import judge
+from llm.judges.teacher import Teacher, best_of, compare, prefers_first, utilities
+from llm.records import Candidate, Choose, Compare, Judge, Outcome, Pick
+
+
+def outcome(name, rts, samples=()):
+    return Outcome(Candidate(name, "..."), True, metric_trace={"samples": list(samples)}, rts=rts)
+
+
+ROUND = tuple(outcome(f"1-{i}", score) for i, score in enumerate((2.0, 6.0, 1.0, 3.0), 1))
+
+
+def shares(ask, options, draws=4000):
+    answers = [judge(ask, options, seed) for seed in range(draws)]
+    return lambda answer: answers.count(answer) / draws
+
+
+def test_it_errs_as_often_as_its_rationality_says():
+    """Utilities are 6/4 and 2/4 of the mean size 4: P = 1 / (1 + exp(-beta (1.5 - 0.5)))."""
+    share = shares(Compare(1, outcome("a", 6.0), outcome("b", 2.0)), {"beta": 2.0})
+    assert share("first") == pytest.approx(1 / (1 + math.exp(-2.0)), abs=0.02)
+    assert prefers_first(1.0, 3.0, 0.5) == pytest.approx(1 / (1 + math.e))
+    assert prefers_first(1.0, 3.0, -1) == 0
+
+
+def test_best_of_several_is_the_plackett_luce_choice():
+    share = shares(Choose(ROUND), {"beta": 1.0})
+    sizes = [math.exp(v / 3.0) for v in (2.0, 6.0, 1.0, 3.0)]
+    for i, size in enumerate(sizes, 1):
+        assert share(f"1-{i}") == pytest.approx(size / sum(sizes), abs=0.03)
+
+
+def test_a_blind_one_takes_any():
+    assert shares(Choose(ROUND), {"beta": 0.0})("1-3") == pytest.approx(0.25, abs=0.03)
+
+
+def test_a_mistake_turns_the_answer_round():
+    assert judge(Compare(1, ROUND[1], ROUND[0]), {"mistake": 1.0}) == "second"
+    assert judge(Judge(1, ROUND), {"mistake": 1.0}) == Pick("1-3", "1-2")
+    share = shares(Compare(1, ROUND[1], ROUND[0]), {"mistake": 0.2})
+    assert share("second") == pytest.approx(0.2, abs=0.02)
+
+
+def test_small_differences_are_equal_and_poor_pairs_are_skipped():
+    close, poor = Compare(1, outcome("a", 1.0), outcome("b", 1.05)), Compare(1, outcome("a", -5.0), outcome("b", 1.0))
+    assert judge(close, {"equal": 0.1}) == "equal" and judge(close) == "second"
+    assert judge(poor, {"skip": 0.5}) == "skip" and judge(poor) == "second"
+
+
+def test_a_myopic_one_counts_late_moments_more():
+    """(0.25 * 8 + 0.5 * 0 + 1 * 0) / 1.75 against (0 + 0.5 * 1 + 1 * 3) / 1.75."""
+    early, late = outcome("a", 8.0, (8, 0, 0)), outcome("b", 3.0, (0, 1, 3))
+    assert judge(Compare(1, early, late)) == "first"
+    assert judge(Compare(1, early, late), {"gamma": 0.5}) == "second"
+    values = utilities([early, late], Teacher(gamma=0.5))
+    assert values[0] / values[1] == pytest.approx(2.0 / 3.5)
+
+
+def test_those_that_look_equal_are_drawn_from():
+    teacher = Teacher(equal=0.2)
+    drawn = {best_of([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(40)}
+    assert drawn == {0, 1}
+
+
+def test_without_noise_it_is_the_proxy_and_equal_only_for_ties():
+    assert judge(Judge(1, ROUND)) == Pick("1-2", "1-3")
+    assert judge(Compare(1, outcome("a", 2.0), outcome("b", 2.0))) == "equal"
+    assert compare(0.0, 0.0, Teacher(beta=3.0), random.Random(1)) == "equal"
+
+
+def test_what_it_answers_follows_from_the_seed():
+    noisy = [[judge(Judge(1, ROUND), {"beta": 0.5, "mistake": 0.3}, seed) for seed in range(30)] for _ in range(2)]
+    assert noisy[0] == noisy[1] and len(set(noisy[0])) > 3
+
+
+def test_best_is_never_worst_however_noisy():
+    picks = [judge(Judge(1, ROUND), {"beta": 0.0, "equal": 9.0, "mistake": 0.5}, seed) for seed in range(200)]
+    assert all(p.best != p.worst for p in picks)
+
+
+def test_its_options_are_checked():
+    assert settings("proxy", {"beta": "5", "mistake": "0"}) == {"beta": 5.0}
+    with pytest.raises(ValueError, match="the judge 'human' has no option 'beta'"):
+        settings("human", {"beta": 5})
+    with pytest.raises(ValueError, match="'2' is not between 0 and 1"):
+        settings("proxy", {"mistake": "2"})
