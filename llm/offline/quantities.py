@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from llm import syntax
 from llm.offline.reading import Reading, words
@@ -43,13 +44,27 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "crawls": ("height", "upright"),
     "sideways": ("sideways", "heading"),
     "reach": ("distance",),
-    "hover": ("distance", "spin"),
-    "keep": ("distance",),
+    "point": ("distance",),
+    "hover": ("distance", "spin", "still"),
+    "keep": ("distance", "still"),
+    "stay": ("still",),
+    "table": ("tray",),
+    "lie": ("lying", "lying"),
+    "sky": ("lying",),
+    "checkpoint": ("distance", "progress"),
+    "return": ("distance", "progress", "phase"),
+    "turn": ("heading",),
     "spin": ("rotation",),
     "target": ("distance", "progress"),
     "open": ("distance",),
     "quickly": ("speed",),
 }
+
+# What the words of a task say about speed, height and direction.
+STILL = frozenset({"keep", "balance", "hover", "stay", "lie", "hold"})
+LYING = frozenset({"lie", "lies", "lying", "belly"})
+GOING = frozenset({"reach", "target", "checkpoint", "return", "goal"})
+LIFTING = frozenset({"lift", "raise", "pick", "fall", "jump"})
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,7 @@ def derive(reading: Reading) -> list[Quantity]:
     """All quantities, the most relevant for the task first."""
     shapes = {name: shape(text) for name, text in reading.inputs.items()}
     found: dict[str, Quantity] = {}
-    for rule in (_changes, _columns, _states, _vectors, _sides, _joints, _distances, _living):
+    for rule in (_changes, _columns, _places, _states, _vectors, _sides, _joints, _distances, _living):
         for quantity in rule(shapes, reading):
             found.setdefault(quantity.name, quantity)
     ranked = [
@@ -138,18 +153,38 @@ def _states(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
         if dims != (13,):
             continue
         of = "" if name.startswith("root") else f"{name}_"
-        yield _quantity(f"{of}height", f"{name}[:, 2]", MORE, 0.5, "height upright")
-        yield from _motion(of, f"{name}[:, 7]", f"{name}[:, 8]", f"{name}[:, 9]", f"{name}[:, 7:9]")
+        yield _height(of, name, reading)
+        yield from _motion(of, name, 7, reading)
         yield _quantity(f"{of}spin", f"torch.sum(torch.square({name}[:, 10:13]), dim=-1)", LESS, 5.0, "spin stable")
         if "up_vec" not in shapes:
-            tilt = f"1.0 - 2.0 * (torch.square({name}[:, 3]) + torch.square({name}[:, 4]))"
-            yield _quantity(f"{of}upright", tilt, NEAR_ONE, 1.0, "upright stable")
+            yield _upright(of, name, 3)
 
 
-def _motion(of: str, ahead: str, aside: str, up: str, plane: str) -> Iterator[Quantity]:
-    yield _quantity(f"{of}forward_speed", ahead, MORE, 2.0, "forward speed velocity")
+def _upright(of: str, name: str, first: int) -> Quantity:
+    """The z axis of a body's rotation, a quaternion xyzw that begins at column `first`."""
+    tilt = f"1.0 - 2.0 * (torch.square({name}[:, {first}]) + torch.square({name}[:, {first + 1}]))"
+    return _quantity(f"{of}upright", tilt, NEAR_ONE, 1.0, "upright stable")
+
+
+def _height(of: str, name: str, reading: Reading) -> Quantity:
+    """A good height is a great one, except for who should lie."""
+    lying = words(reading.task) & LYING
+    return _quantity(f"{of}height", f"{name}[:, 2]", LESS if lying else MORE, 0.5, "height upright")
+
+
+def _motion(of: str, name: str, first: int, reading: Reading) -> Iterator[Quantity]:
+    """A velocity from column `first` on: what it is good for depends on whether the task is to stay or to go."""
+    task = words(reading.task)
+    ahead, aside, up = (f"{name}[:, {first + axis}]" for axis in range(3))
+    if task & STILL:
+        speed = f"torch.norm({name}[:, {first}:{first + 3}], dim=-1)"
+        yield _quantity(f"{of}speed", speed, LESS, 1.0, "still stable wobble")
+        return
+    if not (task & GOING and "targets" in reading.inputs):
+        yield _quantity(f"{of}forward_speed", ahead, MORE, 2.0, "forward speed velocity")
+        yield _quantity(f"{of}sideways_speed", aside, NEAR_ZERO, 0.5, "sideways stable")
+    plane = f"{name}[:, {first}:{first + 2}]"
     yield _quantity(f"{of}ground_speed", f"torch.norm({plane}, dim=-1)", MORE, 2.0, "speed velocity")
-    yield _quantity(f"{of}sideways_speed", aside, NEAR_ZERO, 0.5, "sideways stable")
     yield _quantity(f"{of}vertical_speed", up, NEAR_ZERO, 0.5, "bounce")
     yield _quantity(f"{of}rising_speed", f"torch.clamp({up}, min=0.0)", MORE, 1.0, "rise up airborne")
 
@@ -157,19 +192,23 @@ def _motion(of: str, ahead: str, aside: str, up: str, plane: str) -> Iterator[Qu
 def _vectors(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
     """Three numbers whose name says what they are."""
     for name, dims in shapes.items():
+        kind, of = words(name), _prefix(name)
+        if dims == (4,) and not of and kind & {"quat", "quats", "rot"} and "up_vec" not in shapes:
+            yield _upright(of, name, 0)
         if dims != (3,):
             continue
-        kind, of = words(name), _prefix(name)
-        if name.startswith("up_vec"):
+        if name.startswith("up_vec") and words(reading.task) & LYING:
+            yield _quantity("belly_up", f"-{name}[:, 2]", NEAR_ONE, 1.0, "lying stable")
+        elif name.startswith("up_vec"):
             yield _quantity("upright", f"{name}[:, 2]", NEAR_ONE, 1.0, "upright stable")
         elif name.startswith("heading_vec"):
             yield _quantity("heading", f"{name}[:, 0]", NEAR_ONE, 1.0, "heading forward straight")
         elif kind & {"angular", "angvel", "angvels"}:
             yield _quantity(f"{of}spin", f"torch.sum(torch.square({name}), dim=-1)", LESS, 5.0, "spin stable")
         elif kind & {"velocity", "linvel", "linvels"} and "local" not in kind:
-            yield from _motion(of, f"{name}[:, 0]", f"{name}[:, 1]", f"{name}[:, 2]", f"{name}[:, 0:2]")
-        elif kind & {"position", "positions", "pos"} and not kind & {"prev", "goal", "target"}:
-            yield _quantity(f"{of}height", f"{name}[:, 2]", MORE, 0.5, "height upright")
+            yield from _motion(of, name, 0, reading)
+        elif name in _bodies(shapes) and (not of or words(reading.task) & LIFTING):
+            yield _height(of, name, reading)
 
 
 def _prefix(name: str) -> str:
@@ -180,8 +219,43 @@ def _prefix(name: str) -> str:
 
 _GENERIC = frozenset(
     {"velocity", "linvel", "linvels", "angvel", "angvels", "angular", "position", "positions", "pos", "world", "torso"}
-    | {"root", "vec", "local"}
+    | {"root", "vec", "local", "quat", "quats", "rot"}
 )
+
+
+def _bodies(shapes: Shapes) -> list[str]:
+    """Inputs that say where a body is."""
+    positions = [n for n, dims in shapes.items() if dims == (3,) and words(n) & {"position", "positions", "pos"}]
+    return [n for n in positions if not words(n) & {"prev", "last", "goal", "target"}]
+
+
+def _places(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Where to be: a point that the task text names, the target of the moment, another body."""
+    point = re.search(r"\(\s*(-?[\d.]+),\s*(-?[\d.]+),\s*(-?[\d.]+)\s*\)", reading.task)
+    itself = next((name for name in _bodies(shapes) if not _prefix(name)), None)
+    if point and itself:
+        place = f"torch.tensor([{', '.join(str(float(c)) for c in point.groups())}], device={itself}.device)"
+        yield _quantity("target_distance", f"torch.norm({itself} - {place}, dim=-1)", NEAR_ZERO, 1.0, "distance")
+    if words(reading.task) & GOING and shapes.get("targets") == (3,) and shapes.get("root_states") == (13,):
+        yield from _targets(shapes)
+    for first, second in combinations(_bodies(shapes), 2):
+        if first.split("_")[0] != second.split("_")[0]:
+            name = f"{_prefix(first)}{_prefix(second)}distance"
+            yield _quantity(name, f"torch.norm({first} - {second}, dim=-1)", NEAR_ZERO, 0.3, "distance")
+    if shapes.get("phase") == ():
+        yield _quantity("phase_reached", "phase", MORE, 1.0, "phase progress")
+
+
+def _targets(shapes: Shapes) -> Iterator[Quantity]:
+    """Nearness to the target of the moment, speed towards it, facing it: all on the ground."""
+    away = "(targets[:, 0:2] - root_states[:, 0:2])"
+    towards = f"torch.nn.functional.normalize({away}, dim=-1)"
+    yield _quantity("target_distance", f"torch.norm({away}, dim=-1)", NEAR_ZERO, 2.0, "distance")
+    speed = f"torch.sum(root_states[:, 7:9] * {towards}, dim=-1)"
+    yield _quantity("approach_speed", speed, MORE, 2.0, "speed progress forward")
+    if shapes.get("heading_vec") == (3,):
+        facing = f"torch.sum(heading_vec[:, 0:2] * {towards}, dim=-1)"
+        yield _quantity("heading", facing, NEAR_ONE, 1.0, "straight")
 
 
 def _sides(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:

@@ -29,7 +29,16 @@ def test_shapes_are_read_as_documented(text, dims):
 
 @pytest.mark.parametrize(
     ("task", "first"),
-    [("Ant", "progress"), ("Humanoid", "progress"), ("Cartpole", "pole_angle"), ("HumanoidJump", "rising_speed")],
+    [
+        ("Ant", "progress"),
+        ("Humanoid", "progress"),
+        ("Cartpole", "pole_angle"),
+        ("HumanoidJump", "rising_speed"),
+        ("BallBalance", "ball_tray_distance"),
+        ("Quadcopter", "target_distance"),
+        ("AntLieDown", "belly_up"),
+        ("AntPatrolAndReturn", "progress"),
+    ],
 )
 def test_the_task_text_decides_what_comes_first(task, first):
     ranked = quantities(task)
@@ -44,6 +53,33 @@ def test_ant_offers_what_a_person_would_use():
     assert (found["upright"].expression, found["upright"].aim) == ("up_vec[:, 2]", NEAR_ONE)
     assert found["sideways_speed"].aim == NEAR_ZERO
     assert found["effort"].aim == found["power"].aim == found["joint_limits"].aim == LESS
+
+
+def test_a_point_that_the_task_names_is_where_to_be():
+    found = {q.name: q for q in quantities("Quadcopter")}
+    point = "torch.tensor([0.0, 0.0, 1.0], device=root_positions.device)"
+    assert found["target_distance"].expression == f"torch.norm(root_positions - {point}, dim=-1)"
+    assert found["target_distance"].inputs == {"root_positions"} and found["target_distance"].aim == NEAR_ZERO
+
+
+def test_who_should_stay_is_slow_in_every_direction():
+    for task, name in (("Quadcopter", "speed"), ("BallBalance", "ball_speed"), ("AntLieDown", "speed")):
+        found = {q.name: q for q in quantities(task)}
+        assert found[name].aim == LESS and not {"forward_speed", "ball_forward_speed"} & set(found)
+
+
+def test_who_should_lie_is_neither_upright_nor_high():
+    found = {q.name: q for q in quantities("AntLieDown")}
+    assert (found["belly_up"].expression, found["belly_up"].aim) == ("-up_vec[:, 2]", NEAR_ONE)
+    assert "upright" not in found and found["height"].aim == LESS
+
+
+def test_ahead_is_towards_a_target_that_changes():
+    found = {q.name: q for q in quantities("AntPatrolAndReturn")}
+    assert found["approach_speed"].inputs == {"root_states", "targets"} == found["target_distance"].inputs
+    assert found["heading"].inputs == {"heading_vec", "root_states", "targets"}
+    assert found["phase_reached"].aim == MORE and "forward_speed" not in found
+    assert "approach_speed" not in {q.name for q in quantities("Ant")}
 
 
 def test_columns_take_their_meaning_from_the_observation_code():

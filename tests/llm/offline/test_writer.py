@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from llm import extract
-from llm.messages import trace_text
+from llm.messages import first_prompt, trace_text
 from llm.offline import NOTICE, OfflineWriter, answer
 from llm.offline.program import Program
 from llm.records import Outcome, Problem
@@ -16,6 +16,7 @@ from simulation import catalog
 from tests.llm.experiment import PROBLEM, Experiment, row
 
 TASKS = ["Cartpole", "Ant", "Humanoid", "HumanoidJump"]
+PLACES = ["BallBalance", "Quadcopter", "AntLieDown", "AntPatrolAndReturn"]
 
 
 def traced(request):
@@ -34,13 +35,13 @@ def _samples(rng):
     return [size] * 10 if rng.random() < 0.2 else [size * rng.gauss(0, 1) for _ in range(10)]
 
 
-def programs(task):
-    """120 programs: four experiments of five iterations of six, over real prompts."""
+def programs(task, experiments, iterations):
+    """Programs of six a round, over real prompts."""
     info = catalog.task(task)
     problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
     written = []
-    for seed in range(4):
-        experiment = Experiment(seed=seed, k=6, n=5, problem=problem, train=traced)
+    for seed in range(experiments):
+        experiment = Experiment(seed=seed, k=6, n=iterations, problem=problem, train=traced)
         experiment.run()
         written += [
             c.source
@@ -51,10 +52,7 @@ def programs(task):
     return written
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_120_of_120_programs_are_executable(task, tmp_path):
-    written = programs(task)
-    assert len(written) == 120 and len(set(written)) > 110
+def assert_executable(task, written, tmp_path):
     files = [tmp_path / f"{i}.py" for i in range(len(written))]
     for file, source in zip(files, written, strict=True):
         file.write_text(source)
@@ -64,6 +62,20 @@ def test_120_of_120_programs_are_executable(task, tmp_path):
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_120_of_120_programs_are_executable(task, tmp_path):
+    written = programs(task, experiments=4, iterations=5)
+    assert len(written) == 120 and len(set(written)) > 110
+    assert_executable(task, written, tmp_path)
+
+
+@pytest.mark.parametrize("task", PLACES)
+def test_first_and_second_programs_for_places_and_poses_are_executable(task, tmp_path):
+    written = programs(task, experiments=1, iterations=2)
+    assert len(set(written)) == 12
+    assert_executable(task, written, tmp_path)
+
+
+@pytest.mark.parametrize("task", [*TASKS, *PLACES])
 def test_a_round_holds_different_programs(task):
     info = catalog.task(task)
     problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
@@ -140,3 +152,11 @@ def test_it_reads_nothing_but_the_messages():
     assert "riches" in "".join(answer(hidden, s) for s in range(6))
     assert "potentials" not in "".join(answer(hidden, s) for s in range(6))
     assert "potentials" in "".join(answer(shown, s) for s in range(6)) and PROBLEM.inputs
+
+
+def test_an_answer_beyond_the_token_limit_is_cut_off():
+    (whole,) = OfflineWriter().complete(first_prompt(PROBLEM), 1, 5)
+    (cut,) = OfflineWriter().complete(first_prompt(PROBLEM), 1, 5, tokens=40)
+    assert (whole.finish_reason, cut.finish_reason) == ("stop", "length")
+    assert whole.text.startswith(cut.text) and cut.usage.output_tokens == 40
+    assert OfflineWriter().complete(first_prompt(PROBLEM), 1, 5, tokens=4000)[0].text == whole.text
