@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ import torch
 from torch import Tensor
 
 from simulation import catalog, models
-from simulation.backends.cpu import CpuPhysics
+from simulation.backends import choice
+from simulation.backends.interface import Physics, StartPhysics
 from simulation.worlds import Worlds
 
 
@@ -36,15 +38,30 @@ class Environment:
     """N = groups x worlds worlds of one task, group-major: group g owns rows g * worlds to (g + 1) * worlds.
 
     All noise is drawn once per step for one group and repeated for every group, so a group's history depends neither
-    on the groups beside it nor on which worlds reset. Raises ValueError on an unknown task.
+    on the groups beside it nor on which worlds reset. It is drawn on the CPU, so that it is the same on every device.
+
+    `device` is cpu or cuda:<index> (see `backends.choice.device`); `start` replaces that device's engine by
+    another one. Raises ValueError on an unknown task.
     """
 
-    def __init__(self, task: str, worlds: int, groups: int = 1, seed: int = 0, threads: int = 1) -> None:
+    def __init__(
+        self,
+        task: str,
+        worlds: int,
+        groups: int = 1,
+        seed: int = 0,
+        threads: int = 1,
+        device: str = "cpu",
+        start: StartPhysics | None = None,
+    ) -> None:
         self.info = catalog.task(task)
         self.model = models.physics_model(task)
         self.worlds, self.groups = worlds, groups
+        self.device = torch.device(device)
         self._threads = threads
+        self._start = start or choice.engine(device)
         self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
+        _move(self._task, self.device)
         self._generator = torch.Generator().manual_seed(seed)
         self._noise = self._draw()
         self._physics = self._start_physics()
@@ -85,26 +102,28 @@ class Environment:
         state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
         state.progress_buf = state.progress_buf + 1
         diverged = torch.isnan(actions).any(1)
-        lost = self._physics.step(self._task.control(state))
-        if lost is not None:
-            diverged[lost] = True
-        state.update(self._physics.read())
-        self._task.observe(state)
-        if diverged.any():
-            self._restart(torch.nonzero(diverged).squeeze(1))
-        return self._judge(diverged)
+        with self._on_device():
+            lost = self._physics.step(self._task.control(state))
+            if lost is not None:
+                diverged[lost] = True
+            state.update(self._physics.read())
+            self._task.observe(state)
+            if diverged.any():
+                self._restart(torch.nonzero(diverged).squeeze(1))
+            return self._judge(diverged)
 
     def reset(self, mask: Tensor | None = None) -> None:
         """Begin a new episode in the worlds of `mask` (num_envs,) bool, or in all, and observe it."""
-        ids = torch.arange(self.num_envs) if mask is None else torch.nonzero(mask).squeeze(1)
-        if len(ids) == 0:
-            return
-        qpos, qvel = self._task.start(self._noise[ids % self.worlds])
-        self._begin(ids, qpos, qvel, torch.zeros(len(ids), dtype=torch.int64))
+        with self._on_device():
+            ids = torch.arange(self.num_envs) if mask is None else torch.nonzero(mask).squeeze(1)
+            if len(ids) == 0:
+                return
+            qpos, qvel = self._task.start(self._noise[ids % self.worlds])
+            self._begin(ids, qpos, qvel, torch.zeros(len(ids), dtype=torch.int64))
 
     def keep(self, groups: Sequence[int]) -> None:
         """Go on with these groups only, in this order."""
-        ids = torch.cat([torch.arange(g * self.worlds, (g + 1) * self.worlds) for g in groups])
+        ids = torch.arange(self.num_envs, device=self.device).view(self.groups, -1)[list(groups)].flatten()
         physics = self._physics.state()[ids]
         self._state = self._state.rows(ids)
         self.groups = len(groups)
@@ -117,6 +136,7 @@ class Environment:
             "task": self.info.name,
             "worlds": self.worlds,
             "groups": self.groups,
+            "engine": self._physics.engine,
             "physics": self._physics.state(),
             "variables": {name: value.clone() for name, value in self._state.variables().items()},
             "noise": self._noise.clone(),
@@ -124,17 +144,26 @@ class Environment:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from `state_dict()`, with its number of groups. Raises ValueError when task or worlds differ."""
+        """Continue from `state_dict()`, with its number of groups, on this environment's device.
+
+        Raises ValueError when task, worlds or engine differ.
+        """
         if (state["task"], state["worlds"]) != (self.info.name, self.worlds):
             raise ValueError(
                 f"the saved state is {state['worlds']} worlds a group of {state['task']}, this environment "
                 f"{self.worlds} of {self.info.name}; build it with the same task and worlds"
             )
+        if state["engine"] != self._physics.engine:
+            raise ValueError(
+                f"the saved state is {state['engine']}'s, this environment is stepped by {self._physics.engine}: "
+                f"continue where it was saved, or begin anew"
+            )
         self.groups = state["groups"]
         self._physics = self._start_physics()
         self._physics.load(state["physics"])
-        self._state = Worlds(self.num_envs, self._task.constants, dict(state["variables"]))
-        self._noise = state["noise"].clone()
+        variables = {name: value.to(self.device) for name, value in state["variables"].items()}
+        self._state = Worlds(self.num_envs, self._task.constants, variables)
+        self._noise = state["noise"].to(self.device, copy=True)
         self._generator.set_state(state["generator"])
 
     def qpos(self, world: int) -> np.ndarray:
@@ -145,15 +174,20 @@ class Environment:
         """Where one world's mocap bodies stand (nmocap, 7), position and quaternion xyzw: for filming."""
         if not hasattr(self._task, "mocap"):
             return np.empty((0, 7), dtype=np.float32)
-        poses: np.ndarray = self._task.mocap(self._state.rows(torch.tensor([world])))[0].numpy()
+        with self._on_device():
+            poses: np.ndarray = self._task.mocap(self._state.rows(torch.tensor([world])))[0].cpu().numpy()
         return poses
 
-    def _start_physics(self) -> CpuPhysics:
-        return CpuPhysics(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
+    def _start_physics(self) -> Physics:
+        return self._start(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
+
+    def _on_device(self) -> contextlib.AbstractContextManager[Any]:
+        """Where tensors that a task makes from numbers alone come to be: on this environment's device."""
+        return contextlib.nullcontext() if self.device.type == "cpu" else self.device
 
     def _draw(self) -> Tensor:
         """The noise of one group for one step: uniform in [0, 1), (worlds, noise_size)."""
-        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator)
+        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator).to(self.device)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""
@@ -180,3 +214,13 @@ class Environment:
         truncated = over & ~terminated
         metric, counts = self._task.metric(state, terminated | truncated)
         return Step(terminated, truncated, diverged, metric, counts & ~diverged)
+
+
+def _move(task: Any, device: torch.device) -> None:
+    """Bring the tensors that a task keeps, and its constants, to the device."""
+    for name, value in vars(task).items():
+        if isinstance(value, Tensor):
+            setattr(task, name, value.to(device))
+    for name, value in task.constants.items():
+        if isinstance(value, Tensor):
+            task.constants[name] = value.to(device)

@@ -33,7 +33,7 @@ def quat_to_matrix(q: Tensor) -> Tensor:
     rows = q.t().contiguous()  # one row per component: torch is fast along the worlds
     products = (rows.unsqueeze(1) * (rows + rows)).flatten(0, 1)
     # an entry adds two products at most, so that its last bit does not depend on the number of worlds
-    entries = _MATRIX.to(q.dtype) @ products + _IDENTITY.to(q.dtype)
+    entries = _MATRIX.to(q) @ products + _IDENTITY.to(q)
     return entries.t().contiguous().view(-1, 3, 3)
 
 

@@ -29,6 +29,9 @@ class CpuPhysics:
     the last substep (as after `mj_step`), except directly after `place`, when they are current.
     """
 
+    engine = "mujoco"
+    device = torch.device("cpu")
+
     def __init__(
         self, model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str] = (), threads: int = 1
     ) -> None:
