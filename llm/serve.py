@@ -118,7 +118,11 @@ def complete(body: dict[str, Any]) -> dict[str, Any]:
         raise BadCall(400, "invalid_request_error", "n must be between 1 and 64.", "n")
     if not isinstance(seed, int):
         raise BadCall(400, "invalid_request_error", "seed must be an integer.", "seed")
-    replies = OfflineWriter().complete([{"role": m["role"], "content": m["content"]} for m in messages], count, seed)
+    limit = body.get("max_completion_tokens") or body.get("max_tokens") or 0
+    if not isinstance(limit, int) or limit < 0:
+        raise BadCall(400, "invalid_request_error", "max_tokens must be a whole number.", "max_tokens")
+    talk = [{"role": m["role"], "content": m["content"]} for m in messages]
+    replies = OfflineWriter().complete(talk, count, seed, tokens=limit)
     read = replies[0].usage.input_tokens if replies[0].usage else 0
     written = sum(r.usage.output_tokens for r in replies if r.usage)
     choices = [

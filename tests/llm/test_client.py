@@ -205,3 +205,29 @@ def test_a_password_in_the_address_is_not_kept():
         (reply,) = made.complete(ASK, 1, 0)
     assert made.endpoint == server.base_url
     assert "hunter2" not in json.dumps(dataclasses.asdict(reply))
+
+
+def test_a_token_limit_is_sent_by_the_name_that_the_server_takes():
+    def strict(body):
+        if "max_tokens" in body:
+            words = "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead."
+            return failure(400, words, "max_tokens")
+        return completion("x", "length" if body.get("max_completion_tokens") == 7 else "stop")
+
+    with serving(strict) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0, tokens=7)
+        backend(server).complete(ASK, 1, 1)
+    assert reply.finish_reason == "length" and reply.request["max_completion_tokens"] == 7
+    limits = [{k: v for k, v in body.items() if k.startswith("max_")} for body in server.seen]
+    assert limits == [{"max_tokens": 7}, {"max_completion_tokens": 7}, {}]
+
+
+def test_images_are_sent_whole_and_kept_as_hashes():
+    url = "data:image/jpeg;base64,QUJD"
+    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]
+    with serving(lambda body: completion("It walks.")) as server:
+        (reply,) = backend(server).complete([{"role": "user", "content": parts}], 1, 0)
+    assert server.seen[0]["messages"][0]["content"] == parts
+    text, image = reply.request["messages"][0]["content"]
+    assert text["text"] == "look" and image["image_url"]["url"].startswith("sha256:")
+    assert client.digested(reply.request["messages"]) == list(reply.request["messages"])

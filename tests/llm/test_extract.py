@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from llm.extract import essence, fenced_blocks, source, without_thinking
+from llm.extract import arguments, essence, fenced_blocks, source, thought, without_thinking
 
 CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     b = a
@@ -78,3 +78,26 @@ def test_essence_ignores_comments_docstring_and_layout_only():
     assert essence(dressed) == essence(CODE)
     assert essence(CODE.replace("b = a", "b = 2.0 * a")) != essence(CODE)
     assert essence("not python (") == "not python ("
+
+
+SHORT = "def compute_reward(dt):\n    return dt, {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Reward speed.\n\nThen more.\n```python\n{SHORT}\n```\nDone.", "Reward speed.\n\nThen more."),
+        (f"<think>hm</think>Reward speed.\n{SHORT}", "Reward speed."),
+        (f"A draft:\n```\nx = 1\n```\nBetter:\n```python\n{SHORT}\n```", "A draft:\n```\nx = 1\n```\nBetter:"),
+        (f"```python\n{SHORT}\n```", ""),
+        ("No code at all. ", "No code at all."),
+    ],
+)
+def test_the_thought_is_what_stands_before_the_code(text, expected):
+    assert thought(text) == expected
+
+
+def test_the_arguments_of_a_reward_are_the_inputs_that_it_reads():
+    code = "def compute_reward(dt: float, up_vec: torch.Tensor) -> int:\n    return dt"
+    assert arguments(code) == ("dt", "up_vec")
+    assert arguments("not python(") == ()

@@ -7,12 +7,15 @@ from llm.records import (
     Ask,
     Candidate,
     Choose,
+    Compare,
     Judge,
+    Look,
     Outcome,
     Pick,
     Train,
     Write,
     fingerprint,
+    from_payload,
     payload,
     result_from_json,
     result_to_json,
@@ -40,7 +43,13 @@ def test_results_survive_the_database(kind, result):
     assert result_from_json(kind, json.loads(json.dumps(result_to_json(kind, result)))) == result
 
 
-@pytest.mark.parametrize("change", [{"iteration": 2}, {"messages": ()}, {"count": 5}, {"seed": 6}, {"parent": None}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *[{"iteration": 2}, {"messages": ()}, {"count": 5}, {"seed": 6}, {"parent": None}],
+        *[{"first": 2}, {"thought": True}, {"tokens": 100}],
+    ],
+)
 def test_every_field_of_a_request_is_in_its_fingerprint(change):
     assert fingerprint(dataclasses.replace(WRITE, **change)) != fingerprint(WRITE)
 
@@ -57,3 +66,37 @@ def test_judge_and_choose_carry_trainable_ids_and_no_score():
     assert payload(Judge(3, (OUTCOME, failed))) == {"iteration": 3, "candidates": ["1-1"]}
     assert payload(Choose((OUTCOME, failed))) == {"candidates": ["1-1"]}
     assert trainable((OUTCOME, failed)) == (OUTCOME,)
+
+
+def test_fields_that_came_later_leave_older_fingerprints_as_they_were():
+    """What was hashed before they existed, written out."""
+    message = {"role": "user", "content": "x"}
+    write = {"iteration": 1, "messages": [message], "count": 6, "seed": 5, "parent": "0-1"}
+    assert json.loads(json.dumps(payload(WRITE))) == write
+    candidate = {"id": "1-1", "source": "source", "parent": None}
+    assert payload(Train(1, (CANDIDATE,))) == {"iteration": 1, "candidates": [candidate]}
+    assert payload(Train(2, (CANDIDATE,), warm="1-1"))["warm"] == "1-1"
+    assert result_to_json("Write", [CANDIDATE]) == [candidate]
+
+
+def test_a_thought_is_kept_with_its_candidate():
+    thoughtful = dataclasses.replace(CANDIDATE, thought="Reward speed.")
+    assert result_from_json("Write", result_to_json("Write", [thoughtful])) == (thoughtful,)
+    assert payload(Train(1, (thoughtful,)))["candidates"][0]["thought"] == "Reward speed."
+
+
+def test_a_comparison_carries_two_ids_and_no_score():
+    other = dataclasses.replace(OUTCOME, candidate=Candidate("2-1", "other"))
+    assert payload(Compare(2, OUTCOME, other)) == {"iteration": 2, "candidates": ["1-1", "2-1"]}
+    assert fingerprint(Compare(2, OUTCOME, other)) != fingerprint(Compare(2, other, OUTCOME))
+
+
+@pytest.mark.parametrize("request_", [Ask(1, WRITE.messages, 5, "judge"), Look(1, WRITE.messages, "1-1", 20, 5), WRITE])
+def test_a_request_to_a_model_is_read_back_from_its_row(request_):
+    kind = type(request_).__name__
+    assert from_payload(kind, json.loads(json.dumps(payload(request_)))) == request_
+
+
+def test_an_unknown_role_is_refused():
+    with pytest.raises(ValueError, match="unknown role 'poet'; known: writer, describer, judge, vision"):
+        Ask(1, WRITE.messages, 5, "poet")

@@ -63,7 +63,7 @@ class Complete(OpenAIBackend):
 
 
 def test_a_mistake_of_the_server_is_answered_with_500_and_its_reason(server, monkeypatch, capfd):
-    def breaks(messages, count, seed):
+    def breaks(messages, count, seed, tokens=0):
         raise SystemError("AST constructor recursion depth mismatch")
 
     monkeypatch.setattr(OfflineWriter, "complete", staticmethod(breaks))

@@ -1,0 +1,89 @@
+import random
+
+import pytest
+
+from llm.judges import model
+from llm.judges.proxy import judge as proxy
+from llm.messages import trace_text
+from llm.offline import OfflineWriter
+from llm.records import Choose, Compare, Judge, Pick
+from llm.writer import ask
+from tests.llm.experiment import HIDDEN_SCORES, PROBLEM, Experiment
+from tests.llm.test_writer import Scripted
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    experiment = Experiment(k=4, n=1)
+    experiment.run()
+    return experiment.requests[2].outcomes
+
+
+def number_of(question, outcome):
+    return question.order.index(outcome) + 1
+
+
+def test_it_is_shown_code_and_trace_of_each_and_nothing_of_the_metric(outcomes):
+    question = model.question(Judge(1, outcomes), PROBLEM, 3)
+    text = question.ask.messages[1]["content"]
+    assert question.ask.role == "judge" and question.ask.seed == 3
+    for o in outcomes:
+        section = text.split(f"## Number {number_of(question, o)}\n")[1].split("## Number")[0]
+        assert o.candidate.source.strip() in section and trace_text(o.trace) in section
+        assert f"{o.rts:.4g}" not in text and o.candidate.id not in text
+    assert not [s for s in HIDDEN_SCORES if f"{s:.4g}" in text]
+
+
+def test_the_order_is_shuffled_by_the_seed(outcomes):
+    questions = [model.question(Judge(1, outcomes), PROBLEM, seed) for seed in range(20)]
+    orders = {tuple(o.candidate.id for o in question.order) for question in questions}
+    assert len(orders) > 5
+    assert model.question(Judge(1, outcomes), PROBLEM, 4) == model.question(Judge(1, outcomes), PROBLEM, 4)
+
+
+def test_best_and_worst_are_read_as_the_candidates_behind_the_numbers(outcomes):
+    question = model.question(Judge(1, outcomes), PROBLEM, 5)
+    said = "Number 1 is the best: 3 others are worse.\n\n**Best:** 2\nWorst: 4."
+    assert model.read(question, said) == Pick(question.order[1].candidate.id, question.order[3].candidate.id)
+
+
+@pytest.mark.parametrize("said", ["", "None.", "Best: 9\nWorst: 1", "Best: 1", "Best: 2\nWorst: 2", "Worst: 1"])
+def test_what_names_no_two_is_no_judgement(outcomes, said):
+    assert model.read(model.question(Judge(1, outcomes), PROBLEM, 5), said) is None
+
+
+def test_a_choice_and_a_comparison_are_read_too(outcomes):
+    choice = model.question(Choose(outcomes), PROBLEM, 5)
+    assert model.read(choice, "Best: 3") == choice.order[2].candidate.id
+    assert "Worst" not in choice.ask.messages[1]["content"]
+    for seed in range(4):
+        pair = model.question(Compare(2, *outcomes[:2]), PROBLEM, seed)
+        assert model.read(pair, f"Best: {number_of(pair, outcomes[1])}") == "second"
+        assert model.read(pair, f"Best: {number_of(pair, outcomes[0])}") == "first"
+
+
+def test_an_answer_that_cannot_be_read_is_asked_again(outcomes):
+    question = model.question(Judge(1, outcomes), PROBLEM, 50)
+    backend = Scripted(lambda messages, seed: "Hard to say." if seed < 52 else "Best: 1\nWorst: 2")
+    said = ask(backend, question.ask, accept=lambda text: model.read(question, text) is not None)
+    assert model.read(question, said.text) and len(said.calls) == 3
+
+
+def test_the_offline_writer_judges_as_such_and_not_by_place(outcomes):
+    picks = set()
+    for seed in range(6):
+        question = model.question(Judge(1, outcomes), PROBLEM, seed)
+        said = ask(OfflineWriter(), question.ask).text
+        assert "not a language model" in said
+        picks.add(model.read(question, said))
+    assert len({p.best for p in picks}) == 1 and None not in picks
+
+
+def test_a_whole_experiment_is_judged_by_a_model():
+    def judge(request):
+        question = model.question(request, PROBLEM, random.Random(str(request)).randrange(1000))
+        return model.read(question, ask(OfflineWriter(), question.ask).text)
+
+    assert Experiment(k=3, n=3, judge=judge).run()
+    assert Experiment(k=3, n=3, judge=judge).run() == Experiment(k=3, n=3, judge=judge).run()
+    assert Experiment(k=3, n=3, judge=proxy).run()

@@ -1,0 +1,241 @@
+"""Context, batch, turn and 3D: number of answers, what prompts hold, choices by hand, and where voting goes wrong."""
+
+import dataclasses
+import random
+
+import pytest
+
+from llm.errors import MethodError
+from llm.messages import gist, trace_text
+from llm.methods.scaling import by_vote, read_groups, three_d
+from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
+from tests.llm.experiment import PROBLEM, Experiment, prompts, train
+from tests.llm.test_writer import Scripted
+
+
+def run(method, **values):
+    experiment = Experiment(method=method, **values)
+    return experiment, experiment.run()
+
+
+def outcomes(experiment):
+    return {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
+
+
+# --- batch ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["score", "model", "vote"])
+def test_a_batch_is_k_times_n_answers_to_one_question(by):
+    experiment, _ = run(f"scaling_batch_{by}", k=3, n=4)
+    assert [w.count for w in experiment.of(Write)] == [3] * 4
+    assert len({str(w.messages) for w in experiment.of(Write)}) == 1
+    assert len(outcomes(experiment)) == 12
+    assert not experiment.of(Judge) + experiment.of(Choose)
+
+
+def test_by_score_the_highest_wins_and_no_model_is_asked():
+    experiment, winner = run("scaling_batch_score", k=3, n=4)
+    assert winner == max(outcomes(experiment).values(), key=lambda o: o.rts).candidate.id
+    assert not experiment.of(Ask)
+
+
+def test_by_model_the_model_sees_all_answers_and_chooses():
+    experiment, winner = run("scaling_batch_model", k=3, n=4)
+    (ask,) = experiment.of(Ask)
+    text = ask.messages[1]["content"]
+    assert ask.role == "judge"
+    assert all(
+        o.candidate.source.strip() in text and trace_text(o.trace) in text for o in outcomes(experiment).values()
+    )
+    (said,) = experiment.got(Ask)
+    number = said.rpartition("Best: ")[2].strip()
+    section = text.split(f"## Number {number}\n")[1].split("## Number")[0]
+    assert outcomes(experiment)[winner].candidate.source.strip() in section
+
+
+def test_a_model_that_names_no_answer_is_asked_three_times():
+    class Mute(Scripted):
+        def complete(self, messages, count, seed, on_reply=None, **more):
+            return super().complete(messages, count, seed, on_reply)
+
+    program = "```python\ndef compute_reward(dt):\n    a = {}.5 * dt\n    return a, {{'a': a}}\n```"
+    mute = Mute(lambda messages, seed: "I cannot say." if "Now: judge" in str(messages) else program.format(seed))
+    with pytest.raises(MethodError, match="asked 3 times to choose"):
+        run("scaling_batch_model", k=2, n=1, backend=mute)
+
+
+# --- vote -----------------------------------------------------------------------------------------------------
+
+
+def answer(number, *inputs):
+    source = f"def compute_reward({', '.join(inputs)}):\n    a = {number} * {inputs[0]}\n    return a, {{'a': a}}\n"
+    return Outcome(Candidate(f"1-{number}", source), True, rts=float(number))
+
+
+def vote(answers, replies=()):
+    """The id that wins, and the questions that were asked."""
+    steps, asked, replies = by_vote(PROBLEM, random.Random(1), 1, answers), [], list(replies)
+    try:
+        question = next(steps)
+        while True:
+            asked.append(question)
+            question = steps.send(replies.pop(0))
+    except StopIteration as stop:
+        return stop.value.candidate.id, asked
+
+
+def test_the_final_answer_of_a_reward_is_what_it_reads():
+    assert gist(answer(1, "up_vec", "dt").candidate) == "Rewards what it reads from: dt, up_vec"
+
+
+def test_equal_final_answers_count_together_without_a_model():
+    winner, asked = vote([answer(1, "a"), answer(2, "b", "c"), answer(3, "c", "b")], ["[1] [2]"])
+    assert winner == "1-2" and len(asked) == 1
+    assert asked[0].role == "judge" and asked[0].messages[1]["content"].count("## Number") == 2
+    assert vote([answer(1, "a"), answer(2, "a")]) == ("1-1", [])
+
+
+def test_the_model_may_find_more_of_them_equivalent():
+    answers = [answer(1, "a"), answer(2, "a"), answer(3, "b"), answer(4, "c"), answer(5, "d")]
+    assert vote(answers, ["[1] [2] [3] [4]"])[0] == "1-1"
+    assert vote(answers, ["[1] [2, 3, 4]"])[0] == "1-3"
+
+
+def test_a_tie_goes_to_the_group_that_began_first():
+    assert vote([answer(1, "b"), answer(2, "a"), answer(3, "a"), answer(4, "b")], ["[2] [1]"])[0] == "1-1"
+
+
+def test_unreadable_groups_are_asked_for_again_three_times():
+    answers = [answer(1, "a"), answer(2, "b"), answer(3, "b")]
+    winner, asked = vote(answers, ["They differ.", "[1, 1]", "[1] [2]"])
+    assert winner == "1-2" and len({a.seed for a in asked}) == 3
+    with pytest.raises(MethodError, match="asked 3 times which answers are equivalent"):
+        vote(answers, ["?", "[9]", "[1, 2] [2]"])
+
+
+@pytest.mark.parametrize(
+    ("said", "groups"),
+    [
+        ("Reasons [1, 2].\n\n[1, 3] [2]", [[1, 3], [2]]),
+        ("[3,1]", [[1, 3], [2]]),
+        ("[2] [3] [1]", [[1], [2], [3]]),
+        ("none", None),
+        ("[1, 4]", None),
+        ("[1] [1, 2]", None),
+    ],
+)
+def test_groups_are_read_from_the_last_line_that_has_some(said, groups):
+    assert read_groups(said, 3) == groups
+
+
+def test_voting_gets_worse_with_more_answers_when_the_wrong_one_is_likelier_and_3d_with_a_judge_does_not():
+    """Bias amplification: right with probability 0.4 a time. P(majority of B right) falls from 0.4 at B=1."""
+    share = {b: sum(_voted_right(b, seed) for seed in range(200)) / 200 for b in (1, 5, 25)}
+    assert share[1] == pytest.approx(0.4, abs=0.1)
+    assert share[5] == pytest.approx(0.317, abs=0.1)  # sum_{i>=3} C(5,i) 0.4^i 0.6^(5-i)
+    assert share[1] > share[5] > share[25] and share[25] < 0.25
+    judged = {b: sum(_judged_right(b, seed) for seed in range(200)) / 200 for b in (1, 5, 25)}
+    assert judged[1] <= judged[5] <= judged[25] and judged[25] > 0.99
+
+
+def _answers(count, rng):
+    return [answer(i, "right" if rng.random() < 0.4 else "wrong") for i in range(1, count + 1)]
+
+
+def _voted_right(count, seed):
+    answers = _answers(count, random.Random(seed))
+    chosen = vote(answers, ["[1] [2]"])[0]
+    return "right" in answers[int(chosen.partition("-")[2]) - 1].candidate.source
+
+
+def _judged_right(count, seed):
+    """One turn of 3D, with a judge who knows a right answer when there is one."""
+    answers = _answers(count, random.Random(seed))
+    steps = three_d(PROBLEM, random.Random(seed), count, 1)
+    next(steps)
+    steps.send(tuple(a.candidate for a in answers))
+    steps.send(tuple(answers))
+    best = next((a for a in answers if "right" in a.candidate.source), answers[0])
+    with pytest.raises(StopIteration) as stop:
+        steps.send(Pick(best.candidate.id, None))
+    return stop.value.value == best.candidate.id and "right" in best.candidate.source
+
+
+# --- turn -----------------------------------------------------------------------------------------------------
+
+
+def test_each_turn_revises_the_one_before():
+    experiment, winner = run("scaling_turn", k=1, n=5)
+    assert [w.parent for w in experiment.of(Write)] == [None, "1-1", "2-1", "3-1", "4-1"]
+    assert winner == "5-1"
+    trained = outcomes(experiment)
+    for number, prompt in enumerate(prompts(experiment)[1:], 1):
+        shown = [name for name, o in trained.items() if o.candidate.source.strip() in prompt]
+        assert shown == [f"{number}-1"] and trace_text(trained[f"{number}-1"].trace) in prompt
+
+
+def test_a_turn_that_failed_is_told_why_and_is_not_the_result():
+    def last_fails(request):
+        return tuple(
+            dataclasses.replace(o, ok=o.candidate.id not in ("2-1", "4-1"), reason="it became infinite")
+            for o in train(request)
+        )
+
+    experiment, winner = run("scaling_turn", k=1, n=4, train=last_fails)
+    assert winner == "3-1"
+    assert "It could not be trained: it became infinite" in prompts(experiment)[2]
+
+
+def test_turns_need_k_of_1_and_something_trainable():
+    with pytest.raises(MethodError, match="K must be 1, not 3"):
+        run("scaling_turn", k=3)
+    with pytest.raises(MethodError, match="none of the 2 answers could be tried. Last reason: bad"):
+        run("scaling_turn", k=1, n=2, train=lambda r: tuple(Outcome(c, False, "bad") for c in r.candidates))
+
+
+# --- 3D -------------------------------------------------------------------------------------------------------
+
+
+def test_each_turn_shows_the_pair_of_the_turn_before_and_nothing_else():
+    experiment, winner = run("scaling_3d", k=4, n=3)
+    picks, trained = experiment.got(Judge), outcomes(experiment)
+    assert winner == picks[-1].best
+    assert [w.parent for w in experiment.of(Write)] == [None, picks[0].best, picks[1].best]
+    for prompt, pick in zip(prompts(experiment)[1:], picks, strict=False):
+        shown = {name for name, o in trained.items() if o.candidate.source.strip() in prompt}
+        assert shown == {pick.best, pick.worst}
+        assert not [name for name in shown if trace_text(trained[name].trace) in prompt]
+        assert prompt.index(trained[pick.best].candidate.source.strip()) < prompt.index("# Rejected answer")
+
+
+def test_a_uniform_negative_is_any_but_the_positive():
+    drawn = set()
+    for seed in range(12):
+        experiment, _ = run("scaling_3d", k=4, n=2, seed=seed, options={"negative": "uniform"})
+        (pick, _), trained = experiment.got(Judge), outcomes(experiment)
+        prompt = prompts(experiment)[1]
+        shown = [name for name, o in trained.items() if o.candidate.source.strip() in prompt]
+        assert pick.best in shown and len(shown) == 2
+        drawn |= {name == pick.worst for name in shown if name != pick.best}
+    assert drawn == {True, False}
+
+
+def test_one_answer_has_no_negative():
+    experiment, _ = run("scaling_3d", k=1, n=2, judge=lambda r: Pick(r.outcomes[0].candidate.id, None))
+    assert "Rejected" not in prompts(experiment)[1]
+
+
+# --- context --------------------------------------------------------------------------------------------------
+
+
+def test_context_is_one_answer_of_so_many_tokens():
+    experiment, winner = run("scaling_context", k=1, n=1, options={"context": 4000})
+    assert winner == "1-1" and [type(r) for r in experiment.requests] == [Write, Train]
+    assert experiment.of(Write)[0].tokens == 4000
+
+
+@pytest.mark.parametrize("name", ["scaling_batch_score", "scaling_turn", "scaling_3d"])
+def test_every_dimension_can_be_given_the_same_context(name):
+    experiment, _ = run(name, k=1 if name == "scaling_turn" else 2, n=2, options={"context": 3000})
+    assert {w.tokens for w in experiment.of(Write)} == {3000}
