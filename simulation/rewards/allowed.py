@@ -156,6 +156,7 @@ HELPERS = frozenset(
     {
         *("quat_mul", "quat_conjugate", "quat_rotate", "quat_rotate_inverse", "quat_apply", "quat_unit", "normalize"),
         *("quat_axis", "quat_diff_rad", "quat_from_angle_axis", "get_euler_xyz", "normalize_angle", "tensor_clamp"),
+        "tf_vector",
     }
 )
 """Quaternion functions that the papers' environments offer (`helpers`), xyzw."""

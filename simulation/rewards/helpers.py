@@ -31,6 +31,11 @@ def quat_apply(a: Tensor, b: Tensor) -> Tensor:
     return quat_rotate(a, b)
 
 
+def tf_vector(q: Tensor, v: Tensor) -> Tensor:
+    """The vector v (n, 3) rotated by the quaternion q (n, 4): another name of quat_rotate."""
+    return quat_rotate(q, v)
+
+
 def quat_axis(q: Tensor, axis: int = 0) -> Tensor:
     """Axis 0, 1 or 2 of the frame of q (n, 4), in the world (n, 3)."""
     basis = torch.zeros(q.shape[0], 3, device=q.device)
@@ -73,6 +78,6 @@ HELPERS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         *(normalize, quat_unit, quat_conjugate, quat_mul, quat_apply, quat_rotate, quat_rotate_inverse, quat_axis),
-        *(quat_diff_rad, quat_from_angle_axis, normalize_angle, get_euler_xyz, tensor_clamp),
+        *(quat_diff_rad, quat_from_angle_axis, normalize_angle, get_euler_xyz, tensor_clamp, tf_vector),
     )
 }

@@ -1,5 +1,6 @@
 """Rewards in the style of published, generated ones. A checker that refuses one of them is wrong."""
 
+from tests.simulation import good_rewards_anymal_franka as anymal_franka
 from tests.simulation import good_rewards_ball_flight_patrol as ball_flight_patrol
 
 ANT = {
@@ -207,4 +208,5 @@ def compute_reward(dof_pos: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
 """,
 }
 
-GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP} | ball_flight_patrol.GOOD
+GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP}
+GOOD |= ball_flight_patrol.GOOD | anymal_franka.GOOD

@@ -1,6 +1,5 @@
 import torch
 from typing import Tuple, Dict
-from isaacgym.torch_utils import quat_rotate_inverse
 from torch import Tensor
 
 
