@@ -38,6 +38,7 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
     result = read_result(job_dir)
     if result is not None and result.error:
         (job_dir / "result.json").unlink()
+    (job_dir / "cancel").unlink(missing_ok=True)  # it meant an earlier attempt, which ended before it saw it
     write_json(description, job)
     command = [sys.executable, "-m", "trainer.run", str(job_dir.resolve())]
     if die_with_parent:

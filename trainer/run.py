@@ -11,11 +11,12 @@ import argparse
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainer.process import EXIT_DISK_FULL
@@ -102,13 +103,31 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
     return merged_result(shards, bool(cancelled))
 
 
+@dataclass(frozen=True)
+class Split:
+    """How the candidates of a job are divided among processes, as checkpoints/split.json holds it."""
+
+    bounds: list[int]
+    """Process i trains the candidates bounds[i] to bounds[i + 1] - 1."""
+
+
 def split(job_dir: Path, job: TrainJob) -> list[Shard]:
-    """The candidates in contiguous parts of nearly equal size, one per process."""
+    """The candidates in contiguous parts of nearly equal size, one per process.
+
+    A checkpoint holds what one process trains. So a run that goes on keeps its parts, also on a machine with more cores
+    or fewer.
+    """
     cores = len(os.sched_getaffinity(0))
-    count = len(job.sources)
-    processes = min(job.processes or cores, count)
-    bounds = [round(i * count / processes) for i in range(processes + 1)]
-    threads = max(1, cores // processes)
+    file = job_dir / "checkpoints" / "split.json"
+    if file.exists():
+        bounds = Split(**json.loads(file.read_text())).bounds
+    else:
+        count = len(job.sources)
+        processes = min(job.processes or cores, count)
+        bounds = [round(i * count / processes) for i in range(processes + 1)]
+        file.parent.mkdir(exist_ok=True)
+        write_json(file, Split(bounds))
+    threads = max(1, cores // (len(bounds) - 1))
     return [Shard(job_dir, first, last, threads) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
 
 

@@ -108,6 +108,13 @@ def test_cancelling_ends_the_run_soon_and_says_so(run, tmp_path):
     assert not shard_pids(tmp_path)
 
 
+def test_a_cancellation_of_an_earlier_attempt_cancels_nothing(run, tmp_path):
+    (tmp_path / "cancel").touch()
+    job = TrainJob("Cartpole", SOURCES[:1], overrides={"worlds": 16, "horizon": 16, "iterations": 3}, film_at=())
+    result = finished(run(tmp_path, job), tmp_path)
+    assert not result.cancelled and result.candidates[0].ok
+
+
 def test_a_shard_that_keeps_crashing_fails_only_its_candidates(run, tmp_path):
     process = run(tmp_path, TrainJob("Cartpole", SOURCES, overrides=LONG, film_at=(), processes=2))
     pids, killed = [0, 0], 0
@@ -193,3 +200,13 @@ def test_candidates_are_split_evenly_in_order(tmp_path, count, processes, sizes)
     shards = split(tmp_path, TrainJob("Cartpole", ("",) * count, processes=processes))
     assert [s.last - s.first for s in shards] == sizes
     assert [s.first for s in shards] == [sum(sizes[:i]) for i in range(len(sizes))]
+
+
+@pytest.mark.parametrize("later", [1, 2, 16])
+def test_a_run_that_goes_on_keeps_its_split_on_any_machine(tmp_path, monkeypatch, later):
+    job = TrainJob("Cartpole", ("",) * 6)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    begun = split(tmp_path, job)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(later)))
+    assert [(s.first, s.last) for s in split(tmp_path, job)] == [(s.first, s.last) for s in begun]
+    assert {s.threads for s in split(tmp_path, job)} == {max(1, later // 4)}
