@@ -43,10 +43,14 @@ def finish(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> N
 
 
 def _written(request: Request, failed: tuple[int, ...]) -> Any:
-    number, count = request.payload["iteration"], request.payload["count"]
-    ids = [f"{number}-{index}" for index in range(1, count + 1)]
-    parent = request.payload["parent"]
-    return [{"id": i, "source": SOURCE.format(weight=n + number), "parent": parent} for n, i in enumerate(ids)]
+    asked = request.payload
+    number, first = asked["iteration"], asked.get("first", 1)
+    ids = [f"{number}-{index}" for index in range(first, first + asked["count"])]
+    thought = {"thought": "Upright first."} if asked.get("thought") else {}
+    return [
+        {"id": i, "source": SOURCE.format(weight=n + number), "parent": asked["parent"], **thought}
+        for n, i in enumerate(ids)
+    ]
 
 
 def _trained(request: Request, failed: tuple[int, ...]) -> Any:

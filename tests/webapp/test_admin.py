@@ -105,9 +105,13 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
     [
         ({"task": "HumanoidJump"}, "HumanoidJump has no metric: only a person can judge it."),
         ({"judge": "human"}, "set up a study"),
-        ({"k": 1}, "greater than or equal to 2"),
-        ({"n": 21}, "less than or equal to 20"),
+        ({"k": 1}, "ICPL needs at least 2 candidates per iteration."),
+        ({"n": 101}, "less than or equal to 100"),
         ({"task": "Nonsense"}, "Nonsense is not one of the available choices"),
+        ({"options": "reasons = perhaps"}, "option reasons: &#x27;perhaps&#x27; is not true or false"),
+        ({"options": "magic = 1"}, "ICPL has no option &#x27;magic&#x27;; it has: reasons"),
+        ({"options": "reasons"}, "&#x27;reasons&#x27; is not an option: write it as name=value"),
+        ({"judge_options": "mistake = 2"}, "option mistake: &#x27;2&#x27; is not between 0 and 1"),
         ({"method": "nonsense"}, "nonsense is not one of the available choices"),
     ],
 )
@@ -115,6 +119,23 @@ def test_validation_explains(staff, values, words):
     answer = staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**values))
     assert answer.status_code == 200 and not Experiment.objects.exists()
     assert words in answer.content.decode()
+
+
+def test_options_are_typed_as_lines_and_shown_again(staff):
+    lines = {"method": "revolve_human", "options": "islands = 4\nreasons = false\n", "judge_options": "beta = 5"}
+    staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**lines))
+    row = Experiment.objects.get()
+    assert (row.options, row.judge_options) == ({"islands": 4, "reasons": False}, {"beta": 5.0})
+    page = staff.get(reverse("admin:experiments_experiment_change", args=[row.pk])).content.decode()
+    assert "islands = 4\nreasons = false</textarea>" in page and "beta = 5.0</textarea>" in page
+    assert "Populations that evolve side by side." in page
+
+
+def test_what_a_method_cannot_do_is_said(staff):
+    page = reverse("admin:experiments_experiment_add")
+    words = staff.post(page, experiment_form(task="HumanoidJump", method="eureka", judge="model")).content.decode()
+    assert "HumanoidJump has no metric, and Eureka cannot do without one." in words
+    assert not Experiment.objects.exists()
 
 
 def test_a_started_experiment_keeps_its_settings(staff):

@@ -81,7 +81,7 @@ class LoopSettings(models.Model):
         "candidates per iteration (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
     )
     n = models.PositiveSmallIntegerField(
-        "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(20)]
+        "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
     preset = models.CharField(
         max_length=10,

@@ -45,6 +45,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='study',
+            name='n',
+            field=models.PositiveSmallIntegerField(default=5, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='iterations (N)'),
+        ),
+        migrations.AlterField(
+            model_name='study',
             name='k',
             field=models.PositiveSmallIntegerField(default=6, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(32)], verbose_name='candidates per iteration (K)'),
         ),

@@ -1,0 +1,285 @@
+"""Requests beside Write, Train and Judge: questions, frames, comparisons, judgements by models; and options."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import imageio_ffmpeg
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+from llm.method import Method
+from llm.methods import METHODS
+from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
+from simulation import catalog
+from tests.llm.faulty import completion, serving
+from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
+from webapp.experiments import dossier, execute, loop, progress
+from webapp.experiments.execute import frames
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
+
+pytestmark = pytest.mark.django_db
+
+TALK = ({"role": "user", "content": "What does it do?"},)
+
+
+def started(**values: Any) -> Experiment:
+    row = experiment(**values)
+    loop.start(row)
+    return row
+
+
+def answered(row: Experiment, kind: str) -> Any:
+    """Do the open request's job here, and return what it gave."""
+    request = row.requests.get(kind=kind, status="open")
+    assert execute.run(request.jobs.get().pk)
+    request.refresh_from_db()
+    row.refresh_from_db()
+    return request.result
+
+
+@pytest.fixture
+def method(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Registers a generator as the method `made_up`."""
+
+    def register(function: Any) -> str:
+        monkeypatch.setitem(METHODS, "made_up", Method("made_up", "Made up", "For a test.", function))
+        return "made_up"
+
+    return register
+
+
+# --- a model as the judge -------------------------------------------------------------------------------------
+
+
+def test_a_model_judges_rounds_and_the_last_choice() -> None:
+    row = started(judge="model")
+    play(row, until="Ask")
+    assert row.status == "running" and progress.of(row).phase == "writing"
+    said = answered(row, "Judge")
+    assert {said["best"], said["worst"]} < {"1-1", "1-2", "1-3"} and said["best"] != said["worst"]
+    assert row.iterations.get(number=1).best.key == said["best"]
+    prompt = str(ModelCall.objects.latest("id").data["request"]["messages"])
+    assert "upright" in prompt and "Reward trace" in prompt
+    play(row)
+    answered(row, "Judge")
+    play(row)
+    winner = answered(row, "Choose")
+    advance(row)
+    assert (row.status, row.winner.key) == ("finished", winner)
+
+
+def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again() -> None:
+    with serving(lambda body: completion("They are all fine.")) as server:
+        judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
+        row = started(judge="model", judge_model=judge)
+        play(row)
+        answered(row, "Judge") if row.requests.filter(kind="Judge", status="open") else None
+    assert row.status == "failed" and "Asking the judge failed: the model gave no usable answer in 3 tries" in row.error
+    assert ModelCall.objects.filter(model="m-1").count() == 3
+    with serving(lambda body: completion("Best: 1\nWorst: 3")) as server:
+        LanguageModel.objects.update(base_url=server.base_url)
+        loop.retry(row)
+        advance(row)
+        request = row.requests.get(kind="Judge")
+        assert execute.run(request.jobs.get().pk)
+    request.refresh_from_db()
+    assert request.status == "done" and len(server.seen) == 1
+
+
+def test_the_describer_may_be_another_model() -> None:
+    with serving(lambda body: completion("It cares more about height.")) as server:
+        cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="small")
+        row = started(n=3, describer=cheap)
+        play(row, until="Ask")
+        answered(row, "Ask")
+    assert len(server.seen) == 1 and server.seen[0]["model"] == "small"
+    assert row.iterations.get(number=2).difference == "It cares more about height."
+
+
+# --- comparisons ----------------------------------------------------------------------------------------------
+
+
+def compares_the_first_two(problem: Any, rng: Any, k: int, n: int) -> Any:
+    candidates = yield Write(1, TALK, k, 5)
+    outcomes = yield Train(1, candidates)
+    answer = yield Compare(1, outcomes[0], outcomes[1])
+    return outcomes[{"first": 0, "second": 1}.get(answer, 2)].candidate.id
+
+
+@pytest.mark.parametrize(("answer", "winner"), [("first", "1-1"), ("second", "1-2"), ("skip", "1-3")])
+def test_a_comparison_waits_for_a_person(method: Any, answer: str, winner: str) -> None:
+    row = started(method=method(compares_the_first_two), judge="human")
+    play(row)
+    request = loop.waiting_request(row)
+    assert request is not None and request.kind == "Compare" and request.payload["candidates"] == ["1-1", "1-2"]
+    assert row.status == "waiting" and progress.of(row).phase == "comparing"
+    assert row.events.get(kind="judge").text == "Round 1: compare two"
+    with pytest.raises(ValueError, match="'maybe' is no answer; possible are first, second, equal, skip"):
+        loop.answer(request.pk, "maybe")
+    assert loop.answer(request.pk, answer)
+    assert not loop.answer(request.pk, "first")
+    advance(row)
+    assert (row.status, row.winner.key) == ("finished", winner)
+
+
+def test_the_proxy_compares_by_score_and_errs_as_its_options_say(method: Any) -> None:
+    name = method(compares_the_first_two)
+    play(right := started(method=name))
+    play(wrong := started(method=name, judge_options={"mistake": 1.0}))
+    assert (right.winner.key, wrong.winner.key) == ("1-2", "1-1")
+
+
+def test_a_noisy_teacher_answers_the_same_at_every_replay_and_differently_for_every_seed() -> None:
+    def picks(seed: int) -> Any:
+        play(row := started(n=5, seed=seed, judge_options={"beta": 0.0}))
+        assert row.status == "finished"
+        return [request.result for request in row.requests.filter(kind="Judge")]
+
+    assert picks(1) == picks(1)
+    assert len({json.dumps(picks(seed)) for seed in range(4)}) == 4
+
+
+# --- several writes at once -----------------------------------------------------------------------------------
+
+
+def two_writes(problem: Any, rng: Any, k: int, n: int) -> Any:
+    first, second = yield [
+        Write(1, TALK, 2, 5, thought=True),
+        Write(1, ({"role": "user", "content": "Another."},), 1, 9, first=3),
+    ]
+    outcomes = yield Train(1, (*first, *second))
+    return outcomes[2].candidate.id
+
+
+def test_writes_of_one_round_make_its_candidates_together(method: Any) -> None:
+    row = started(method=method(two_writes))
+    advance(row)
+    writes = open_requests(row)
+    assert [request.slot for request in writes] == [0, 1]
+    for request in reversed(writes):
+        finish(row, request)
+    play(row)
+    assert (row.status, row.winner.key) == ("finished", "1-3")
+    assert [c.key for c in Candidate.objects.all()] == ["1-1", "1-2", "1-3"]
+    assert [dossier.of(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
+    thoughts = {c.key: c.thought for c in Candidate.objects.all()}
+    assert thoughts == {"1-1": "Upright first.", "1-2": "Upright first.", "1-3": ""}
+
+
+# --- looking --------------------------------------------------------------------------------------------------
+
+
+def looks_at_the_second(problem: Any, rng: Any, k: int, n: int) -> Any:
+    candidates = yield Write(1, TALK, k, 5)
+    yield Train(1, candidates)
+    said = yield Look(1, TALK, "1-2", 4, 77)
+    return "1-2" if said == "It stands." else "1-1"
+
+
+def filmed(row: Experiment) -> None:
+    """A real clip of candidate 1-2, as long as the task's clips are."""
+    candidate = Candidate.objects.get(iteration__experiment=row, index=2)
+    clip = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
+    path = Path(settings.MEDIA_ROOT) / clip.video
+    path.parent.mkdir(parents=True, exist_ok=True)
+    seconds = catalog.task(row.task).clip_seconds
+    look = ["-f", "lavfi", "-i", f"testsrc2=size=480x360:rate=30:duration={seconds}"]
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"]
+    subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *look, *encode, str(path)], check=True)
+
+
+def test_a_vision_model_gets_evenly_spaced_frames(method: Any) -> None:
+    with serving(lambda body: completion("It stands.")) as server:
+        eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
+        row = started(method=method(looks_at_the_second), vision=eye)
+        play(row)
+        filmed(row)
+        assert answered(row, "Look") == "It stands."
+    text, *images = server.seen[0]["messages"][0]["content"]
+    assert text == {"type": "text", "text": "What does it do?"} and len(images) == 4
+    urls = [image["image_url"]["url"] for image in images]
+    assert len(set(urls)) == 4
+    for url in urls:
+        head, _, data = url.partition(",")
+        assert head == "data:image/jpeg;base64" and base64.b64decode(data).startswith(b"\xff\xd8")
+    assert "base64" not in json.dumps(ModelCall.objects.latest("id").data)
+    advance(row)
+    assert row.winner.key == "1-2"
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_as_many_frames_as_asked_for(count: int) -> None:
+    row = experiment()
+    iteration = Iteration.objects.create(experiment=row, number=1)
+    Candidate.objects.create(iteration=iteration, index=2, source="x")
+    filmed(row)
+    clip = frames.final_clip(row, "1-2")
+    assert clip is not None and len(frames.of(clip, count)) == count
+
+
+def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:
+    row = started(method=method(looks_at_the_second))
+    play(row)
+    answered(row, "Look")
+    assert row.status == "failed" and "the experiment names none. Set one as its vision model" in row.error
+
+
+def test_without_a_clip_it_says_so(method: Any) -> None:
+    eye = LanguageModel.objects.create(name="V", kind="openai", base_url="http://127.0.0.1:9/v1", model="eye")
+    row = started(method=method(looks_at_the_second), vision=eye)
+    play(row)
+    answered(row, "Look")
+    assert row.status == "failed" and "the clip of 1-2 could not be filmed" in row.error
+
+
+# --- settings -------------------------------------------------------------------------------------------------
+
+
+def test_options_changed_meanwhile_are_noticed() -> None:
+    row = started(judge="human")
+    play(row)
+    row.options = {"reasons": False}
+    row.save()
+    loop.answer(loop.waiting_request(row).pk, pick("1-2", "1-3"))
+    advance(row)
+    assert row.status == "failed" and "Method, options, prompts" in row.error
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "eureka", "judge": "human"}, "it asks no person anything"),
+        ({"method": "eureka", "task": "HumanoidJump", "judge": "model"}, "Eureka cannot do without one"),
+        ({"k": 13, "judge": "human"}, "at most 12 videos"),
+        ({"method": "scaling_turn", "k": 0}, "at least 1"),
+        ({"options": {"magic": 1}}, "ICPL has no option 'magic'"),
+        ({"judge": "model", "judge_options": {"beta": 1}}, "the judge 'model' has no option 'beta'"),
+    ],
+)
+def test_what_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Experiment(**{"name": "x", "task": "Cartpole", "judge": "proxy", **values}).full_clean()
+
+
+def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
+    row = started(n=3)
+    play(row, until="Ask")
+    request = row.requests.get(kind="Ask")
+    asked = Ask(2, tuple(request.payload["messages"]), request.payload["seed"], "describer")
+    old = {name: value for name, value in payload(asked).items() if name != "role"}
+    request.kind, request.payload, request.fingerprint = "Describe", old, "0" * 64
+    request.save()
+    request.jobs.update(kind="describe")
+    importlib.import_module("webapp.experiments.migrations.0003_models_and_options").ask(apps, None)
+    request.refresh_from_db()
+    assert (request.kind, request.fingerprint) == ("Ask", fingerprint(asked))
+    play(row)
+    assert row.status == "finished" and job(row, "ask").status == "done"
