@@ -8,3 +8,8 @@ from django_htmx.middleware import HtmxDetails
 
 class HtmxHttpRequest(HttpRequest):
     htmx: HtmxDetails
+
+
+def without_nul(text: str) -> str:
+    """The text without NUL, which PostgreSQL takes nowhere."""
+    return text.replace("\0", "")

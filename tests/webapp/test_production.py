@@ -11,8 +11,8 @@ import pytest
 from tests.webapp.servers import ROOT, database_url
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("module", ["test_jobs", "test_loop", "test_events"])
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("module", ["test_jobs", "test_loop", "test_events", "test_nul"])
 def test_on_postgresql_and_redis(module: str, postgres: int, redis: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", f"tests/webapp/{module}.py", "-q", "-p", "no:cacheprovider", "--create-db"],

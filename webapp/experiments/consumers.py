@@ -10,6 +10,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
 from webapp.experiments.models import Event, Experiment
 from webapp.experiments.tail import bench_group, studio_group, tail
+from webapp.http import without_nul
 
 NOT_FOUND = 4404
 FORBIDDEN = 4403
@@ -98,7 +99,7 @@ class BenchConsumer(EventConsumer):
 
 def experiment_of(token: str) -> int | None:
     """The experiment of the participant behind this link; None for a foreign, withdrawn or not yet started one."""
-    mine = Experiment.objects.filter(participant__token=token, participant__withdrawn_at=None)
+    mine = Experiment.objects.filter(participant__token=without_nul(token), participant__withdrawn_at=None)
     return mine.values_list("pk", flat=True).first()
 
 

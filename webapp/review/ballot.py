@@ -15,6 +15,7 @@ from django.utils import timezone
 from llm.records import Pick
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
+from webapp.http import without_nul
 from webapp.review.models import Screening, Vote
 from webapp.review.screenings import FINAL, LETTERS, letters_of
 from webapp.studies.models import Participant
@@ -145,7 +146,7 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         best_id=best,
         worst_id=worst,
         cannot_tell=choice.cannot_tell,
-        reason=choice.reason.replace("\0", "").strip()[:2000],  # PostgreSQL takes no NUL
+        reason=without_nul(choice.reason).strip()[:2000],
         tags=[tag for tag in choice.tags if tag in TAGS],
         client={key: value for key, value in choice.client.items() if key in CLIENT_KEYS},
     )

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.views.decorators.http import require_safe
 
 from webapp.experiments.models import Clip
+from webapp.http import without_nul
 from webapp.review.models import ClipTicket
 
 CHUNK = 256 * 1024
@@ -35,7 +36,7 @@ async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
 async def _ticket(token: str) -> ClipTicket | None:
     return (
         await ClipTicket.objects.select_related("clip")
-        .filter(token=token, participant__withdrawn_at=None, clip__status=Clip.Status.READY)
+        .filter(token=without_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
         .afirst()
     )
 

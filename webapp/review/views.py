@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from webapp.experiments import events
 from webapp.experiments.models import Experiment
-from webapp.http import HtmxHttpRequest
+from webapp.http import HtmxHttpRequest, without_nul
 from webapp.review import ballot
 from webapp.review.models import ClipTicket, Vote
 from webapp.studies.models import Participant
@@ -23,7 +23,7 @@ from webapp.studies.personal import personal
 def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if participant.withdrawn_at:
         return redirect(participant)
-    cast = ballot.cast(participant, request.POST.get("screening", ""), _choice(request))
+    cast = ballot.cast(participant, without_nul(request.POST.get("screening", "")), _choice(request))
     if cast.message:
         messages.info(request, cast.message)
     return redirect(participant)
@@ -33,7 +33,7 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Take back the last vote; names it, so that a second press takes back nothing else."""
-    token = request.POST.get("screening", "")
+    token = without_nul(request.POST.get("screening", ""))
     standing = (
         Vote.objects.filter(screening__token=token, screening__participant=participant, undone_at=None)
         .select_related("request__experiment")
@@ -49,7 +49,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @require_POST
 @personal
 def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    ticket = ClipTicket.objects.filter(participant=participant, token=request.POST.get("clip", "")).first()
+    ticket = ClipTicket.objects.filter(participant=participant, token=without_nul(request.POST.get("clip", ""))).first()
     experiment = Experiment.objects.filter(participant=participant).first()
     if ticket is None or experiment is None or participant.withdrawn_at:
         return HttpResponse("This video is not on your page any more.", status=404)

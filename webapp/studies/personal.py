@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
-from webapp.http import HtmxHttpRequest
+from webapp.http import HtmxHttpRequest, without_nul
 from webapp.studies.models import Participant
 
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
@@ -20,8 +20,7 @@ def personal(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        links = Participant.objects.select_related("study")
-        participant = links.filter(token=token).first() if token.isprintable() else None  # PostgreSQL takes no NUL
+        participant = Participant.objects.select_related("study").filter(token=without_nul(token)).first()
         if participant is None:
             return render(request, "studio/unknown.html", status=404)
         return view(cast(HtmxHttpRequest, request), participant)
