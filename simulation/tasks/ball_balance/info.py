@@ -27,14 +27,16 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=200,
+            iterations=300,
             epochs=5,
             minibatches=2,
             hidden=(64, 64),
             activation="silu",
+            learning_rate=1e-3,
             kl_target=0.02,
             reward_scale=0.1,
-            initial_std=0.5,
+            initial_std=0.25,
+            gamma=0.98,
         ),
         "paper": Preset(
             worlds=4096,

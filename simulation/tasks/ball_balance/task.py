@@ -19,10 +19,10 @@ BALL = slice(13, 16)
 BALL_RADIUS = 0.1
 TARGET_SPEED = 20.0
 """rad/s: how fast a full action moves a knee's position target."""
-DISTANCES = (0.001, 0.5)
+DISTANCES = (0.001, 0.4)
 """Metres from the tray's centre at which the ball begins."""
 HEIGHTS = (1.0, 2.0)
-MAX_SPEED_INWARD, SPEED_DOWN = 5.0, 5.0
+MAX_SPEED_INWARD, SPEED_DOWN = 2.0, 5.0
 """m/s: a ball over the edge may fly towards the centre this fast; every ball falls this fast at its start."""
 
 
