@@ -77,6 +77,6 @@ def load_policy(path: Path) -> Policy:
     saved = torch.load(path, weights_only=True, map_location="cpu")
     shape = NetworkShape(**{**saved["shape"], "hidden": tuple(saved["shape"]["hidden"])})
     observations = RunningNormalizer(1, shape.num_obs)
-    observations.mean = saved["observation_mean"].unsqueeze(0)
-    observations.variance = saved["observation_variance"].unsqueeze(0)
+    mean, variance = saved["observation_mean"].unsqueeze(0), saved["observation_variance"].unsqueeze(0)
+    observations.load_state_dict({"mean": mean, "variance": variance, "count": 0})
     return Policy(saved["task"], StackedActorCritic(shape, saved["parameters"].unsqueeze(0)), observations)

@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from simulation.environment import Environment, Step
-from simulation.rewards.contract import RewardFailure
+from simulation.rewards.contract import RewardFailure, RewardFunction
 from trainer.ppo import PPO, Experience
 
-Reward = Callable[[Mapping[str, Any]], tuple[Tensor, dict[str, Tensor]]]
+
+@dataclass(frozen=True)
+class Score:
+    """What one candidate's reward function said about a horizon."""
+
+    rewards: Tensor
+    """(T * M,) totals; zeros where it failed."""
+    sums: dict[str, float]
+    """"total" and every component -> its sum over steps and worlds; empty where it failed."""
+    reason: str = ""
+    """Why it failed."""
 
 
-class Scorer:
-    """One candidate's reward function over one horizon, with the sums of its components.
-
-    A reward that fails is not called again; `reason` says why, and its rewards are zero from there on.
-    """
-
-    def __init__(self, reward: Reward) -> None:
-        self.reason = ""
-        self._reward = reward
-        self._names: tuple[str, ...] = ()
-        self._sums: Tensor | None = None
-
-    def __call__(self, inputs: Mapping[str, Any], out: Tensor) -> None:
-        """Write the rewards of the states reached, (M,), into `out`, which comes in as zeros."""
-        if self.reason:
-            return
-        try:
-            total, components = self._reward(inputs)
-        except RewardFailure as failure:
-            self.reason = str(failure)
-            return
-        if self._sums is not None and tuple(components) != self._names:
-            self.reason = f"its components changed from {list(self._names)} to {list(components)} between two calls"
-            return
-        out.copy_(total)
-        sums = torch.stack([total, *components.values()]).sum(1)
-        self._names = tuple(components)
-        self._sums = sums if self._sums is None else self._sums + sums
-
-    def sums(self) -> dict[str, float]:
-        """Component (and "total") -> sum over worlds and steps so far; sets `reason` when one is not finite."""
-        if self._sums is None:
-            return {}
-        sums = dict(zip(("total", *self._names), self._sums.tolist(), strict=True))
-        bad = [name for name, finite in zip(sums, self._sums.isfinite().tolist(), strict=True) if not finite]
-        if bad and not self.reason:
-            self.reason = f"{', '.join(map(repr, reversed(bad)))} became infinite or not a number"
-        return sums
+def score(reward: RewardFunction, inputs: Mapping[str, Tensor | float], count: int) -> Score:
+    """One call for all `count` = T * M states that a horizon reached."""
+    try:
+        total, components = reward(inputs)
+    except RewardFailure as failure:
+        return Score(torch.zeros(count), {}, str(failure))
+    sums = torch.stack([total, *components.values()]).sum(1, dtype=torch.float64).tolist()
+    return Score(total, dict(zip(("total", *components), sums, strict=True)))
 
 
 @dataclass
@@ -61,7 +40,7 @@ class Horizon:
     """One horizon: the experience, and per candidate (K) the counts to trace."""
 
     experience: Experience
-    scorers: list[Scorer]
+    scores: list[Score]
     metric: Tensor
     """(K,) sum of the hidden metric over the entries that count."""
     metric_counts: Tensor
@@ -75,9 +54,12 @@ class Horizon:
 
 
 class Collector:
-    """Acts in the environment's K x M worlds with K policies and scores each candidate's slice with its own reward."""
+    """Acts in the environment's K x M worlds with K policies and scores each candidate's slice with its own reward.
 
-    def __init__(self, env: Environment, rewards: list[Reward]) -> None:
+    Rewards do not act on the worlds, so each is called once for the whole horizon: the inputs of every step are kept.
+    """
+
+    def __init__(self, env: Environment, rewards: list[RewardFunction]) -> None:
         self.env = env
         self.rewards = rewards
         self.ages = torch.zeros(env.num_envs, dtype=torch.int64)
@@ -88,60 +70,79 @@ class Collector:
         """One horizon of T = len(noise) steps; noise (T, M, num_actions) is added, scaled, to every candidate's mean
         actions.
         """
-        env, std = self.env, ppo.std.unsqueeze(1)
-        groups, worlds, horizon = env.groups, env.worlds, len(noise)
-        observations = torch.empty(groups, horizon, worlds, env.obs_buf.shape[1])
-        means = torch.empty(groups, *noise.shape)
-        actions = torch.empty_like(means)
-        rewards = torch.zeros(groups, horizon, worlds)
-        lengths = torch.zeros(groups, horizon, worlds, dtype=torch.int64)
-        final_observations: dict[int, Tensor] = {}
-        scorers = [Scorer(reward) for reward in self.rewards]
+        env = self.env
+        observations, means, actions = [env.obs_buf], [], []
+        reached: list[dict[str, Tensor | float]] = []
         steps: list[Step] = []
-        for t in range(horizon):
-            observations[:, t] = env.obs_buf.view(groups, worlds, -1)
-            means[:, t] = ppo.mean_actions(observations[:, t])
-            torch.addcmul(means[:, t], std, noise[t], out=actions[:, t])
-            step = env.step(actions[:, t].reshape(groups * worlds, -1))
-            for group, scorer in enumerate(scorers):
-                scorer(env.inputs(group), rewards[group, t])
+        lengths: list[Tensor] = []
+        final_observations: dict[int, Tensor] = {}
+        for t, scaled in enumerate((ppo.std.unsqueeze(1) * noise.unsqueeze(1)).unbind()):
+            means.append(ppo.mean_actions(self._grouped(observations[-1])).flatten(0, 1))
+            actions.append(means[-1] + scaled.flatten(0, 1))
+            step = env.step(actions[-1])
             steps.append(step)
+            reached.append(env.attributes)
             self.ages += 1
             done = step.terminated | step.truncated
+            lengths.append(self.ages * done)
             if done.any():
-                if step.truncated.any():
-                    final_observations[t] = env.obs_buf.view(groups, worlds, -1).clone()
-                lengths[:, t] = torch.where(done, self.ages, 0).view(groups, worlds)
+                final_observations[t] = self._grouped(env.obs_buf)
                 self.ages[done] = 0
                 env.reset(done)
+            observations.append(env.obs_buf)
+        scores = self._scores(reached)
+        truncated = self._over_time([step.truncated for step in steps])
+        cut_off = truncated.any(2).any(0).tolist()
         metric = self._over_time([step.metric for step in steps])
         metric_counts = self._over_time([step.metric_counts for step in steps])
+        episodes = self._over_time(lengths)
         return Horizon(
             Experience(
-                observations=observations,
-                actions=actions,
-                means=means,
-                rewards=rewards,
+                observations=self._over_time(observations[:-1]),
+                actions=self._over_time(actions),
+                means=self._over_time(means),
+                rewards=torch.stack([score.rewards for score in scores]).view(truncated.shape),
                 terminated=self._over_time([step.terminated for step in steps]),
-                truncated=self._over_time([step.truncated for step in steps]),
-                next_observations=env.obs_buf.view(groups, worlds, -1).clone(),
-                final_observations=final_observations,
+                truncated=truncated,
+                next_observations=self._grouped(observations[-1]),
+                final_observations={t: final for t, final in final_observations.items() if cut_off[t]},
             ),
-            scorers,
+            scores,
             metric=(metric * metric_counts).sum((1, 2)),
             metric_counts=metric_counts.sum((1, 2)),
-            episode_steps=lengths.sum((1, 2)),
-            episodes=(lengths > 0).sum((1, 2)),
+            episode_steps=episodes.sum((1, 2)),
+            episodes=(episodes > 0).sum((1, 2)),
             diverged=self._over_time([step.diverged for step in steps]).sum((1, 2)),
         )
 
-    def _over_time(self, values: list[Tensor]) -> Tensor:
-        """T tensors (K * M,) as one, (K, T, M)."""
-        stacked = torch.stack(values).view(len(values), self.env.groups, self.env.worlds)
-        return stacked.transpose(0, 1).contiguous()
-
     def keep(self, groups: list[int]) -> None:
         """Go on with these groups only."""
-        self.ages = self.ages.view(self.env.groups, -1)[groups].flatten()
+        self.ages = self._grouped(self.ages)[groups].flatten()
         self.env.keep(groups)
         self.rewards = [self.rewards[group] for group in groups]
+
+    def _scores(self, reached: list[dict[str, Tensor | float]]) -> list[Score]:
+        """Every candidate's score, from the attributes after each step."""
+        inputs: dict[str, Tensor | float] = dict(reached[0])
+        read = {name for reward in self.rewards for name in (reward.world_input, *reward.arguments)}
+        per_world = {name for name in read if "num_envs" in self.env.info.inputs[name]}
+        for name in per_world:
+            # (K, T * M, ...): worlds of all steps side by side
+            inputs[name] = self._over_time([attributes[name] for attributes in reached]).flatten(1, 2)
+        return [
+            score(
+                reward,
+                {name: value[group] if name in per_world else value for name, value in inputs.items()},
+                len(reached) * self.env.worlds,
+            )
+            for group, reward in enumerate(self.rewards)
+        ]
+
+    def _grouped(self, values: Tensor) -> Tensor:
+        """(N, ...) as (K, M, ...)."""
+        return values.unflatten(0, (self.env.groups, self.env.worlds))
+
+    def _over_time(self, values: list[Tensor]) -> Tensor:
+        """T tensors (N, ...), as one, (K, T, M, ...)."""
+        stacked = torch.stack(values).unflatten(1, (self.env.groups, self.env.worlds))
+        return stacked.transpose(0, 1).contiguous()

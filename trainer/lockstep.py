@@ -50,6 +50,10 @@ MEMORY_BYTES = 16 << 30
 """What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
 
 
+EPISODE_LENGTH = "episode_length"
+"""The series beside the reward's own: no component may be called so."""
+
+
 @dataclass
 class Candidate:
     """What is known about one candidate's training so far."""
@@ -58,11 +62,18 @@ class Candidate:
     reason: str = ""
     cancelled: bool = False
     series: dict[str, Series] = field(default_factory=dict)
-    """Component, "total", "episode_length" -> its series."""
+    """Component, "total", EPISODE_LENGTH -> its series."""
     metric: Series = field(default_factory=Series)
     rollouts: list[int] = field(default_factory=list)
     samples: int = 0
     nan_worlds: int = 0
+
+    def changed(self, sums: dict[str, float]) -> str:
+        """What is wrong if the reward's components are not those of the iterations before."""
+        before = [name for name in self.series if name != EPISODE_LENGTH]
+        if not before or list(sums) == before:
+            return ""
+        return f"its components changed from {before[1:]} to {list(sums)[1:]} between two calls"
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -151,16 +162,16 @@ class Lockstep:
 
     def _trace(self, horizon: Horizon) -> None:
         count = self.preset.horizon * self.preset.worlds
-        for group, (candidate, scorer) in enumerate(zip(self.active, horizon.scorers, strict=True)):
-            sums = scorer.sums()
+        for group, (candidate, score) in enumerate(zip(self.active, horizon.scores, strict=True)):
             candidate.samples += count
             candidate.nan_worlds += int(horizon.diverged[group])
-            candidate.reason = scorer.reason and f"{scorer.reason} (after {candidate.samples} samples)"
-            if candidate.reason:
+            reason = score.reason or candidate.changed(score.sums)
+            if reason:
+                candidate.reason = f"{reason} (after {candidate.samples} samples)"
                 continue
-            for name, total in sums.items():
+            for name, total in score.sums.items():
                 candidate.series.setdefault(name, Series()).add(total, count)
-            lengths = candidate.series.setdefault("episode_length", Series())
+            lengths = candidate.series.setdefault(EPISODE_LENGTH, Series())
             lengths.add(int(horizon.episode_steps[group]), int(horizon.episodes[group]))
             candidate.metric.add(float(horizon.metric[group]), int(horizon.metric_counts[group]))
 

@@ -8,7 +8,7 @@ on [K, P].
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,42 +70,52 @@ def initial_parameters(shape: NetworkShape, initial_std: float, generator: torch
 
 
 class StackedActorCritic:
-    """K actor-critics over flat parameters [K, P], with which the layers share their memory."""
+    """K actor-critics over flat parameters [K, P], with which the layers share their memory.
 
-    def __init__(self, shape: NetworkShape, flat: Tensor) -> None:
+    Products are computed in `dtype`. Where that is not float32, they use a copy of the parameters, which `refresh`
+    brings up to date: call it after a change of the parameters.
+    """
+
+    def __init__(self, shape: NetworkShape, flat: Tensor, dtype: torch.dtype = torch.float32) -> None:
         self.shape = shape
         self.flat = flat
-        self._leaves: list[Tensor] = []
-        self._offset = 0
-        self.actor = [self._layer(*sizes) for sizes in shape.actor]
-        self.critic = [self._layer(*sizes) for sizes in shape.critic]
-        self.log_std = self._leaf(shape.num_actions)
+        self.actor, self.critic, self.log_std = self._views(flat)
+        self._working = flat.to(dtype)  # flat itself where that is its type
+        self._actor, self._critic, _ = self._views(self._working)
+        self._leaves = [tensor.requires_grad_() for layer in (*self._actor, *self._critic) for tensor in layer]
+
+    def refresh(self) -> None:
+        """Compute with the parameters as they are now."""
+        if self._working is not self.flat:
+            self._working.copy_(self.flat)
 
     def mean(self, observations: Tensor) -> Tensor:
         """Mean actions (K, B, num_actions) of normalised observations (K, B, num_obs)."""
-        return _perceptron(observations, self.actor, self.shape.activation)
+        return self._perceptron(observations, self._actor)
 
     def value(self, observations: Tensor) -> Tensor:
         """Normalised values (K, B) of normalised observations (K, B, num_obs)."""
-        return _perceptron(observations, self.critic, self.shape.activation).squeeze(-1)
+        return self._perceptron(observations, self._critic).squeeze(-1)
 
-    def gradient(self, losses: Tensor) -> Tensor:
-        """Gradients [K, P] of the losses [K]: of their sum, since each depends on its own candidate alone."""
-        return torch.cat([g.flatten(1) for g in torch.autograd.grad(losses.sum(), self._leaves)], dim=1)
+    def gradient(self, outputs: Sequence[Tensor], slopes: Sequence[Tensor], log_std_slope: Tensor) -> Tensor:
+        """Gradient [K, P] of K losses whose derivatives by these outputs of mean and value are `slopes`, and by log std
+        (K, num_actions).
+        """
+        parts = torch.autograd.grad(outputs, self._leaves, slopes)
+        return torch.cat([torch.cat([part.flatten(1) for part in parts], dim=1), log_std_slope], dim=1)
 
-    def _layer(self, inputs: int, outputs: int) -> Layer:
-        return self._leaf(inputs, outputs), self._leaf(1, outputs)
+    def _perceptron(self, x: Tensor, layers: list[Layer]) -> Tensor:
+        x, activation = x.to(self._working.dtype), ACTIVATIONS[self.shape.activation]
+        for weight, bias in layers[:-1]:
+            x = activation(torch.baddbmm(bias, x, weight))
+        weight, bias = layers[-1]
+        return torch.baddbmm(bias, x, weight).float()
 
-    def _leaf(self, *sizes: int) -> Tensor:
-        begin, end = self._offset, self._offset + math.prod(sizes)
-        self._offset = end
-        leaf = self.flat[:, begin:end].view(-1, *sizes).detach().requires_grad_()
-        self._leaves.append(leaf)
-        return leaf
-
-
-def _perceptron(x: Tensor, layers: list[Layer], activation: str) -> Tensor:
-    for weight, bias in layers[:-1]:
-        x = ACTIVATIONS[activation](torch.baddbmm(bias, x, weight))
-    weight, bias = layers[-1]
-    return torch.baddbmm(bias, x, weight).float()
+    def _views(self, flat: Tensor) -> tuple[list[Layer], list[Layer], Tensor]:
+        """Layers of actor and critic and log std, in the order of initial_parameters."""
+        actor, critic = self.shape.actor, self.shape.critic
+        sizes = [size for inputs, outputs in actor + critic for size in ((inputs, outputs), (1, outputs))]
+        columns = flat.detach().split([*map(math.prod, sizes), self.shape.num_actions], dim=1)
+        tensors = [column.view(-1, *size) for column, size in zip(columns[:-1], sizes, strict=True)]
+        layers = list(zip(tensors[::2], tensors[1::2], strict=True))
+        return layers[: len(actor)], layers[len(actor) :], columns[-1]

@@ -16,14 +16,8 @@ class RunningNormalizer:
     """Mean and population variance [K, features] of everything seen so far by each of K candidates."""
 
     def __init__(self, candidates: int, features: int) -> None:
-        self.mean = torch.zeros(candidates, features)
-        self.variance = torch.ones(candidates, features)
         self.count = 0
-
-    @property
-    def scale(self) -> Tensor:
-        """Standard deviations [K, features], never zero."""
-        return (self.variance + EPSILON).sqrt()
+        self._set(torch.zeros(candidates, features), torch.ones(candidates, features))
 
     def update(self, batch: Tensor) -> None:
         """Merge a batch (K, B, features) by the parallel formula of Chan, Golub and LeVeque (1979)."""
@@ -31,14 +25,13 @@ class RunningNormalizer:
         new = batch.shape[1]
         total = self.count + new
         difference = mean - self.mean
-        self.mean = self.mean + difference * (new / total)
         squares = self.variance * self.count + variance * new + difference.square() * (self.count * new / total)
-        self.variance = squares / total
+        self._set(self.mean + difference * (new / total), squares / total)
         self.count = total
 
     def normalize(self, x: Tensor) -> Tensor:
         """(x - mean) / std of x (K, B, features), clipped to +-LIMIT."""
-        return ((x - self.mean.unsqueeze(1)) / self.scale.unsqueeze(1)).clamp_(-LIMIT, LIMIT)
+        return (x - self.mean.unsqueeze(1)).mul_(self._inverse).clamp_(-LIMIT, LIMIT)
 
     def denormalize(self, y: Tensor) -> Tensor:
         """Inverse of normalize (without its clipping) for y (K, B, features)."""
@@ -46,7 +39,7 @@ class RunningNormalizer:
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""
-        self.mean, self.variance = self.mean[groups], self.variance[groups]
+        self._set(self.mean[groups], self.variance[groups])
 
     def state_dict(self) -> dict[str, Any]:
         """For checkpoints."""
@@ -54,4 +47,11 @@ class RunningNormalizer:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict."""
-        self.mean, self.variance, self.count = state["mean"], state["variance"], state["count"]
+        self._set(state["mean"], state["variance"])
+        self.count = state["count"]
+
+    def _set(self, mean: Tensor, variance: Tensor) -> None:
+        self.mean, self.variance = mean, variance
+        self.scale = (variance + EPSILON).sqrt()
+        """Standard deviations [K, features], never zero."""
+        self._inverse = self.scale.reciprocal().unsqueeze(1)

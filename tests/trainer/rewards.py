@@ -47,7 +47,7 @@ OVERFLOWING = (
 CHANGING = (
     HEADER
     + """    upright = 1.0 - torch.abs(dof_pos[:, 1])
-    if torch.max(torch.abs(dof_pos[:, 1])) > 0.5:
+    if torch.mean(torch.abs(dof_pos[:, 1])) > 0.56:
         return upright, {"late": upright}
     return upright, {"early": upright}
 """

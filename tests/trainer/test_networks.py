@@ -42,24 +42,40 @@ def test_each_candidate_computes_its_own_perceptron(layers):
         torch.testing.assert_close(ours[group], plain(networks, group, layers)(x[group]))
 
 
-def test_gradient_of_a_candidate_depends_on_its_own_loss_alone():
+def test_gradient_is_that_of_autograd_and_depends_on_the_candidate_s_own_loss_alone():
     networks = stacked(2)
     x = torch.randn(2, 11, 5)
 
     def gradient(weights: torch.Tensor) -> torch.Tensor:
-        losses = networks.mean(x).square().mean((1, 2)) + networks.value(x).square().mean(1)
-        return networks.gradient((losses + networks.log_std.sum(1)) * weights)
+        means, values = networks.mean(x), networks.value(x)
+        slopes = (2 * means.detach() * weights[:, None, None], torch.ones_like(values) * weights[:, None])
+        return networks.gradient((means, values), slopes, weights[:, None].expand(2, 2))
 
     both, first = gradient(torch.tensor([1.0, 1.0])), gradient(torch.tensor([1.0, 0.0]))
     assert both.shape == networks.flat.shape
     assert torch.equal(both[0], first[0])
     assert torch.equal(first[1], torch.zeros(SHAPE.parameters))
+    actor, critic = plain(networks, 0, "actor"), plain(networks, 0, "critic")
+    (actor(x[0]).square().sum() + critic(x[0]).sum()).backward()
+    parts = [p.grad.t().flatten() for network in (actor, critic) for p in network.parameters()]
+    torch.testing.assert_close(both[0], torch.cat([*parts, torch.ones(2)]))
 
 
 def test_layers_share_memory_with_the_flat_parameters():
     networks = stacked(2)
     networks.flat.zero_()
     assert networks.mean(torch.randn(2, 3, 5)).abs().max() == 0
+
+
+def test_products_in_bfloat16_follow_the_parameters_once_refreshed():
+    networks = StackedActorCritic(SHAPE, stacked(2).flat, torch.bfloat16)
+    x = torch.randn(2, 3, 5)
+    torch.testing.assert_close(networks.mean(x), stacked(2).mean(x), rtol=0.1, atol=0.01)
+    networks.flat.zero_()
+    assert networks.mean(x).abs().max() > 0
+    networks.refresh()
+    assert networks.mean(x).abs().max() == 0
+    assert networks.mean(x).dtype == torch.float32
 
 
 def test_initial_parameters_follow_the_seed_and_the_std():

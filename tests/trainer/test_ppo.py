@@ -18,7 +18,7 @@ from trainer.ppo import (
     gaussian_kl,
     generalized_advantages,
     log_probability,
-    ppo_loss,
+    ppo_slopes,
 )
 
 PRESET = Preset(
@@ -120,7 +120,7 @@ def reference_loss(batch: Minibatch, k: int, mean: Tensor, log_std: Tensor, valu
     return torch.stack(losses).mean() - preset.entropy_weight * policy.entropy()[0].sum()
 
 
-def test_loss_and_gradient_equal_a_plain_single_network_implementation():
+def test_slopes_are_the_derivatives_of_a_loss_written_sample_by_sample():
     torch.manual_seed(0)
     means = (torch.randn(3, 9, 2) * 1.5).requires_grad_()
     log_std, values = torch.randn(3, 2).requires_grad_(), torch.randn(3, 9).requires_grad_()
@@ -133,12 +133,21 @@ def test_loss_and_gradient_equal_a_plain_single_network_implementation():
         returns=torch.randn(3, 9),
         advantages=torch.randn(3, 9),
     )
-    ours = ppo_loss(batch, means, log_std, values, PRESET)
-    expected = torch.stack([reference_loss(batch, k, means[k], log_std[k], values[k], PRESET) for k in range(3)])
-    torch.testing.assert_close(ours, expected)
-    inputs = (means, log_std, values)
-    for a, b in zip(torch.autograd.grad(ours.sum(), inputs), torch.autograd.grad(expected.sum(), inputs), strict=True):
+    loss = sum(reference_loss(batch, k, means[k], log_std[k], values[k], PRESET) for k in range(3))
+    expected = torch.autograd.grad(loss, (means, values, log_std))
+    with torch.no_grad():
+        ours = ppo_slopes(batch, means, log_std, values, PRESET)
+    for a, b in zip(ours, expected, strict=True):
         torch.testing.assert_close(a, b)
+    assert (ours[0] == 0).any() and (ours[1] == 0).any()  # both kinds of clipping took place
+
+
+def test_slopes_of_a_sample_that_is_not_a_number_are_none_either():
+    batch = Minibatch(*(torch.ones(1, 4, 2) for _ in range(3)), *(torch.ones(1, 4) for _ in range(4)))
+    batch.advantages[0, 1], batch.returns[0, 2] = torch.nan, torch.nan
+    mean_slopes, value_slopes, _ = ppo_slopes(batch, torch.zeros(1, 4, 2), torch.zeros(1, 2), torch.ones(1, 4), PRESET)
+    assert mean_slopes.isnan().any(-1).tolist() == [[False, True, False, False]]
+    assert value_slopes.isnan().tolist() == [[False, False, True, False]]
 
 
 def experience(candidates: int, seed: int = 0) -> Experience:
