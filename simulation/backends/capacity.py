@@ -58,7 +58,7 @@ def _postures(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
             rotation = random.normal(size=(len(tumbled), 4))
             tumbled[:, first : first + 4] = rotation / np.linalg.norm(rotation, axis=1, keepdims=True)
         elif limited:
-            tumbled[:, address] = random.uniform(*bounds, len(tumbled))
+            tumbled[:, address] = random.uniform(bounds[0], bounds[1], len(tumbled))
     return qpos
 
 

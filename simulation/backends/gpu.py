@@ -98,7 +98,9 @@ class WarpPhysics:
         self._state["qpos"][ids] = qpos
         self._state["qvel"][ids] = qvel
         size = len(self._portion["qpos"])
-        for rows, positions, velocities in zip(ids.split(size), qpos.split(size), qvel.split(size), strict=True):
+        for rows, positions, velocities in zip(
+            *(torch.split(values, size) for values in (ids, qpos, qvel)), strict=True
+        ):
             self._portion["qpos"][: len(rows)] = positions
             self._portion["qvel"][: len(rows)] = velocities
             with wp.ScopedDevice(self._device):
@@ -122,7 +124,7 @@ class WarpPhysics:
 
     def load(self, state: Tensor) -> None:
         """Continue from `state()` of a simulation of the same model and number of worlds."""
-        parts = state.to(self.device).split([view[0].numel() for view in self._state.values()], dim=1)
+        parts = torch.split(state.to(self.device), [view[0].numel() for view in self._state.values()], dim=1)
         for view, part in zip(self._state.values(), parts, strict=True):
             view.copy_(part.view_as(view))
 
@@ -151,7 +153,7 @@ class WarpPhysics:
         """One control step: what the graph holds."""
         for _ in range(self._substeps):
             mjw.step(self._warp_model, data)
-        self._counts.zero_()
+        self._counts.zero_()  # type: ignore[no-untyped-call]
         wp.launch(
             kernels.find_failed,
             dim=self.worlds,

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-MAX_VALUE = wp.constant(1.0e10)
+MAX_VALUE = wp.constant(1.0e10)  # type: ignore[no-untyped-call]
 """As MuJoCo's mjMAXVAL: a state beyond it has failed."""
 
 

@@ -1,0 +1,127 @@
+"""The bridge's far end: hosts one engine in an interpreter of its own. Ends when its socket closes.
+
+Started by `client`:
+
+    python -m simulation.bridge.worker ENGINE DESCRIPTOR
+
+Runs under Python 3.8. ENGINE is `mujoco` or `isaacgym`: the module `<ENGINE>_host` beside this one, with
+
+    prepare(described) -> model                   once, from what `describe` says; its files are gone afterwards
+    Host(model, worlds, substeps, fields, threads, device)
+    engine                                        whose state it is
+    step(ctrl) -> ids of the failed worlds        numpy arrays throughout, one row per world
+    place(ids, qpos, qvel)                        fields(ids) -> {name: array}, ids None for all
+    qpos(world) -> float64                        state() -> (worlds, size) float64    load(state)
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import mmap
+import os
+import platform
+import socket
+from typing import Any
+
+from simulation.bridge import wire
+
+ENGINES = ("mujoco", "isaacgym")
+
+
+class Worker:
+    """Answers one client's requests."""
+
+    def __init__(self, engine: str, channel: wire.Channel) -> None:
+        self._hosts = importlib.import_module("simulation.bridge." + engine + "_host")
+        self._channel = channel
+        self._host: Any = None
+        self._sizes: dict[str, int] = {}
+        self._model: Any = None
+        self._block: mmap.mmap | None = None
+        self._views: dict[str, Any] = {}
+
+    def serve(self) -> None:
+        """Answer until the client hangs up. What the engine refuses goes back as an error; the worker lives on."""
+        while True:
+            try:
+                message = self._channel.receive()
+            except wire.BridgeLost:
+                return
+            try:
+                answer, block = self._answer(message)
+            except (ValueError, RuntimeError, NotImplementedError, MemoryError) as error:
+                answer, block = {"ok": False, "error": f"{type(error).__name__}: {error}"}, None
+            self._channel.send(answer, block)
+            if block is not None:
+                os.close(block)
+
+    def _answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+        what = message.get("do")
+        if what == "hello":
+            return {"ok": True, "version": wire.VERSION, "python": platform.python_version()}, None
+        if what == "start":
+            return self._start(message)
+        if self._host is None or what not in ("step", "place", "qpos", "state", "load"):
+            raise ValueError(f"unknown request {what!r}")
+        return {"ok": True, **getattr(self, "_" + what)(message)}, None
+
+    def _start(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+        self._host = None
+        if message["model"] is not None:
+            self._sizes = {name: message["model"][name] for name in ("nq", "nv", "nu")}
+            self._model = self._hosts.prepare(message["model"])
+        worlds, fields = message["worlds"], message["fields"]
+        self._host = self._hosts.Host(
+            self._model, worlds, message["substeps"], fields, message["threads"], message["device"]
+        )
+        state = int(self._host.state().shape[1])
+        layout = wire.arrays(worlds, self._sizes, fields, state)
+        block = None
+        if not message["reuse"]:
+            block = os.memfd_create("prefine-bridge")
+            os.ftruncate(block, wire.size(layout))
+            self._block = mmap.mmap(block, wire.size(layout))
+        self._views = wire.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
+        return {"ok": True, "engine": self._host.engine, "state": state}, block
+
+    def _step(self, message: dict[str, Any]) -> dict[str, Any]:
+        failed = self._host.step(self._views["ctrl"])
+        self._views["ids"][: len(failed)] = failed
+        for name, values in self._host.fields(None).items():
+            self._views[name][:] = values
+        return {"failed": len(failed)}
+
+    def _place(self, message: dict[str, Any]) -> dict[str, Any]:
+        count, views = message["count"], self._views
+        ids = views["ids"][:count]
+        self._host.place(ids, views["start_qpos"][:count], views["start_qvel"][:count])
+        for name, values in self._host.fields(ids).items():
+            views[name][ids] = values
+        return {}
+
+    def _qpos(self, message: dict[str, Any]) -> dict[str, Any]:
+        return {"qpos": [float(value) for value in self._host.qpos(message["world"])]}
+
+    def _state(self, message: dict[str, Any]) -> dict[str, Any]:
+        self._views["state"][:] = self._host.state()
+        return {}
+
+    def _load(self, message: dict[str, Any]) -> dict[str, Any]:
+        self._host.load(self._views["state"])
+        return {}
+
+
+def main() -> int:
+    """Serve the client at the other end of the inherited socket."""
+    parser = argparse.ArgumentParser(prog="python -m simulation.bridge.worker")
+    parser.add_argument("engine", choices=ENGINES)
+    parser.add_argument("descriptor", type=int)
+    arguments = parser.parse_args()
+    channel = wire.Channel(socket.socket(fileno=arguments.descriptor))
+    Worker(arguments.engine, channel).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
