@@ -54,9 +54,15 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "checkpoint": ("distance", "progress"),
     "return": ("distance", "progress", "phase"),
     "turn": ("heading",),
-    "spin": ("rotation",),
+    "spin": ("rotation", "rotation"),
+    "orientation": ("rotation", "rotation"),
     "target": ("distance", "progress"),
-    "open": ("distance",),
+    "follow": ("command", "command"),
+    "velocities": ("command",),
+    "open": ("opening", "opening"),
+    "pull": ("opening",),
+    "handle": ("distance",),
+    "grasp": ("distance", "alignment"),
     "quickly": ("speed",),
 }
 
@@ -86,15 +92,29 @@ class Quantity:
 
     @property
     def inputs(self) -> frozenset[str]:
-        names = (n.id for n in ast.walk(syntax.expression(self.expression)) if isinstance(n, ast.Name))
-        return frozenset(names) - {"torch"}
+        nodes = list(ast.walk(syntax.expression(self.expression)))
+        called = {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        return frozenset(n.id for n in nodes if isinstance(n, ast.Name)) - called - {"torch"}
 
 
 def derive(reading: Reading) -> list[Quantity]:
     """All quantities, the most relevant for the task first."""
     shapes = {name: shape(text) for name, text in reading.inputs.items()}
     found: dict[str, Quantity] = {}
-    for rule in (_changes, _columns, _places, _states, _vectors, _sides, _joints, _distances, _living):
+    rules = (
+        _changes,
+        _columns,
+        _commands,
+        _places,
+        _states,
+        _vectors,
+        _alignments,
+        _sides,
+        _joints,
+        _distances,
+        _living,
+    )
+    for rule in rules:
         for quantity in rule(shapes, reading):
             found.setdefault(quantity.name, quantity)
     ranked = [
@@ -143,8 +163,19 @@ def _columns(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
         tags = words(label)
         moving = bool(tags & {"velocity", "speed"})
         extra = "angle" if "angle" in tags and not moving else ""
-        scale = 2.0 if moving else 0.3
-        yield _quantity("_".join(re.findall(r"\w+", label.lower())), f"{name}[:, {column}]", NEAR_ZERO, scale, extra)
+        aim = MORE if "opening" in tags else NEAR_ZERO
+        scale = (0.5 if moving else 0.2) if aim == MORE else (2.0 if moving else 0.3)
+        yield _quantity("_".join(re.findall(r"\w+", label.lower())), f"{name}[:, {column}]", aim, scale, extra)
+
+
+def _commands(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Velocities asked for, x, y and yaw rate in the body's own frame, against those that it has."""
+    if shapes.get("commands") != (3,) or shapes.get("root_states") != (13,):
+        return
+    linear, angular = (f"quat_rotate_inverse(root_states[:, 3:7], root_states[:, {c}])" for c in ("7:10", "10:13"))
+    planar = f"torch.norm(commands[:, 0:2] - {linear}[:, 0:2], dim=-1)"
+    yield _quantity("velocity_error", planar, NEAR_ZERO, 0.5, "command velocity")
+    yield _quantity("yaw_rate_error", f"commands[:, 2] - {angular}[:, 2]", NEAR_ZERO, 0.5, "command heading")
 
 
 def _states(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
@@ -155,7 +186,9 @@ def _states(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
         of = "" if name.startswith("root") else f"{name}_"
         yield _height(of, name, reading)
         yield from _motion(of, name, 7, reading)
-        yield _quantity(f"{of}spin", f"torch.sum(torch.square({name}[:, 10:13]), dim=-1)", LESS, 5.0, "spin stable")
+        turning = "10:12" if "commands" in reading.inputs else "10:13"  # a commanded yaw rate is no unrest
+        unrest = f"torch.sum(torch.square({name}[:, {turning}]), dim=-1)"
+        yield _quantity(f"{of}spin", unrest, LESS, 5.0, "spin stable")
         if "up_vec" not in shapes:
             yield _upright(of, name, 3)
 
@@ -173,12 +206,18 @@ def _height(of: str, name: str, reading: Reading) -> Quantity:
 
 
 def _motion(of: str, name: str, first: int, reading: Reading) -> Iterator[Quantity]:
-    """A velocity from column `first` on: what it is good for depends on whether the task is to stay or to go."""
+    """A velocity from column `first` on: what it is good for depends on whether the task is to stay or to go.
+
+    What has a place of its own, a goal, should stay there.
+    """
     task = words(reading.task)
     ahead, aside, up = (f"{name}[:, {first + axis}]" for axis in range(3))
-    if task & STILL:
+    if task & STILL or {f"{of}pos", "goal_pos"} <= reading.inputs.keys():
         speed = f"torch.norm({name}[:, {first}:{first + 3}], dim=-1)"
         yield _quantity(f"{of}speed", speed, LESS, 1.0, "still stable wobble")
+        return
+    if "commands" in reading.inputs:
+        yield _quantity(f"{of}vertical_speed", up, NEAR_ZERO, 0.5, "bounce")
         return
     if not (task & GOING and "targets" in reading.inputs):
         yield _quantity(f"{of}forward_speed", ahead, MORE, 2.0, "forward speed velocity")
@@ -258,6 +297,19 @@ def _targets(shapes: Shapes) -> Iterator[Quantity]:
         yield _quantity("heading", facing, NEAR_ONE, 1.0, "straight")
 
 
+def _alignments(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
+    """Axes of a gripper and of what it grasps, each in its own frame, that should point the same way."""
+    frames = [n for n, dims in shapes.items() if dims == (4,) and n.endswith("_grasp_rot")]
+    axes = [n for n, dims in shapes.items() if dims == (3,) and n.endswith("_axis")]
+    if len(frames) != 2:
+        return
+    held = frames[1].split("_")[0]
+    theirs, ours = [n for n in axes if n.startswith(held)], [n for n in axes if not n.startswith(held)]
+    for mine, other in zip(ours, theirs, strict=False):
+        along = f"torch.sum(quat_rotate({frames[0]}, {mine}) * quat_rotate({frames[1]}, {other}), dim=-1)"
+        yield _quantity(f"{mine.removesuffix('_axis')}_alignment", along, NEAR_ONE, 1.0, "alignment")
+
+
 def _sides(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
     """right_X and left_X: both feet in the air, both knees bent, both sides alike."""
     pairs = {r: r.replace("right_", "left_", 1) for r in shapes if r.startswith("right_")}
@@ -306,8 +358,13 @@ def _distances(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
             yield _quantity(f"{_prefix(name)}distance", expression, LESS, 0.2, "distance target")
         other = name.replace("object_rot", "goal_rot")
         if other != name and shapes.get(other) == shapes[name] == (4,):
-            expression = f"1.0 - torch.square(torch.sum({name} * {other}, dim=-1))"
-            yield _quantity("rotation_error", expression, LESS, 0.5, "rotation distance target")
+            cosine = f"torch.abs(torch.sum({name} * {other}, dim=-1))"  # of half the angle between them
+            angle = f"2.0 * torch.acos(torch.clamp({cosine}, max=1.0))"
+            yield _quantity("rotation_error", angle, NEAR_ZERO, 1.0, "rotation distance target")
+            yield _quantity("at_goal", f"({cosine} > 0.9988).float()", MORE, 0.1, "")  # within 0.1 rad
+        if (shapes[name] or ())[1:] == (3,) and "pos" in words(name) and shapes.get("object_pos") == (3,):
+            apart = f"torch.norm({name} - object_pos.unsqueeze(1), dim=-1)"
+            yield _quantity(f"{_prefix(name)}distance", f"torch.mean({apart}, dim=-1)", LESS, 0.1, "")
 
 
 def _living(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:

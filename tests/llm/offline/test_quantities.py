@@ -1,4 +1,7 @@
+import math
+
 import pytest
+import torch
 
 from llm.messages import first_prompt
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, derive, shape
@@ -38,6 +41,8 @@ def test_shapes_are_read_as_documented(text, dims):
         ("Quadcopter", "target_distance"),
         ("AntLieDown", "belly_up"),
         ("AntPatrolAndReturn", "progress"),
+        ("AllegroHand", "rotation_error"),
+        ("ShadowHand", "rotation_error"),
     ],
 )
 def test_the_task_text_decides_what_comes_first(task, first):
@@ -80,6 +85,36 @@ def test_ahead_is_towards_a_target_that_changes():
     assert found["heading"].inputs == {"heading_vec", "root_states", "targets"}
     assert found["phase_reached"].aim == MORE and "forward_speed" not in found
     assert "approach_speed" not in {q.name for q in quantities("Ant")}
+
+
+def test_what_has_a_goal_should_turn_to_it_and_stay_there():
+    found = {q.name: q for q in quantities("ShadowHand")}
+    assert found["rotation_error"].aim == NEAR_ZERO and found["rotation_error"].inputs == {"object_rot", "goal_rot"}
+    assert found["object_distance"].aim == found["object_speed"].aim == found["fingertip_distance"].aim == LESS
+    assert not {"object_forward_speed", "object_rising_speed"} & set(found)
+    rotation = torch.tensor([[0.0, 0.0, math.sin(0.25), math.cos(0.25)], [0.0, 0.0, -math.sin(0.04), -math.cos(0.04)]])
+    inputs = {"torch": torch, "object_rot": rotation, "goal_rot": torch.tensor([[0.0, 0.0, 0.0, 1.0]])}
+    assert eval(found["rotation_error"].expression, inputs).tolist() == pytest.approx([0.5, 0.08], abs=1e-3)
+    assert eval(found["at_goal"].expression, inputs).tolist() == [0.0, 1.0]
+
+
+def test_who_is_commanded_follows_and_is_not_asked_to_run():
+    found = {q.name: q for q in quantities("Anymal")}
+    assert found["velocity_error"].inputs == found["yaw_rate_error"].inputs == {"commands", "root_states"}
+    assert found["velocity_error"].aim == found["yaw_rate_error"].aim == NEAR_ZERO
+    assert not {"forward_speed", "ground_speed", "sideways_speed"} & set(found)
+    assert "10:12" in found["spin"].expression
+
+
+def test_what_opens_should_open_and_be_reached_and_grasped_straight():
+    ranked = quantities("FrankaCabinet")
+    found = {q.name: q for q in ranked}
+    assert {q.name for q in ranked[:2]} == {"drawer_opening", "drawer_opening_velocity"}
+    assert (found["drawer_opening"].expression, found["drawer_opening"].aim) == ("cabinet_dof_pos[:, 3]", MORE)
+    assert found["franka_grasp_drawer_grasp_distance"].aim == NEAR_ZERO
+    assert found["gripper_up_alignment"].inputs == {
+        *("franka_grasp_rot", "gripper_up_axis", "drawer_grasp_rot", "drawer_up_axis")
+    }
 
 
 def test_columns_take_their_meaning_from_the_observation_code():

@@ -10,13 +10,16 @@ import pytest
 from llm import extract
 from llm.messages import first_prompt, trace_text
 from llm.offline import NOTICE, OfflineWriter, answer
+from llm.offline.drafting import draft
 from llm.offline.program import Program
+from llm.offline.quantities import derive
+from llm.offline.reading import Reading
 from llm.records import Outcome, Problem
 from simulation import catalog
 from tests.llm.experiment import PROBLEM, Experiment, row
 
 TASKS = ["Cartpole", "Ant", "Humanoid", "HumanoidJump"]
-PLACES = ["BallBalance", "Quadcopter", "AntLieDown", "AntPatrolAndReturn"]
+PLACES = ["BallBalance", "Quadcopter", "AntLieDown", "AntPatrolAndReturn", "AllegroHand", "ShadowHand"]
 
 
 def traced(request):
