@@ -33,7 +33,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=400,
+            iterations=250,
             epochs=5,
             minibatches=2,
             hidden=(128, 128),
