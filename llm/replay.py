@@ -197,7 +197,7 @@ def _round_line(number: int, outcomes: Sequence[Outcome], pick: Pick) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m llm.replay", description="Run a recorded experiment again: no model, no training."
+        prog="./prefine replay", description="Run a recorded experiment again: no model, no training."
     )
     parser.add_argument("record", type=Path, help="a file that `run` wrote")
     path = parser.parse_args(arguments).record

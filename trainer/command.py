@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="prefine train", description="Train reward functions of one task together and film what each one learns."
+        prog="./prefine train", description="Train reward functions of one task together and film what each one learns."
     )
     parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
     parser.add_argument(

@@ -29,7 +29,7 @@ def check_syntax(source: str, task: str) -> Verdict:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict on one file as a JSON object, on several as a list; 0 when all are good, else 1."""
-    parser = argparse.ArgumentParser(prog="python -m simulation.rewards.check", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="./prefine check", description=main.__doc__)
     parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file that defines compute_reward")
     options = parser.parse_args(arguments)

@@ -4,15 +4,43 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from llm.replay import Finished, read_record, replay
 from tests.webapp.servers import embedded, gone, processes, wait_for
+from webapp.experiments import execute
+from webapp.experiments.models import Experiment, Job
 
 
-@pytest.mark.timeout(600)
+@pytest.fixture
+def kept_signal() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_that_nobody_foresaw_says_what_happened_and_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, kept_signal: None
+) -> None:
+    def breaks(lease: Any) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(execute.EXECUTORS, Job.Kind.WRITE, breaks)
+    with pytest.raises(CommandError) as stopped:
+        call_command("run_experiment", task="Cartpole", k=2, n=1)
+    row = Experiment.objects.get()
+    assert "ZeroDivisionError: division by zero" in str(stopped.value)
+    assert f"./prefine run --resume {row.public_id}" in str(stopped.value)
+    assert (row.status, row.jobs.get(kind="write").status) == ("running", "queued")
+
+
+@pytest.mark.timeout(1800)
 def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
     data = embedded(tmp_path / "data")
     plan = ["--task", "Cartpole", "--k", "2", "--n", "1", "--iterations", "60"]

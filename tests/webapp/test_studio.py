@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.urls import reverse
 from django.utils import timezone
@@ -369,3 +370,13 @@ def test_a_browser_without_cookies_is_told_what_to_do(newcomer):
     assert response.status_code == 403 and "allow cookies" in response.content.decode()
     newcomer.refresh_from_db()
     assert newcomer.consented_at is None
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+def test_no_page_says_that_robots_learn_from_the_choice():
+    """Under OpenLoop they do not, and nobody may find out which method it is."""
+    folder = Path(settings.BASE_DIR) / "templates" / "studio"
+    words = " ".join(path.read_text() for path in sorted(folder.rglob("*.html")))
+    assert not re.search(r"learns? from|learned from|begins? from|begun from|grows? from|because of your", words)

@@ -305,7 +305,7 @@ class RequestAdmin(ReadOnlyAdmin):
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
-    list_display = ["id", "experiment", "kind", "status", "owner", "attempt", "heartbeat", "error"]
+    list_display = ["__str__", "experiment", "status", "owner", "attempt", "heartbeat", "error"]
     list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
     list_select_related = ["experiment"]
     search_fields = ["owner", "error"]
@@ -313,22 +313,22 @@ class JobAdmin(ReadOnlyAdmin):
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin):
-    list_display = ["request", "seconds", "samples", "nan_worlds", "created_at"]
-    list_select_related = ["request"]
+    list_display = ["__str__", "seconds", "samples", "nan_worlds", "created_at"]
+    list_select_related = ["request__experiment"]
 
 
 @admin.register(Clip)
 class ClipAdmin(ReadOnlyAdmin):
-    list_display = ["candidate", "percent", "status", "error", "created_at"]
+    list_display = ["__str__", "status", "error", "created_at"]
     list_filter = ["status", "percent"]
-    list_select_related = ["candidate__iteration"]
+    list_select_related = ["candidate__iteration__experiment"]
 
 
 @admin.register(ModelCall)
 class ModelCallAdmin(ReadOnlyAdmin):
-    list_display = ["request", "model", "prompt_tokens", "completion_tokens", "latency", "cost", "created_at"]
+    list_display = ["__str__", "model", "prompt_tokens", "completion_tokens", "latency", "cost", "created_at"]
     list_filter = ["model"]
-    list_select_related = ["request"]
+    list_select_related = ["request__experiment"]
 
 
 @admin.register(Event)

@@ -258,6 +258,11 @@ class Request(models.Model):
         return f"{self.kind} {self.step}.{self.slot}"
 
     @property
+    def title(self) -> str:
+        """What it is about, for lists over many experiments."""
+        return f"{self.experiment.task}, {self.experiment.method}, {self}"
+
+    @property
     def run_dir(self) -> Path:
         """The training folder of a Train request."""
         place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
@@ -336,6 +341,9 @@ class Run(models.Model):
     nan_worlds = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    def __str__(self) -> str:
+        return f"{self.request.title}, run"
+
 
 class Clip(models.Model):
     """A film of one candidate's policy at some percentage of its training."""
@@ -356,6 +364,10 @@ class Clip(models.Model):
     class Meta:
         ordering = ["candidate", "percent"]
         constraints = [models.UniqueConstraint(fields=["candidate", "percent"], name="one_clip_per_percent")]
+
+    def __str__(self) -> str:
+        experiment = self.candidate.iteration.experiment
+        return f"{experiment.task}, {experiment.method}, {self.candidate} at {self.percent}%"
 
     @property
     def video(self) -> str:
@@ -388,6 +400,9 @@ class ModelCall(models.Model):
             models.UniqueConstraint(fields=["request", "request_hash", "seed"], name="no_answer_is_bought_twice")
         ]
 
+    def __str__(self) -> str:
+        return f"{self.request.title}, answer {self.seed}"
+
 
 class Event(models.Model):
     """Append-only outbox: browsers get it pushed and catch up from it after a reconnect."""
@@ -403,3 +418,6 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.experiment}: {self.kind} ({self.pk})"

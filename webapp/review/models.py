@@ -23,6 +23,9 @@ class Screening(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["request", "participant"], name="one_screening_per_viewer")]
 
+    def __str__(self) -> str:
+        return f"{self.request.title}, as {self.participant} sees it"
+
 
 class ClipTicket(models.Model):
     """An address of a clip for one viewer: opaque, and different for everybody."""
@@ -33,6 +36,9 @@ class ClipTicket(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["participant", "clip"], name="one_ticket_per_clip")]
+
+    def __str__(self) -> str:
+        return f"{self.clip}, for {self.participant}"
 
 
 class Vote(models.Model):
@@ -56,3 +62,6 @@ class Vote(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["request"], condition=Q(undone_at=None), name="one_standing_vote")
         ]
+
+    def __str__(self) -> str:
+        return f"{self.request.title}: best {self.best}, worst {self.worst or 'none'}"

@@ -42,7 +42,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if standing is None or participant.withdrawn_at:
         return redirect(participant)
     if not ballot.undo(standing):
-        messages.info(request, "It was too late to take that choice back: the next round has begun from it.")
+        messages.info(request, "It was too late to take that choice back: it has been counted.")
     return redirect(participant)
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
 from webapp.http import HtmxHttpRequest, without_nul
+from webapp.studies import limits
 from webapp.studies.models import Participant
 
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
@@ -22,7 +23,8 @@ def personal(view: PersonalView) -> Callable[..., HttpResponse]:
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
         participant = Participant.objects.select_related("study").filter(token=without_nul(token)).first()
         if participant is None:
-            return render(request, "studio/unknown.html", status=404)
+            many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+            return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
         return view(cast(HtmxHttpRequest, request), participant)
 
     return wrapper

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
 from webapp.review import ballot
-from webapp.studies import enrolment
+from webapp.studies import enrolment, limits
 from webapp.studies.models import Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
@@ -21,15 +21,22 @@ from webapp.studies.personal import personal
 @never_cache
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "studio/home.html", {"cards": _cards(request)})
+
+
+def _cards(request: HttpRequest) -> list[tuple[Study, str, Participant | None]]:
     studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
-    cards = [(study, _picture(study), _own_link(request, study)) for study in studies]
-    return render(request, "studio/home.html", {"cards": cards})
+    return [(study, _picture(study), _own_link(request, study)) for study in studies]
 
 
 @require_POST
 def start(request: HttpRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study, pk=study_id, demonstration=True, status=Study.Status.OPEN)
-    participant = _own_link(request, study) or enrolment.visitor(study)
+    participant = _own_link(request, study)
+    if participant is None:
+        if limits.exceeded(request, "start", limits.STARTS):
+            return render(request, "studio/home.html", {"cards": _cards(request), "many": True}, status=429)
+        participant = enrolment.visitor(study)
     request.session[f"demonstration {study.pk}"] = participant.token
     return redirect(participant)
 

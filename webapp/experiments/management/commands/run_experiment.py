@@ -25,6 +25,11 @@ LINE_SECONDS = 5.0
 class Command(BaseCommand):
     help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
 
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parser.prog = "./prefine run"  # as a person calls it
+        return parser
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()))
         parser.add_argument("--method", default="icpl", help="one of: " + ", ".join(methods.METHODS))
@@ -62,8 +67,12 @@ class Command(BaseCommand):
             self.stdout.write("")
             self.stderr.write(f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}")
             sys.exit(130)
-        except OSError as error:  # a full disk; the step is queued again
-            raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
+        except Exception as error:  # a full disk, or a mistake of ours; the step has been queued again
+            what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            raise CommandError(
+                f"Stopped by an error that nobody foresaw: {what}\nEvery finished step is kept. Go on with: ./prefine "
+                f"run --resume {experiment.public_id} (with --traceback it says where it stopped)"
+            ) from error
         self.finish()
 
     def report(self, said: dict[str, Any]) -> None:
