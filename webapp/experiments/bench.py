@@ -120,7 +120,7 @@ class Round:
 
     @property
     def phase(self) -> str:
-        """written, training, picking, done, failed: what the round waits for."""
+        """What the round waits for: writing, training, picking (a person), judging (a model); or done, or failed."""
         if any(step.status == Request.Status.FAILED for step in self.steps):
             return "failed"
         if self.iteration.finished_at:
@@ -134,6 +134,8 @@ class Round:
             "Look": "watching",
             "Compare": "picking",
         }
+        if waiting and phases[waiting[0]] == "picking" and self.jobs:
+            return "judging"  # a model does
         return phases[waiting[0]] if waiting else "trained"
 
 
@@ -316,9 +318,11 @@ def _totals(experiment: Experiment) -> Totals:
         lost=Sum("nan_worlds", default=0),
     )
     judged = experiment.requests.filter(status=Request.Status.DONE).aggregate(
-        rounds=Count("pk", filter=Q(kind="Judge")), choices=Count("pk", filter=Q(kind="Choose"))
+        rounds=Count("pk", filter=Q(kind="Judge")),
+        choices=Count("pk", filter=Q(kind="Choose")),
+        pairs=Count("pk", filter=Q(kind="Compare")),
     )
-    asked = human_queries(experiment.k, judged["rounds"], chosen=bool(judged["choices"]))
+    asked = human_queries(experiment.k, judged["rounds"], chosen=bool(judged["choices"])) + judged["pairs"]
     return Totals(
         calls=calls["calls"],
         prompt_tokens=calls["tokens_in"],

@@ -11,10 +11,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from llm import methods
 from llm.replay import Record, write_record
 from webapp.experiments import execute, jobs, leases, loop
-from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
+from webapp.experiments.models import Candidate, Experiment, Iteration, Job
 
 WAIT_SECONDS = 0.5
 
@@ -23,12 +22,15 @@ def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> N
     """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end."""
     while True:
         experiment.refresh_from_db()
-        if experiment.status != Experiment.Status.RUNNING or experiment.paused:
+        finished = experiment.status == Experiment.Status.FINISHED
+        if experiment.paused or not (finished or experiment.status == Experiment.Status.RUNNING):
             return
         leases.take_back_stale()
         queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
         if queued is not None:
             execute.run(queued, report)
+        elif finished:  # and the last clips are made
+            return
         elif experiment in loop.without_work():
             with transaction.atomic():
                 jobs.add(loop.lock(experiment.pk), Job.Kind.ADVANCE)
@@ -49,14 +51,11 @@ class Round:
 
 
 def rounds(experiment: Experiment) -> list[Round]:
-    """The rounds that have been judged; where a method asks no judge, those that have been trained."""
-    over = experiment.iterations.select_related("best__iteration").prefetch_related("candidates")
-    if methods.method(experiment.method).uses_metric:
-        trained = experiment.requests.filter(kind="Train", status=Request.Status.DONE)
-        over = over.filter(number__in=[request.payload["iteration"] for request in trained])
-    else:
-        over = over.exclude(best=None)
-    return [_round(iteration) for iteration in over]
+    """The rounds that are over: judged, or, where nobody judges them, followed by another or by the end."""
+    found = list(experiment.iterations.select_related("best__iteration").prefetch_related("candidates"))
+    ended = not experiment.live
+    newest = max((iteration.number for iteration in found), default=0)
+    return [_round(i) for i in found if i.best_id or ((ended or i.number < newest) and i.candidates.all())]
 
 
 def _round(iteration: Iteration) -> Round:
