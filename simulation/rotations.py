@@ -62,8 +62,7 @@ def quat_rotate(q: Tensor, v: Tensor) -> Tensor:
 def rotate(vector: Tensor, scalar: Tensor, v: Tensor) -> Tensor:
     """`quat_rotate` by quaternions in two parts, (n, 3) and (n, 1)."""
     twice: Tensor = 2.0 * torch.linalg.cross(vector, v)
-    rotated: Tensor = v + scalar * twice + torch.linalg.cross(vector, twice)
-    return rotated
+    return torch.addcmul(v, scalar, twice).add_(torch.linalg.cross(vector, twice))
 
 
 def quat_rotate_inverse(q: Tensor, v: Tensor) -> Tensor:

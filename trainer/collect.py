@@ -140,9 +140,9 @@ class Collector:
 
     def _grouped(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""
-        return values.unflatten(0, (self.env.groups, self.env.worlds))
+        return values.view(self.env.groups, self.env.worlds, *values.shape[1:])
 
     def _over_time(self, values: list[Tensor]) -> Tensor:
         """T tensors (N, ...), as one, (K, T, M, ...)."""
-        stacked = torch.stack(values).unflatten(1, (self.env.groups, self.env.worlds))
-        return stacked.transpose(0, 1).contiguous()
+        shape = (len(values), self.env.groups, self.env.worlds, *values[0].shape[1:])
+        return torch.stack(values).view(shape).transpose(0, 1).contiguous()

@@ -10,16 +10,8 @@ import torch
 from mujoco.batch import Batch
 from torch import Tensor
 
-# The warnings with which MuJoCo resets a world silently (mjWARN_BADQPOS, BADQVEL, BADQACC) or drops its controls.
-_DIVERGED = [
-    int(w)
-    for w in (
-        mujoco.mjtWarning.mjWARN_BADQPOS,
-        mujoco.mjtWarning.mjWARN_BADQVEL,
-        mujoco.mjtWarning.mjWARN_BADQACC,
-        mujoco.mjtWarning.mjWARN_BADCTRL,
-    )
-]
+# The warnings with which MuJoCo resets a world silently or drops its controls: BADQPOS, BADQVEL, BADQACC, BADCTRL.
+_DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
 
 
 class CpuPhysics:
@@ -41,7 +33,9 @@ class CpuPhysics:
         self._batch = Batch(model, worlds, threads)
         self._views = {name: self._batch.bind(name) for name in ("qpos", "qvel", *fields)}
         self._ctrl = self._batch.bind("ctrl")
-        self._warnings = self._counted()
+        self._counts = self._batch.warning[:, _DIVERGED, 1]
+        """(worlds, 4), live: how often each of these warnings was given."""
+        self._counted = self._counts.copy()
 
     def step(self, ctrl: Tensor) -> Tensor | None:
         """Apply controls (worlds, nu) for one control step.
@@ -50,14 +44,12 @@ class CpuPhysics:
         """
         self._ctrl[:] = ctrl.numpy()
         self._batch.step(nstep=self._substeps)
-        warnings = self._counted()
-        qpos, qvel = self._views["qpos"], self._views["qvel"]
-        if np.array_equal(warnings, self._warnings) and np.isfinite(qpos.sum() + qvel.sum()):
+        # in every substep MuJoCo checks state, controls and acceleration, counts what is bad, and resets that world
+        if np.array_equal(self._counts, self._counted):
             return None
-        diverged = (warnings != self._warnings).any(1)
-        diverged |= ~np.isfinite(qpos).all(1) | ~np.isfinite(qvel).all(1)
-        self._warnings = warnings
-        return torch.from_numpy(np.flatnonzero(diverged)) if diverged.any() else None
+        diverged = (self._counts != self._counted).any(1)
+        self._counted = self._counts.copy()
+        return torch.from_numpy(np.flatnonzero(diverged))
 
     def place(self, ids: Tensor, qpos: Tensor, qvel: Tensor) -> None:
         """Put worlds `ids` (count,) into states (count, nq) and (count, nv), at time 0, and compute their fields."""
@@ -66,7 +58,7 @@ class CpuPhysics:
         self._views["qpos"][rows] = qpos.numpy()
         self._views["qvel"][rows] = qvel.numpy()
         self._batch.forward(rows)
-        self._warnings = self._counted()
+        self._counted = self._counts.copy()
 
     def read(self, ids: Tensor | None = None) -> dict[str, Tensor]:
         """Copies of qpos (n, nq), qvel (n, nv) and the derived fields, of all worlds or of `ids`."""
@@ -86,7 +78,4 @@ class CpuPhysics:
     def load(self, state: Tensor) -> None:
         """Continue from `state()` of a simulation of the same model and number of worlds."""
         self._batch.state[:] = state.numpy()
-        self._warnings = self._counted()
-
-    def _counted(self) -> np.ndarray:
-        return np.array(self._batch.warning[:, _DIVERGED, 1])
+        self._counted = self._counts.copy()

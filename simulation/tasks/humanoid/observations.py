@@ -45,9 +45,11 @@ def compute_observations(env: Any) -> None:
     # linear and angular velocity along the torso's own axes
     local_velocities = torch.bmm(env.root_states[:, 7:13].reshape(-1, 2, 3), axes).flatten(1)
 
-    yaw = atan2(axes[:, 1, 0], axes[:, 0, 0])
-    roll = atan2(axes[:, 2, 1], axes[:, 2, 2])
-    angle_to_target = wrap_angle(atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+    # yaw and roll of the torso, and the direction of the target in the world
+    opposite = torch.stack((axes[:, 1, 0], axes[:, 2, 1], to_target[:, 1]))
+    adjacent = torch.stack((axes[:, 0, 0], axes[:, 2, 2], to_target[:, 0]))
+    yaw, roll, direction = atan2(opposite, adjacent).unbind()
+    angle_to_target = wrap_angle(direction - yaw)
 
     dof_pos_scaled = (2.0 * env.dof_pos - env.dof_limits_upper - env.dof_limits_lower) / (
         env.dof_limits_upper - env.dof_limits_lower
