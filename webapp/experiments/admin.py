@@ -84,7 +84,6 @@ class LoopForm(forms.ModelForm):
     """What a study and an experiment have in common, with the checks that need the task."""
 
     options = OptionsField(label="Method's options", help_text=method_help())
-    judge_options = OptionsField(label="Judge's options", help_text=judge_help())
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -110,6 +109,8 @@ class LoopForm(forms.ModelForm):
 
 
 class ExperimentForm(LoopForm):
+    judge_options = OptionsField(label="Judge's options", help_text=judge_help())
+
     class Meta(LoopForm.Meta):
         model = Experiment
         fields = [

@@ -47,7 +47,8 @@ class StudyForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Study
         fields = [
-            *["title", "contact", "task", "method", "k", "n", "preset", "seed", "model"],
+            *["title", "contact", "task", "method", "options", "k", "n", "preset", "seed"],
+            *["model", "describer", "vision"],
             *["consent_text", "consent_version", "thanks_text", "demonstration"],
         ]
         help_texts = LoopForm.Meta.help_texts | {
@@ -66,6 +67,8 @@ class StudyAdmin(ModelAdmin):
         ("What is learnt", {"fields": ["task", "method"]}),
         ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
         ("Who writes the rewards", {"fields": ["model"]}),
+        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
+        ("Options", {"classes": ["collapse"], "fields": ["options"]}),
         ("What participants read", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
         ("Access", {"fields": ["demonstration"]}),
     ]
@@ -95,7 +98,7 @@ class StudyAdmin(ModelAdmin):
         """The plan stands once somebody consented: participants of one study must do the same."""
         if obj is None or not obj.participants.filter(consented_at__isnull=False).exists():
             return []
-        return ["task", "method", "k", "n", "preset", "seed", "model"]
+        return ["task", "method", "options", "k", "n", "preset", "seed", "model", "describer", "vision"]
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         study = self.get_object(request, object_id)
