@@ -31,6 +31,11 @@ NOISE_SIZE = 7
 """Columns of noise beside those of the hinges: place of the cube 0:3, its rotation 3:5, the goal's rotation 5:7."""
 
 
+def driven(model: mujoco.MjModel) -> Tensor:
+    """Which of the hinges the actuators drive, (nu,)."""
+    return torch.from_numpy(model.actuator_trnid[:, 0].astype("int64"))
+
+
 def constants(model: mujoco.MjModel) -> dict[str, Any]:
     """Limits (dofs,) in rad of the hand's hinges and the scales of the observations."""
     lower, upper = bodies.joint_limits(model)
@@ -42,11 +47,12 @@ def constants(model: mujoco.MjModel) -> dict[str, Any]:
     }
 
 
-def start(qpos0: Tensor, lower: Tensor, upper: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+def start(qpos0: Tensor, constants: dict[str, Any], noise: Tensor) -> tuple[Tensor, Tensor]:
     """Initial qpos (n, dofs + 7) and qvel (n, dofs + 6) from noise (n, 7 + dofs): an open hand, the cube above it.
 
-    The cube is turned by random angles about x and y, as in IsaacGymEnvs; hinges are within their limits (dofs,).
+    The cube is turned by random angles about x and y, as in IsaacGymEnvs; hinges are within their limits.
     """
+    lower, upper = constants["shadow_hand_dof_lower_limits"], constants["shadow_hand_dof_upper_limits"]
     dofs = len(lower)
     qpos = qpos0.repeat(len(noise), 1)
     qpos[:, :dofs] = (JOINT_NOISE * (lower + (upper - lower) * noise[:, NOISE_SIZE:])).clamp(lower, upper)
@@ -76,9 +82,10 @@ def renew_goals(env: Worlds) -> None:
     env.goal_rot = torch.where(env.reached.unsqueeze(-1), random_rotation(env.noise[:, 5:7]), env.goal_rot)
 
 
-def joint_targets(actions: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """Actions (n, nu) in [-1, 1] as angles in rad between the limits (nu,)."""
-    return lower + (upper - lower) * 0.5 * (actions + 1.0)
+def joint_targets(env: Worlds, driven: Tensor) -> Tensor:
+    """The actions (n, nu) as angles in rad between the limits of the hinges `driven` (nu,)."""
+    lower, upper = env.shadow_hand_dof_lower_limits[driven], env.shadow_hand_dof_upper_limits[driven]
+    return lower + (upper - lower) * 0.5 * (env.actions + 1.0)
 
 
 def read(env: Worlds) -> None:

@@ -22,11 +22,11 @@ class Task:
     def __init__(self, model: mujoco.MjModel) -> None:
         self._qpos0 = torch.from_numpy(model.qpos0).float()
         self.constants = hands.constants(model)
-        self._limits = self.constants["shadow_hand_dof_lower_limits"], self.constants["shadow_hand_dof_upper_limits"]
+        self._driven = hands.driven(model)
 
     def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Initial qpos (n, 23) and qvel (n, 22) from uniform noise (n, 23)."""
-        return hands.start(self._qpos0, *self._limits, noise)
+        return hands.start(self._qpos0, self.constants, noise)
 
     def begin(self, env: Worlds) -> None:
         """A first goal."""
@@ -35,7 +35,7 @@ class Task:
     def control(self, env: Worlds) -> Tensor:
         """Angles that the hinges are driven to (n, 16), after a new goal where the last one was reached."""
         hands.renew_goals(env)
-        return hands.joint_targets(env.actions, *self._limits)
+        return hands.joint_targets(env, self._driven)
 
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""

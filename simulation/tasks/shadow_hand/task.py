@@ -23,13 +23,11 @@ class Task:
     def __init__(self, model: mujoco.MjModel) -> None:
         self._qpos0 = torch.from_numpy(model.qpos0).float()
         self.constants = hands.constants(model)
-        self._limits = self.constants["shadow_hand_dof_lower_limits"], self.constants["shadow_hand_dof_upper_limits"]
-        driven = torch.from_numpy(model.actuator_trnid[:, 0].astype("int64"))
-        self._driven = self._limits[0][driven], self._limits[1][driven]
+        self._driven = hands.driven(model)
 
     def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Initial qpos (n, 31) and qvel (n, 30) from uniform noise (n, 31)."""
-        return hands.start(self._qpos0, *self._limits, noise)
+        return hands.start(self._qpos0, self.constants, noise)
 
     def begin(self, env: Worlds) -> None:
         """A first goal."""
@@ -38,7 +36,7 @@ class Task:
     def control(self, env: Worlds) -> Tensor:
         """Angles that the driven hinges are driven to (n, 20), after a new goal where the last one was reached."""
         hands.renew_goals(env)
-        return hands.joint_targets(env.actions, *self._driven)
+        return hands.joint_targets(env, self._driven)
 
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""
