@@ -157,6 +157,7 @@ METHODS = (
         "The task is split into subtasks; what each robot does about them is analysed and guides the next rewards.",
         rda,
         k=4,
+        least_k=1,
         options=(
             Option(
                 "analyst",
@@ -177,6 +178,7 @@ METHODS = (
         "Subtasks and warm starts as in RDA; a judge picks best and worst in place of the analysis.",
         rda_judged,
         k=4,
+        least_k=1,
         options=(_WARM, _REVISE),
     ),
     Method(
@@ -185,6 +187,7 @@ METHODS = (
         "The published ablation: the model is told the task score as in Eureka, and training starts warm.",
         rda_scored,
         k=4,
+        least_k=1,
         options=(_WARM,),
         uses_metric=True,
     ),

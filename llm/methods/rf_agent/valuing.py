@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from llm.errors import MethodError
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
-from llm.records import Judge, Outcome, Pick, Request, trainable
+from llm.records import Judge, Outcome, Pick, Request
 from llm.stepping import picked
 
 Part = Generator[Request, Any, None]
@@ -26,16 +26,14 @@ class Value(Protocol):
 
 
 class ByMetric:
-    """F is the RTS, as published."""
+    """F is the RTS, as published. Nobody is asked."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
-        """The judge, here always a proxy, only marks the round's best and worst for whoever follows the experiment."""
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError("RF-Agent reads the task metric, and this task has none: use RF-Agent with a judge")
             node.score, node.verdict = node.trained.rts, score_text(node.trained.rts)
-        if trainable(outcomes):
-            yield Judge(iteration, tuple(outcomes))
+        yield from ()
 
     def winner(self, root: Node) -> str:
         return max(root.below(), key=lambda node: node.score).id

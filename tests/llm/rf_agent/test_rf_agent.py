@@ -55,7 +55,7 @@ def test_a_round_asks_what_the_algorithm_says_in_its_order(recorded):
         names = [type(request).__name__ for request, _ in pairs]
         writes = 1 if number == 1 else len(of(Write, pairs))
         children = 6 if number == 1 else 8
-        assert names == ["Write"] * writes + ["Train"] + ["Ask"] * 2 * children + ["Judge"]
+        assert names == ["Write"] * writes + ["Train"] + ["Ask"] * 2 * children
         asked = [text(request) for request, _ in of(Ask, pairs)]
         assert all("# Now: restate the thought" in t for t in asked[:children])
         assert all("# Now: verify" in t for t in asked[children:])

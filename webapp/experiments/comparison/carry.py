@@ -1,0 +1,77 @@
+"""Carries a comparison through, one experiment after another, and says how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.experiments import headless, loop
+from webapp.experiments.comparison import gather
+from webapp.experiments.comparison.plan import Cell, Plan
+from webapp.experiments.models import Candidate, Experiment
+
+OVER = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a comparison is."""
+
+    finished: int
+    experiments: int
+    candidates: int
+    """Trained so far; a cancelled experiment counts as done."""
+    budget: int
+    seconds_left: float | None
+    """None until one candidate of every task that is left has been trained on this installation."""
+
+
+def state(plan: Plan) -> State:
+    """As the rows say it now."""
+    rows = plan.existing()
+    finished = spent = budget = 0
+    left: dict[str, int] = {}
+    for cell in plan.cells():
+        row = rows.get(plan.public_id(cell))
+        done = trained(row) if row else 0
+        ended = row is not None and row.status in OVER
+        spent += cell.arm.candidates if ended else min(done, cell.arm.candidates)
+        budget += cell.arm.candidates
+        finished += ended
+        if not ended:
+            left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
+    expected = {task: gather.seconds_per_candidate(plan, task) for task in left}
+    seconds = [count * pace for task, count in left.items() if (pace := expected[task]) is not None]
+    known = len(seconds) == len(left)
+    total = len(plan.tasks) * len(plan.arms) * plan.experiments
+    return State(finished, total, spent, budget, sum(seconds) if known else None)
+
+
+def trained(experiment: Experiment) -> int:
+    over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
+    return Candidate.objects.filter(iteration__experiment=experiment, status__in=over).count()
+
+
+def carry_through(
+    plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None]
+) -> Iterator[tuple[Cell, Experiment]]:
+    """Run every experiment that is not over, going on with those that were interrupted; yields each as it ends.
+
+    One that fails is tried again by the next run; the others go on meanwhile.
+    """
+    for cell in plan.cells():
+        experiment = plan.experiment(cell)
+        if experiment.status in OVER:
+            continue
+        for go_on in (loop.start, loop.resume, loop.retry):
+            go_on(experiment)
+
+        def said(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
+            report(cell, experiment, words)
+
+        headless.drive(experiment, said)
+        experiment.refresh_from_db()
+        if experiment.status == Experiment.Status.FINISHED:
+            headless.save_record(experiment)
+        yield cell, experiment

@@ -1,0 +1,181 @@
+"""What a comparison runs: every arm on every task so many times, each at the same budget of trained candidates."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from llm.method import Method
+from llm.methods import method as find_method
+from llm.records import canonical
+from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+from webapp.experiments.options import parsed
+
+NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
+MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A method with its options and its share of the budget."""
+
+    method: str
+    k: int
+    n: int
+    options: tuple[tuple[str, Any], ...] = ()
+    """Those that differ from their defaults, without the budget."""
+    budget: int = 0
+    """For a method that counts its candidates itself; else 0."""
+
+    @property
+    def label(self) -> str:
+        title = find_method(self.method).title
+        extra = ", ".join(f"{name}={_shown(value)}" for name, value in self.options)
+        return f"{title} ({extra})" if extra else title
+
+    @property
+    def candidates(self) -> int:
+        return self.budget or self.k * self.n
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        own = {"budget": self.budget} if self.budget else {}
+        return find_method(self.method).settings({**dict(self.options), **own})
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
+def arm(text: str, candidates: int) -> Arm:
+    """An arm from "method" or "method:name=value,name=value"; k is one of the names. Raises ValueError.
+
+    K stays the method's own where it divides the budget; else it is the divisor next to it.
+    """
+    name, _, rest = text.strip().partition(":")
+    method = find_method(name)
+    given = parsed(part for part in rest.split(",") if part.strip())
+    k = _whole(given.pop("k"), "k") if "k" in given else method.k
+    if k < method.least_k:
+        raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
+    if any(option.name == "budget" for option in method.options):
+        options = method.settings({**given, "budget": candidates})
+        return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
+    if method.k * method.n == 1 and "k" not in given:
+        return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
+    if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
+        k = _divisor(method, k, candidates)
+    return Arm(name, k, candidates // k, tuple(method.settings(given).items()))
+
+
+def _whole(text: str, name: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{name}={text}: a whole number of at least 1 is needed")
+    return int(text)
+
+
+def _divisor(method: Method, k: int, candidates: int) -> int:
+    """The divisor of the budget next to k that the method can have, the larger of two equally near."""
+    least = max(method.least_k, -(-candidates // MOST_ROUNDS))
+    fits = [d for d in range(least, candidates + 1) if candidates % d == 0]
+    if not fits:
+        raise ValueError(f"{method.title} cannot spend {candidates} candidates: it needs {method.least_k} a round")
+    return min(fits, key=lambda d: (abs(d - k), -d))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One experiment of the comparison."""
+
+    task: str
+    arm: Arm
+    index: int
+    """Which of its repetitions, from 0."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison. Two plans share the experiments in which they agree."""
+
+    tasks: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    experiments: int
+    candidates: int
+    judge: str = LoopSettings.JudgeKind.PROXY
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
+    preset: str = "quick"
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    model: LanguageModel | None = None
+    vision: LanguageModel | None = None
+    label: str = ""
+    """Sets its experiments apart from those of earlier comparisons with the same settings."""
+
+    def cells(self) -> Iterator[Cell]:
+        """Repetition by repetition, so that all arms can be compared early."""
+        for index in range(self.experiments):
+            for task in self.tasks:
+                for arm in self.arms:
+                    yield Cell(task, arm, index)
+
+    def public_id(self, cell: Cell) -> uuid.UUID:
+        """The id of the cell's experiment, whenever and by whichever plan it is asked for."""
+        what = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
+        how = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
+        who = [str(self.model or ""), str(self.vision or "")]
+        return uuid.uuid5(NAMESPACE, canonical([*what, *how, *who]))
+
+    @property
+    def name(self) -> str:
+        """A folder's name: the same for the same plan."""
+        ids = [str(self.public_id(cell)) for cell in self.cells()]
+        tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
+        return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
+
+    def draft(self, cell: Cell) -> Experiment:
+        """The cell's experiment, not saved."""
+        return Experiment(
+            public_id=self.public_id(cell),
+            name=f"{cell.arm.label} on {cell.task}, {cell.index + 1} of {self.experiments}"[:120],
+            task=cell.task,
+            method=cell.arm.method,
+            k=cell.arm.k,
+            n=cell.arm.n,
+            options=cell.arm.settings,
+            judge=self.judge,
+            judge_options=dict(self.judge_options),
+            preset=self.preset,
+            overrides=dict(self.overrides),
+            seed=self.seed + cell.index,
+            model=self.model,
+            vision=self.vision,
+        )
+
+    def existing(self) -> dict[uuid.UUID, Experiment]:
+        """The experiments of this plan that are there already."""
+        wanted = [self.public_id(cell) for cell in self.cells()]
+        return {row.public_id: row for row in Experiment.objects.filter(public_id__in=wanted)}
+
+    def experiment(self, cell: Cell) -> Experiment:
+        """The cell's experiment, made when it is not there."""
+        found = Experiment.objects.filter(public_id=self.public_id(cell)).first()
+        if found is None:
+            found = self.draft(cell)
+            found.save()
+        return found
+
+    def problems(self) -> list[str]:
+        """Why this plan cannot be run; empty when it can."""
+        said = []
+        first: Sequence[Cell] = [cell for cell in self.cells() if cell.index == 0]
+        for cell in first:
+            try:
+                self.draft(cell).full_clean(validate_unique=False)
+            except ValidationError as error:
+                texts = "; ".join(f"{name}: {' '.join(t)}" for name, t in error.message_dict.items())
+                said.append(f"{cell.arm.label} on {cell.task}: {texts}")
+        return said

@@ -1,0 +1,78 @@
+"""The scores that the papers print (docs/published.csv), for the arms and tasks of a comparison."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+
+NAMES = {
+    "icpl": ("ICPL", "ICPL-proxy"),
+    "icpl_wo_rt": ("ICPL w/o RT",),
+    "icpl_wo_rtd": ("ICPL w/o RTD",),
+    "icpl_wo_rtdb": ("ICPL w/o RTDB",),
+    "open_loop": ("OpenLoop",),
+    "eureka": ("Eureka",),
+    "revolve": ("Revolve",),
+    "rf_agent": ("RF-Agent",),
+    "rda": ("RDA",),
+    "scaling_context": ("Context Scaling",),
+    "scaling_batch_score": ("Batch Scaling (Scoring-based BoN)",),
+    "scaling_batch_model": ("Batch Scaling (LLM-based BoN)",),
+    "scaling_batch_vote": ("Batch Scaling (Vote)",),
+    "scaling_turn": ("Turn Scaling (Reflection)",),
+    "scaling_3d": ("3D Scaling (Proxy Judge)",),
+}
+"""A method here -> what the papers call it."""
+RF_AGENT_ABLATIONS = {
+    ("actions", "mutation"): "mutation",
+    ("actions", "mutation+crossover"): "mutation+crossover",
+    ("actions", "mutation+reasoning"): "mutation+reasoning",
+    ("actions", "crossover+reasoning"): "crossover+reasoning",
+    ("actions", "mutation+crossover+reasoning"): "mutation+crossover+reasoning",
+    ("design_thought", False): "w/o first design thought",
+    ("thought_align", False): "w/o second thought align",
+}
+REFERENCES = ("Human", "Sparse")
+METRICS = ("task_score", "success_rate")
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number."""
+
+    paper: str
+    table: str
+    method: str
+    task: str
+    metric: str
+    statistic: str
+    value: str
+    std: str
+    note: str
+
+
+@cache
+def everything() -> tuple[Published, ...]:
+    """All of the file. Raises OSError without it, and TypeError or csv.Error for another file."""
+    path = settings.BASE_DIR / "docs" / "published.csv"
+    with path.open(newline="") as file:
+        return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def of(task: str, method: str, options: Iterable[tuple[str, object]] = ()) -> list[Published]:
+    """What is printed of this method, with exactly these options, on this task."""
+    names = NAMES.get(method, ())
+    changed = list(options)
+    if changed:
+        known = RF_AGENT_ABLATIONS.get(changed[0]) if method == "rf_agent" and len(changed) == 1 else None
+        names = (known,) if known else ()
+    return [row for row in everything() if row.task == task and row.method in names and row.metric in METRICS]
+
+
+def references(task: str) -> list[Published]:
+    """What is printed of human-written and of sparse rewards on this task."""
+    return [row for row in everything() if row.task == task and row.method in REFERENCES and row.metric in METRICS]

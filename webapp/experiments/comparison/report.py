@@ -1,0 +1,224 @@
+"""The report of a comparison: Markdown, CSV and figures in one folder, rewritten whenever an experiment has ended."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from webapp.experiments.comparison import figures, gather, published
+from webapp.experiments.comparison.gather import Result, Score
+from webapp.experiments.comparison.plan import Plan
+from webapp.experiments.comparison.ranks import holm, mann_whitney
+
+EXPLAINED = """\
+RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training. TS of an
+experiment: {ts}. FTS: the highest TS. Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of
+the judge; best and worst of m are 2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known
+price. Training seconds are those of the training processes, summed over the rounds."""
+DIFFERS = """\
+Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
+and budgets. They say which order was found there, not which value should be reached here."""
+
+
+def write(plan: Plan, folder: Path) -> Path:
+    """Write all files; returns the Markdown's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = gather.results(plan)
+    scores = gather.scores(plan)
+    _write_csv(folder / "summary.csv", SUMMARY, [_summary(score) for score in scores])
+    _write_csv(folder / "experiments.csv", EXPERIMENTS, [_experiment(result) for result in results])
+    rows = [(*_who(result), *_round(r)) for result in results for r in result.rounds]
+    _write_csv(folder / "rounds.csv", ROUNDS, rows)
+    pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
+    path = folder / "report.md"
+    path.write_text(markdown(plan, results, scores, pictures))
+    return path
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------
+
+
+def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]) -> str:
+    """The whole report as one text."""
+    planned = len(plan.tasks) * len(plan.arms) * plan.experiments
+    finished = sum(result.finished for result in results)
+    parts = [
+        f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
+        f"{finished} of {planned} experiments finished, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {_settings(plan)}",
+        EXPLAINED.format(ts=_ts_means(plan)),
+    ]
+    for task in plan.tasks:
+        own = [score for score in scores if score.task == task]
+        parts += [f"## {task}", _scores_table(own, plan), _costs_table(own)]
+        if tests := _tests(own):
+            parts.append(tests)
+        parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
+        parts.append(_rounds_table(own))
+    if broken := [r for r in results if r.experiment.error]:
+        lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.experiment.error}" for r in broken)
+        parts.append(f"## Stopped by a failure\n\n{lines}")
+    return "\n\n".join([*parts, DIFFERS]) + "\n"
+
+
+def _settings(plan: Plan) -> str:
+    judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
+    changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
+    writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
+    return (
+        f"Judge: {judge}. Training preset: {plan.preset}{changed}. Rewards written by {writer}. Seeds from {plan.seed}."
+    )
+
+
+def _ts_means(plan: Plan) -> str:
+    if plan.judge == "proxy" and not plan.judge_options:
+        return "the highest RTS of all its candidates (proxy judge)"
+    return "the RTS of the candidate that its judge chose in the end"
+
+
+def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
+    rows = []
+    for score in scores:
+        printed = published.of(score.task, score.arm.method, score.arm.options)
+        shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
+        values = ", ".join(_number(v) for v in score.values)
+        numbers = [_number(score.fts), _spread(score.mean, score.deviation)]
+        rows.append(
+            [score.arm.label, shape, f"{len(score.values)}/{plan.experiments}", *numbers, values, _printed(printed)]
+        )
+    for row in published.references(scores[0].task) if scores else []:
+        rows.append([f"{row.method} (published)", "", "", "", "", "", _printed([row])])
+    return _table(["method", "candidates", "n", "FTS", "mean TS", "each TS", "published"], rows)
+
+
+def _printed(rows: Iterable[published.Published]) -> str:
+    texts = []
+    for row in rows:
+        spread = f" \u00b1 {row.std}" if row.std else ""
+        note = f"; {row.note}" if row.note else ""
+        texts.append(f"{row.value}{spread} ({row.paper}, {row.statistic}{note})")
+    return "<br>".join(texts) or "-"
+
+
+def _costs_table(scores: Sequence[Score]) -> str:
+    """Means over the finished experiments of each arm."""
+    rows = []
+    for score in scores:
+        runs = score.results
+        if not runs:
+            continue
+        costs = [r.cost for r in runs]
+        known = [c for c in costs if c is not None]
+        rows.append(
+            [
+                score.arm.label,
+                _mean([r.queries for r in runs]),
+                _mean([r.failed for r in runs]),
+                _mean([r.calls for r in runs]),
+                _mean([r.prompt_tokens for r in runs]),
+                _mean([r.completion_tokens for r in runs]),
+                f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
+                _mean([r.train_seconds for r in runs]),
+            ]
+        )
+    head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
+    return _table([*head, "training s"], rows)
+
+
+def _tests(scores: Sequence[Score]) -> str:
+    """Every arm against the first, exact, with Holm's correction."""
+    judged = [score for score in scores if score.values]
+    if len(judged) < 2:
+        return ""
+    first, *others = judged
+    tests = [mann_whitney(other.values, first.values) for other in others]
+    corrected = holm([test.p for test in tests])
+    rows = [
+        [other.arm.label, f"{t.first}, {t.second}", f"{t.u:g}", f"{t.p:.4f}", f"{p:.4f}", f"{t.least_p:.4f}"]
+        for other, t, p in zip(others, tests, corrected, strict=True)
+    ]
+    head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
+    said = "Mann-Whitney U, two-sided, exact by permutation. U counts the pairs in which the arm's TS is higher."
+    return f"{said}\n\n{_table(head, rows)}"
+
+
+def _rounds_table(scores: Sequence[Score]) -> str:
+    """Best RTS so far by round, mean over the finished experiments."""
+    longest = max((len(r.rounds) for s in scores for r in s.results), default=0)
+    rows = []
+    for score in scores:
+        cells = []
+        for number in range(longest):
+            values = [r.rounds[number].best_so_far for r in score.results if number < len(r.rounds)]
+            known = [v for v in values if v is not None]
+            cells.append(_number(sum(known) / len(known)) if known else "")
+        rows.append([score.arm.label, *cells])
+    return _table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _spread(mean: float | None, deviation: float | None) -> str:
+    return _number(mean) if deviation is None else f"{_number(mean)} \u00b1 {deviation:.3f}"
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.0f}"
+
+
+# --- CSV ------------------------------------------------------------------------------------------------------
+
+WHO = ("task", "method", "label", "experiment")
+SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts")
+EXPERIMENTS = (
+    *WHO,
+    "public_id",
+    "status",
+    "seed",
+    "ts",
+    "rounds",
+    "untrainable",
+    "queries",
+    "model_calls",
+    "input_tokens",
+    "output_tokens",
+    "us_dollars",
+    "training_seconds",
+)
+ROUNDS = (*WHO, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far")
+
+
+def _who(result: Result) -> tuple[Any, ...]:
+    return result.task, result.arm.method, result.arm.label, result.index + 1
+
+
+def _summary(score: Score) -> tuple[Any, ...]:
+    who = (score.task, score.arm.method, score.arm.label)
+    return *who, len(score.values), score.fts, score.mean, score.deviation
+
+
+def _experiment(result: Result) -> tuple[Any, ...]:
+    row = result.experiment
+    spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
+    rounds = (len(result.rounds), result.failed, result.queries)
+    return *_who(result), row.public_id, row.status, row.seed, result.ts, *rounds, *spent
+
+
+def _round(r: gather.Round) -> tuple[Any, ...]:
+    return r.number, r.candidates, r.best, r.mean, r.best_so_far
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(head)
+        writer.writerows(["" if value is None else value for value in row] for row in rows)

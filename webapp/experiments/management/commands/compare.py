@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from llm import methods
+from simulation import catalog
+from webapp.experiments import progress
+from webapp.experiments.comparison import carry, gather, report
+from webapp.experiments.comparison.carry import State
+from webapp.experiments.comparison.plan import Cell, Plan, arm
+from webapp.experiments.defaults import environment_model
+from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+from webapp.experiments.options import parsed
+
+LINE_SECONDS = 5.0
+"""How often a line is printed where the output is not a terminal."""
+STATE_SECONDS = 2.0
+"""How often the rows are counted anew."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare methods at equal budget: plan, run, report. Stopped and started again with the same words it goes on "
+        "where it was; experiments that an earlier comparison finished are read, not run again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        known = ", ".join(methods.METHODS)
+        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=", ".join(catalog.tasks()))
+        parser.add_argument(
+            "--methods",
+            nargs="+",
+            required=True,
+            metavar="METHOD",
+            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round). "
+            "The first is what the others are tested against",
+        )
+        parser.add_argument("--judge", default="proxy", help="proxy (default) or model")
+        parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")
+        parser.add_argument(
+            "--budget", default="candidates=30", metavar="candidates=N", help="trained candidates an experiment"
+        )
+        parser.add_argument("--experiments", type=int, default=5, help="independent repetitions of each (default 5)")
+        parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
+        parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
+        parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
+        parser.add_argument(
+            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, or offline"
+        )
+        parser.add_argument("--vision", help="a vision model of the admin, by name")
+        parser.add_argument("--label", default="", help="run everything anew under this label")
+        parser.add_argument("--out", type=Path, help="folder of the report (default: comparisons/ in the data folder)")
+        parser.add_argument("--plan", action="store_true", help="only say what would be run, and how long it takes")
+        parser.add_argument("--report", action="store_true", help="only write the report of what is there")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = planned(options)
+        self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
+        self.last_line, self.width = 0.0, 0
+        self.counted: tuple[float, State] = (0.0, carry.state(plan))
+        self.stdout.write(plan_text(plan, self.counted[1]))
+        if options["plan"]:
+            return
+        failed: list[Experiment] = []
+        if not options["report"]:
+            signal.signal(signal.SIGTERM, interrupt)
+            try:
+                failed = self.run()
+            except KeyboardInterrupt:
+                self.clear()
+                self.stderr.write("Stopped. The same command goes on from here.")
+                sys.exit(130)
+            except OSError as error:  # a full disk; the step is queued again
+                raise CommandError(f"{error}\nThe same command goes on from here.") from error
+        self.stdout.write(f"Report: {report.write(plan, self.folder)}")
+        if failed:
+            reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
+            raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
+
+    def run(self) -> list[Experiment]:
+        """Everything that is not over; returns what did not finish."""
+        left = []
+        for cell, experiment in carry.carry_through(self.plan, self.said):
+            self.clear()
+            self.stdout.write(ended_text(cell, experiment))
+            if experiment.status != Experiment.Status.FINISHED:
+                left.append(experiment)
+            report.write(self.plan, self.folder)
+        return left
+
+    def said(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
+        """One line of progress, at most so often."""
+        now = time.monotonic()
+        if now - self.last_line < (0.5 if self.stdout.isatty() else LINE_SECONDS):
+            return
+        self.last_line = now
+        if now - self.counted[0] > STATE_SECONDS:
+            self.counted = now, carry.state(self.plan)
+        if experiment.status != Experiment.Status.RUNNING:
+            return
+        line = progress_text(cell, progress.of(experiment), self.counted[1])
+        if self.stdout.isatty():
+            self.stdout.write(f"\r{line:<{self.width}}", ending="")
+            self.width = len(line)
+            self.stdout.flush()
+        else:
+            self.stdout.write(line)
+
+    def clear(self) -> None:
+        if self.width:
+            self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
+            self.width = 0
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def planned(options: dict[str, Any]) -> Plan:
+    """The plan that the arguments describe. Raises CommandError for one that cannot be run."""
+    try:
+        candidates = budget(options["budget"])
+        if options["experiments"] < 1:
+            raise ValueError("--experiments must be at least 1")
+        if options["judge"] == LoopSettings.JudgeKind.HUMAN:
+            raise ValueError("people judge in the browser: create a study in the admin for each method")
+        for task in options["tasks"]:
+            preset = catalog.preset(task, options["preset"])
+            if catalog.task(task).metric is None:
+                raise ValueError(f"{task} has no metric by which methods could be compared")
+            if options["iterations"] is not None and not 1 <= options["iterations"] <= 10 * preset.iterations:
+                raise ValueError(f"--iterations must be between 1 and {10 * preset.iterations} for {task}")
+        plan = Plan(
+            tasks=tuple(dict.fromkeys(options["tasks"])),
+            arms=tuple(dict.fromkeys(arm(text, candidates) for text in options["methods"])),
+            experiments=options["experiments"],
+            candidates=candidates,
+            judge=options["judge"],
+            judge_options=parsed(options["judge_option"]),
+            preset=options["preset"],
+            overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
+            seed=options["seed"],
+            model=named(options["model"]) if options["model"] else environment_model(),
+            vision=named(options["vision"]) if options["vision"] else None,
+            label=options["label"],
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if problems := plan.problems():
+        raise CommandError("\n".join(problems))
+    return plan
+
+
+def budget(text: str) -> int:
+    """N of "candidates=N"."""
+    name, _, value = text.partition("=")
+    if name.strip() != "candidates" or not value.strip().isdecimal() or int(value) < 1:
+        raise ValueError(f"--budget {text}: write it as candidates=N")
+    return int(value)
+
+
+def named(name: str) -> LanguageModel:
+    model = LanguageModel.objects.filter(name=name).first()
+    if model is None:
+        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or "none"
+        raise ValueError(f"unknown language model {name!r}; known: {known}")
+    return model
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+def plan_text(plan: Plan, state: State) -> str:
+    """What will be run, and how long that takes."""
+    lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
+    rows = plan.existing()
+    for task in plan.tasks:
+        for one in plan.arms:
+            cells = [cell for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
+            here = [rows.get(plan.public_id(cell)) for cell in cells]
+            done = sum(row is not None and row.status in carry.OVER for row in here)
+            shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
+            lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(cells):>12} {done:>9}")
+    paces = {task: gather.seconds_per_candidate(plan, task) for task in plan.tasks}
+    known = ", ".join(f"{task} {pace:.1f} s a candidate" for task, pace in paces.items() if pace is not None)
+    left = (
+        f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"
+    )
+    lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to train; time: {left}.")
+    if known:
+        lines.append(f"Measured here: {known}.")
+    return "\n".join(lines)
+
+
+def ended_text(cell: Cell, experiment: Experiment) -> str:
+    if experiment.status != Experiment.Status.FINISHED:
+        return f"{experiment.name}: {experiment.get_status_display().lower()}"
+    winner = experiment.winner
+    rts = f", RTS {winner.rts:.3f}" if winner and winner.rts is not None else ""
+    return f"{experiment.name}: {winner.key if winner else '-'}{rts}"
+
+
+def progress_text(cell: Cell, now: progress.Progress, state: State) -> str:
+    left = "" if state.seconds_left is None else f", {duration(state.seconds_left)} left"
+    whole = 100 * state.candidates / state.budget
+    return (
+        f"[{state.finished + 1}/{state.experiments}] {cell.arm.label} on {cell.task}, {cell.index + 1}: "
+        f"round {now.iteration} {now.phase} {100 * now.fraction:.0f}%; in all {whole:.0f}%{left}"
+    )
+
+
+def duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
