@@ -174,25 +174,29 @@ def replay(record: Record) -> Open | Finished:
 
 
 def rounds_table(record: Record) -> str:
-    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean."""
+    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean.
+
+    Where nobody judges, the best is the one with the highest RTS.
+    """
     lines = [f"{'round':>5} {'trained':>8} {'best':>6} {'worst':>6} {'best RTS':>9} {'mean RTS':>9}"]
-    outcomes: tuple[Outcome, ...] = ()
-    for row in sorted(record.requests, key=lambda r: (r.step, r.position)):
-        result = result_from_json(row.kind, row.result)
-        if row.kind == "Train":
-            outcomes = result
-        if row.kind == "Judge":
-            lines.append(_round_line(len(lines), outcomes, result))
+    rows = sorted(record.requests, key=lambda r: (r.step, r.position))
+    results = [(row.kind, result_from_json(row.kind, row.result)) for row in rows]
+    picks = {result.best.partition("-")[0]: result for kind, result in results if kind == "Judge"}
+    for outcomes in (result for kind, result in results if kind == "Train"):
+        number = outcomes[0].candidate.id.partition("-")[0]
+        lines.append(_round_line(number, outcomes, picks.get(number)))
     return "\n".join(lines)
 
 
-def _round_line(number: int, outcomes: Sequence[Outcome], pick: Pick) -> str:
+def _round_line(number: str, outcomes: Sequence[Outcome], pick: Pick | None) -> str:
     seen = trainable(outcomes)
     scores = {o.candidate.id: o.rts for o in seen if o.rts is not None}
-    best = f"{scores[pick.best]:.3f}" if pick.best in scores else "-"
+    best = pick.best if pick else max(scores, key=scores.__getitem__, default="-")
+    worst = pick.worst or "-" if pick else "-"
+    best_rts = f"{scores[best]:.3f}" if best in scores else "-"
     mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
     trained = f"{len(seen)}/{len(outcomes)}"
-    return f"{number:>5} {trained:>8} {pick.best:>6} {pick.worst or '-':>6} {best:>9} {mean:>9}"
+    return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,8 +8,8 @@ import pytest
 from llm import methods
 from llm.errors import ReplayMismatch
 from llm.method import Method
-from llm.records import Ask, Candidate, Judge, Outcome, Pick, fingerprint, result_to_json
-from llm.replay import Finished, Open, Record, Saved, advance, read_record, write_record
+from llm.records import Ask, Candidate, Judge, Outcome, Pick, Train, fingerprint, result_to_json
+from llm.replay import Finished, Open, Record, Saved, advance, read_record, rounds_table, write_record
 from tests.llm.experiment import PROBLEM, Experiment
 
 
@@ -163,6 +163,17 @@ def test_the_command_replays_a_record_and_prints_its_rounds(done, tmp_path):
     lines = ran.stdout.splitlines()
     assert len(lines) == 2 + 3 + 1
     assert all(pick.best in line for pick, line in zip(experiment.got(Judge), lines[2:], strict=False))
+
+
+@pytest.mark.parametrize("method", ["eureka", "scaling_turn"])
+def test_rounds_that_nobody_judges_have_a_line_too(method):
+    experiment = Experiment(method=method, k=1 if method == "scaling_turn" else 3, n=3)
+    winner = experiment.run()
+    written = Record(PROBLEM, method, experiment.seed, experiment.k, 3, tuple(experiment.saved), {}, winner)
+    lines = rounds_table(written).splitlines()[1:]
+    bests = [max(outcomes, key=lambda o: o.rts) for outcomes in experiment.got(Train)]
+    for line, best in zip(lines, bests, strict=True):
+        assert best.candidate.id in line and f"{best.rts:.3f}" in line
 
 
 def test_the_command_fails_on_a_wrong_winner(done, tmp_path):
