@@ -1,0 +1,312 @@
+"""`./prefine compare`: plans, arithmetic and reports on experiments that a player finishes; one real run at the end."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.webapp import loops
+from tests.webapp.servers import embedded, gone, processes, wait_for
+from webapp.experiments import loop
+from webapp.experiments.comparison import carry, gather, published, report
+from webapp.experiments.comparison.plan import Arm, Plan, arm
+from webapp.experiments.comparison.ranks import holm, mann_whitney
+from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
+
+# --- rank tests ---------------------------------------------------------------------------------------------------
+
+
+def by_hand(first: list[float], second: list[float]) -> tuple[float, float]:
+    """U and p from every division of the pooled values, written out."""
+    pooled = first + second
+
+    def u(side: tuple[int, ...]) -> float:
+        rest = [pooled[i] for i in range(len(pooled)) if i not in side]
+        return sum((pooled[i] > b) + 0.5 * (pooled[i] == b) for i in side for b in rest)
+
+    centre = len(first) * len(second) / 2
+    seen = u(tuple(range(len(first))))
+    all_u = [u(side) for side in itertools.combinations(range(len(pooled)), len(first))]
+    return seen, sum(abs(x - centre) >= abs(seen - centre) for x in all_u) / len(all_u)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([3.0, 4.0, 5.0], [0.0, 1.0, 2.0]),
+        ([1.0, 2.0, 2.0, 5.0], [2.0, 3.0, 0.5]),
+        ([1.0, 1.0, 1.0], [1.0, 1.0]),
+        ([-0.5, 7.1, 3.3, 2.2, 9.0], [1.1, 0.2, 3.3, 4.4, 2.0]),
+        ([1.0], [2.0, 3.0]),
+    ],
+)
+def test_mann_whitney_counts_every_division(first: list[float], second: list[float]) -> None:
+    test = mann_whitney(first, second)
+    u, p = by_hand(first, second)
+    assert (test.u, test.p) == (u, pytest.approx(p, abs=1e-12))
+    assert (test.first, test.second) == (len(first), len(second))
+
+
+def test_five_against_five_apart_is_two_in_252() -> None:
+    test = mann_whitney([6, 7, 8, 9, 10], [1, 2, 3, 4, 5])
+    assert test.p == test.least_p == pytest.approx(2 / 252)
+    assert mann_whitney([4, 5, 6], [1, 2, 3]).p == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="a value on each side"):
+        mann_whitney([], [1.0])
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.5]) == pytest.approx([1.0, 1.0])
+    assert holm([]) == []
+
+
+# --- plans --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "expected"),
+    [
+        ("icpl", 30, ("icpl", 6, 5, (), 0)),
+        ("icpl:k=10", 30, ("icpl", 10, 3, (), 0)),
+        ("icpl:reasons=false", 12, ("icpl", 6, 2, (("reasons", False),), 0)),
+        ("icpl", 7, ("icpl", 7, 1, (), 0)),
+        ("icpl", 200, ("icpl", 10, 20, (), 0)),
+        ("rda", 30, ("rda", 5, 6, (), 0)),
+        ("rda", 20, ("rda", 4, 5, (), 0)),
+        ("rf_agent", 30, ("rf_agent", 6, 11, (), 30)),
+        (
+            "rf_agent:search=bfs,self_verify=no",
+            80,
+            ("rf_agent", 6, 11, (("search", "bfs"), ("self_verify", False)), 80),
+        ),
+        ("scaling_context", 30, ("scaling_context", 1, 1, (), 0)),
+    ],
+)
+def test_every_arm_spends_the_budget(text: str, candidates: int, expected: tuple[Any, ...]) -> None:
+    made = arm(text, candidates)
+    assert (made.method, made.k, made.n, made.options, made.budget) == expected
+    assert made.candidates == (1 if text == "scaling_context" else candidates)
+
+
+def test_an_arm_says_what_it_is_and_sets_its_budget() -> None:
+    made = arm("rf_agent:search=bfs", 30)
+    assert made.label == "RF-Agent (search=bfs)" and made.settings == {"budget": 30, "search": "bfs"}
+    assert arm("rf_agent", 80).settings == {}  # the default
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "words"),
+    [
+        ("magic", 30, "unknown method 'magic'"),
+        ("icpl:k=1", 30, "at least 2 candidates a round, not 1"),
+        ("icpl:k=many", 30, "k=many: a whole number"),
+        ("icpl:colour=red", 30, "has no option 'colour'"),
+        ("icpl:reasons", 30, "write it as name=value"),
+        ("icpl", 1, "cannot spend 1 candidates"),
+    ],
+)
+def test_an_arm_that_cannot_be_is_refused(text: str, candidates: int, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        arm(text, candidates)
+
+
+def plan_of(*arms: Arm, **values: Any) -> Plan:
+    return Plan(**{"tasks": ("Cartpole",), "arms": arms, "experiments": 2, "candidates": 6, **values})
+
+
+def test_repetitions_have_their_own_seeds_and_plans_share_their_experiments(db: None) -> None:
+    icpl, loose = arm("icpl:k=3", 6), arm("open_loop:k=3", 6)
+    plan, wider = plan_of(icpl), plan_of(icpl, loose, experiments=3)
+    ids = [plan.public_id(cell) for cell in plan.cells()]
+    assert len(set(ids)) == 2 and set(ids) <= {wider.public_id(cell) for cell in wider.cells()}
+    assert [wider.draft(cell).seed for cell in wider.cells()] == [0, 0, 1, 1, 2, 2]
+    for other in (
+        plan_of(icpl, preset="paper"),
+        plan_of(icpl, overrides={"iterations": 5}),
+        plan_of(icpl, label="again"),
+        plan_of(icpl, judge_options={"mistakes": 0.1}),
+        plan_of(icpl, seed=7),
+    ):
+        assert not set(ids) & {other.public_id(cell) for cell in other.cells()}
+        assert other.name != plan.name
+    first = plan.experiment(next(plan.cells()))
+    assert plan.experiment(next(wider.cells())).pk == first.pk
+    assert Experiment.objects.count() == 1
+
+
+def test_problems_are_those_of_the_experiments(db: None) -> None:
+    assert plan_of(arm("icpl:k=3", 6)).problems() == []
+    (said,) = plan_of(arm("icpl:k=3", 6), tasks=("HumanoidJump",)).problems()
+    assert said.startswith("ICPL on HumanoidJump: judge: HumanoidJump has no metric")
+
+
+# --- what is gathered ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def played(db: None) -> Plan:
+    """ICPL twice and OpenLoop once to their ends, OpenLoop once begun. Position p of round r scores 10 r + p."""
+    plan = plan_of(arm("icpl:k=3", 6), arm("open_loop:k=3", 6))
+    for number, cell in enumerate(plan.cells()):
+        row = plan.experiment(cell)
+        loop.start(row)
+        loops.play(row, failed=(0,) if number == 0 else (), until="Train" if number == 3 else "")
+    return plan
+
+
+def test_scores_rounds_and_queries(played: Plan) -> None:
+    first, other, second, begun = gather.results(played)
+    assert [r.finished for r in (first, other, second, begun)] == [True, True, True, False]
+    assert [(r.number, r.candidates, r.best, r.mean, r.best_so_far) for r in first.rounds] == [
+        (1, 3, 12.0, 11.5, 12.0),
+        (2, 6, 22.0, 21.5, 22.0),
+    ]
+    assert (first.ts, first.failed) == (22.0, 2) and (second.ts, second.failed) == (22.0, 0)
+    assert (begun.ts, begun.rounds) == (None, ())
+    # 2 of 3 could be judged in each round: 1 + 1, and 1 for the winner; with 3: 3 + 3 + 1
+    assert (first.queries, second.queries) == (3, 7)
+    icpl, loose = gather.scores(played)
+    assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
+    assert (len(loose.values), loose.deviation) == (1, None)
+
+
+def test_the_papers_49_queries() -> None:
+    assert 5 * gather.comparisons("Judge", 6) + gather.comparisons("Choose", 5) == 49
+    assert gather.comparisons("Compare", 2) == 1 and gather.comparisons("Judge", 1) == 0
+
+
+def test_by_a_judge_who_errs_the_winners_score_counts(played: Plan) -> None:
+    result = gather.results(played)[2]
+    row = result.experiment
+    row.winner = Candidate.objects.get(iteration__experiment=row, iteration__number=1, index=1)
+    assert gather.task_score(row, result.rounds) == 22.0
+    row.judge_options = {"mistakes": 0.5}
+    assert gather.task_score(row, result.rounds) == 10.0
+
+
+def test_costs_are_added_and_an_unknown_price_is_unknown(played: Plan) -> None:
+    row = gather.results(played)[0].experiment
+    request = row.requests.get(step=0)
+    Run.objects.create(request=row.requests.filter(kind="Train").first(), seconds=12.5)
+    call = {"request": request, "model": "m", "data": {}, "prompt_tokens": 10, "completion_tokens": 4}
+    ModelCall.objects.create(**call, request_hash="a", seed=1, cost=0.5)
+    ModelCall.objects.create(**call, request_hash="b", seed=2, cost=0.25)
+    result = gather.results(played)[0]
+    assert (result.calls, result.prompt_tokens, result.completion_tokens, result.cost) == (2, 20, 8, 0.75)
+    assert result.train_seconds == 12.5
+    ModelCall.objects.create(**call, request_hash="c", seed=3, cost=None)
+    assert gather.results(played)[0].cost is None
+
+
+def test_how_far_it_is(played: Plan) -> None:
+    now = carry.state(played)
+    assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
+    pace = gather.seconds_per_candidate(played, "Cartpole")
+    assert pace is not None and now.seconds_left == pytest.approx(6 * pace)
+    assert carry.state(plan_of(arm("icpl:k=3", 6), tasks=("Ant",))).seconds_left is None
+
+
+# --- the report ---------------------------------------------------------------------------------------------------
+
+
+def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(played: Plan, tmp_path: Path) -> None:
+    text = report.write(played, tmp_path).read_text()
+    assert "3 of 4 experiments finished" in text and "the offline writer (rules, not a language model)" in text
+    row = next(line for line in text.splitlines() if line.startswith("| ICPL |"))
+    assert (
+        "3 x 2" in row and "2/2" in row and "22.000 \u00b1 0.000" in row and "499 \u00b1 0 (ICPL, highest of 5" in row
+    )
+    assert re.search(r"\| OpenLoop \| 1, 2 \| 1 \| 1\.0000 \| 1\.0000 \| 0\.6667 \|", text)
+    assert "| ICPL | 12.000 | 22.000 |" in text  # best so far by round
+    for name in ("curves-Cartpole.svg", "scores-Cartpole.svg"):
+        assert name in text and (tmp_path / name).read_text().count("<svg") == 1
+    with (tmp_path / "experiments.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["label"], r["experiment"], r["status"], r["ts"]) for r in rows] == [
+        ("ICPL", "1", "finished", "22.0"),
+        ("OpenLoop", "1", "finished", "22.0"),
+        ("ICPL", "2", "finished", "22.0"),
+        ("OpenLoop", "2", "running", ""),
+    ]
+    with (tmp_path / "rounds.csv").open() as file:
+        assert [r["best_rts_so_far"] for r in csv.DictReader(file)] == ["12.0", "22.0"] * 3
+
+
+def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
+    text = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path).read_text()
+    assert "0 of 2 experiments finished" in text and not list(tmp_path.glob("*.svg"))
+
+
+def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
+    (ant,) = [row for row in published.of("Ant", "eureka") if row.paper == "ICPL"]
+    assert ant.metric == "task_score" and float(ant.value) > 0
+    assert {row.method for row in published.references("Ant")} == {"Human", "Sparse"}
+    (ablation,) = published.of("Ant", "rf_agent", [("actions", "mutation")])
+    assert (ablation.value, ablation.table) == ("5.13", "7")
+    assert published.of("Ant", "icpl", [("reasons", False)]) == []
+    assert all(float(row.value) is not None for row in published.everything())
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--tasks", "Nowhere", "--methods", "icpl"], "Nowhere"),
+        (["--tasks", "HumanoidJump", "--methods", "icpl"], "has no metric by which methods could be compared"),
+        (["--tasks", "Ant", "--methods", "magic"], "unknown method 'magic'"),
+        (["--tasks", "Ant", "--methods", "icpl", "--budget", "30"], "write it as candidates=N"),
+        (["--tasks", "Ant", "--methods", "icpl", "--judge", "human"], "people judge in the browser"),
+        (["--tasks", "Ant", "--methods", "icpl", "--experiments", "0"], "at least 1"),
+        (["--tasks", "Ant", "--methods", "icpl", "--iterations", "0"], "--iterations must be between 1 and"),
+        (["--tasks", "Ant", "--methods", "icpl", "--model", "nobody"], "unknown language model 'nobody'"),
+        (["--tasks", "Ant", "--methods", "icpl", "--judge-option", "colour=red"], "colour"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_refused(db: None, arguments: list[str], words: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(words)):
+        call_command("compare", *arguments)
+    assert not Experiment.objects.exists()
+
+
+def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("compare", "--tasks", "Cartpole", "Ant", "--methods", "icpl", "rf_agent", "rda", "--plan")
+    said = capsys.readouterr().out
+    assert re.search(r"Cartpole +ICPL +6 x 5 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +5 +0", said)
+    assert re.search(r"Ant +RDA +5 x 6 +5 +0", said)
+    assert "900 of 900 candidates to train; time: not known before a first round." in said
+    assert not Experiment.objects.exists()
+
+
+@pytest.mark.timeout(900)
+def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: Path) -> None:
+    data = embedded(tmp_path / "data")
+    words = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=2", "rf_agent:k=2", "--budget", "candidates=2"]
+    words += ["--experiments", "1", "--iterations", "2", "--out", str(tmp_path / "out")]
+    process = data.python("manage.py", *words)
+    runs = data.data / "runs"
+    wait_for(lambda: len(list(runs.glob("*/job.json"))) == 2, "the start of the second experiment's training", 600)
+    ours = {pid: command for pid, (_, command) in processes().items() if str(runs) in command}
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 130 and "The same command goes on from here." in said and "Traceback" not in said
+    assert "ICPL on Cartpole, 1 of 1: 1-" in said
+    wait_for(lambda: gone(ours), "the end of the training processes")
+    first = (tmp_path / "out" / "report.md").read_text()
+    assert "1 of 2 experiments finished" in first
+
+    said = data.manage(*words)
+    assert re.search(r"ICPL +2 x 1 +1 +1\n", said) and "2 of 4 candidates to train" in said
+    assert "RF-Agent on Cartpole, 1 of 1: 1-" in said and "ICPL on Cartpole, 1 of 1:" not in said
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "2 of 2 experiments finished" in text and (tmp_path / "out" / "curves-Cartpole.svg").exists()
+    assert len(list(runs.glob("*/job.json"))) == 2
