@@ -53,7 +53,9 @@ def fill(row: Experiment, clips: bool = True) -> None:
         candidate.metric_trace = {**entry, "all": [float(i) for i in range(50)]}
         candidate.save()
         if clips and candidate.status == Candidate.Status.TRAINED:
-            media(Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY), 60 * candidate.index)
+            clip, _ = Clip.objects.update_or_create(candidate=candidate, percent=100, defaults={"status": "ready"})
+            media(clip, 60 * candidate.index)
+    row.jobs.filter(kind="film").update(status="done")
     for request in row.requests.filter(kind="Write"):
         for i, written in enumerate(request.result or []):
             text = f"Here it is.\n\n```python\n{written['source']}\n```\n"

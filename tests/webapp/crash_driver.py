@@ -86,6 +86,11 @@ def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
     }
 
 
+def over(row: Experiment) -> bool:
+    """Whether it has ended, and the clips that nothing waited for are made."""
+    return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
+
+
 def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
@@ -94,7 +99,7 @@ def main(seconds: float) -> None:
     rows, votes = started(), list[int]()
     print("started", flush=True)
     deadline = time.monotonic() + seconds
-    while not all(row.status in ENDED for row in rows) and time.monotonic() < deadline:
+    while not all(over(row) for row in rows) and time.monotonic() < deadline:
         for row in rows:
             row.refresh_from_db()
             vote(row, votes)

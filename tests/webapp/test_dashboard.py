@@ -359,3 +359,11 @@ def test_numbers():
         "2 G",
     ]
     assert [score(v) for v in (None, 0.0, 0.52, 12.345, 499.0, 1234.5)] == ["–", "0", "0.520", "12.3", "499", "1234"]
+
+
+def test_a_candidate_that_nobody_had_to_look_at_is_not_promised_a_clip(staff):
+    row = boards.played(k=4, n=1, clips=False)
+    said = staff.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
+    assert said.count("Not filmed") == 2 and said.count("To be filmed") == 2  # neither best nor worst; those two
+    page = staff.get(reverse("bench:candidate", args=[row.public_id, "1-2"])).content.decode()
+    assert "Not filmed" in page and "No clip yet" not in page

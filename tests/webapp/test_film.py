@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 
 from tests.webapp.loops import experiment, job, play
 from trainer import launch
-from webapp.experiments import loop
+from webapp.experiments import jobs, loop, results
 from webapp.experiments.execute import run, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 
@@ -38,7 +38,7 @@ def trained(**values: object) -> Experiment:
     request = row.requests.get(kind="Train")
     request.run_dir.mkdir(parents=True)
     Candidate.objects.update(status=Candidate.Status.TRAINED)
-    train.order_film(row, request, train.candidates_of(request), train.FINAL)
+    jobs.film(row, request, train.candidates_of(request), train.FINAL)
     return row
 
 
@@ -89,3 +89,41 @@ def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
     assert statuses() == ["ready", "failed", "ready", "ready"]
     assert "ended before it came to this clip" in Clip.objects.get(status="failed").error
     assert row.requests.get(kind="Train").status == Request.Status.DONE
+
+
+def keys(row: Experiment) -> list[str]:
+    return sorted(clip.candidate.key for clip in Clip.objects.filter(candidate__iteration__experiment=row))
+
+
+def test_where_nobody_looks_the_best_and_the_worst_of_a_round_are_filmed() -> None:
+    row = experiment(k=4, n=2, judge="proxy")
+    loop.start(row)
+    play(row)
+    assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-4"
+    assert keys(row) == ["1-1", "1-4", "2-1", "2-4"]
+    assert [job.percent for job in row.jobs.filter(kind="film")] == [100, 100]
+
+
+def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[str]], list[int]]) -> None:
+    deadly([""])
+    row = experiment(k=4, n=2, judge="proxy")
+    loop.start(row)
+    play(row)
+    for request in row.requests.filter(kind="Train"):
+        request.run_dir.mkdir(parents=True)
+    for film in row.jobs.filter(kind="film"):
+        run(film.pk)
+    assert set(statuses()) == {"ready"}
+    results.film(row, [Candidate.objects.get(iteration__number=1, index=2)])
+    run(job(row, "film", status="queued").pk)
+    assert keys(row) == ["1-1", "1-2", "1-4", "2-1", "2-4"] and set(statuses()) == {"ready"}
+
+
+def test_waiting_clips_do_not_keep_an_experiment_from_going_on() -> None:
+    row = experiment(k=2, n=2, judge="proxy")
+    loop.start(row)
+    play(row, until="Describe")
+    Experiment.objects.update(status="running")
+    assert row.jobs.filter(kind="film", status="queued").exists()
+    row.jobs.exclude(kind="film").update(status="done")
+    assert row in loop.without_work()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 
@@ -13,7 +14,7 @@ from django.utils import timezone
 from kombu.exceptions import ChannelError, OperationalError
 
 from webapp.celery import app
-from webapp.experiments.models import Experiment, Job, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,16 @@ def add(experiment: Experiment, kind: str, request: Request | None = None, perce
         job = Job.objects.create(experiment=experiment, kind=kind, request=request, percent=percent)
         ring(job)
     return job
+
+
+def film(experiment: Experiment, request: Request, candidates: Iterable[Candidate], percent: int) -> None:
+    """Clips to be, of candidates that this Train request trained, and the job that films them; asked twice it does
+    nothing new. The caller holds the experiment's lock.
+    """
+    new = [Clip.objects.get_or_create(candidate=candidate, percent=percent)[1] for candidate in candidates]
+    job = add(experiment, Job.Kind.FILM, request, percent)
+    if any(new) and job.status not in (Job.Status.QUEUED, Job.Status.RUNNING):
+        requeue(job)
 
 
 def requeue(job: Job) -> None:

@@ -9,7 +9,6 @@ import hashlib
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -253,13 +252,15 @@ def _finish(experiment: Experiment, candidate: str) -> None:
         status=Experiment.Status.FINISHED, winner=winner, finished_at=Now()
     )
     events.emit(experiment, "finished", f"The winner is {candidate}", public=True)
+    results.film(experiment, [winner])
 
 
 def without_work() -> list[Experiment]:
-    """Running experiments that nothing is queued or running for: they need an advance job."""
-    busy = Q(jobs__status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
+    """Running experiments whose next step nothing is queued or running for: they need an advance job."""
+    working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
+    working = working.exclude(kind=Job.Kind.FILM, request__status=Request.Status.DONE)  # nothing waits for these clips
     running = Experiment.objects.filter(status=Experiment.Status.RUNNING, paused=False)
-    return list(running.exclude(pk__in=Experiment.objects.filter(busy).values("pk")))
+    return list(running.exclude(pk__in=working.values("experiment")))
 
 
 def _set(row: Experiment, given: Experiment, **values: Any) -> None:

@@ -171,6 +171,11 @@ class Experiment(LoopSettings):
         return self.name
 
     @property
+    def watched(self) -> bool:
+        """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
+        return self.judge == self.JudgeKind.HUMAN or self.vision_id is not None
+
+    @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 

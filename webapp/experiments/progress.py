@@ -130,7 +130,7 @@ def _expected(experiment: Experiment, step: str) -> float | None:
     if step == "training":
         same = like.filter(experiment__preset=experiment.preset, experiment__overrides=experiment.overrides)
         return _mean_seconds(same.filter(kind=Job.Kind.TRAIN))
-    measured = _mean_seconds(like.filter(kind=Job.Kind.FILM, percent=100))
+    measured = _mean_seconds(like.filter(kind=Job.Kind.FILM, percent=100, experiment__judge=experiment.judge))
     return measured if measured is not None else UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
 
 

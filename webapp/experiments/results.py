@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models.functions import Now
@@ -11,6 +11,9 @@ from llm.records import Candidate as MethodCandidate
 from llm.records import Outcome
 from webapp.experiments import events, jobs
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
+
+FINAL = 100
+"""The percentage of training whose clip shows what a candidate became."""
 
 
 def complete(request: Request, result: Any, advance: bool = True) -> bool:
@@ -56,7 +59,7 @@ def _written(experiment: Experiment, request: Request, result: list[dict[str, An
 
 def _trained(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
     trained = sum(outcome["ok"] for outcome in result)
-    text = f"Round {request.payload['iteration']}: {trained} of {len(result)} policies trained and filmed"
+    text = f"Round {request.payload['iteration']}: {trained} of {len(result)} policies trained"
     events.emit(experiment, "trained", text, public=True)
 
 
@@ -68,6 +71,7 @@ def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) ->
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
     events.emit(experiment, "picked", text)
     events.emit(experiment, "locked", public=True)
+    film(experiment, [best, worst])
 
 
 def _compared(experiment: Experiment, request: Request, result: str) -> None:
@@ -107,6 +111,16 @@ def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
         return None
     number, index = key.split("-")
     return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+
+
+def film(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
+    """Order the clips of what was chosen, where nobody had to look at every clip of the round before."""
+    trains = [] if experiment.watched else experiment.requests.filter(kind="Train")
+    for request in trains:
+        keys = {asked["id"] for asked in request.payload["candidates"]}
+        candidates = [row for row in chosen if row and row.key in keys and row.status == Candidate.Status.TRAINED]
+        if candidates:
+            jobs.film(experiment, request, candidates, FINAL)
 
 
 def outcome(experiment: Experiment, key: str) -> Outcome:

@@ -16,7 +16,7 @@ from trainer import launch
 from trainer.records import CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
 from webapp.experiments import events, jobs, results
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
+from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request, Run
 
 POLL_SECONDS = 0.2
 FINAL = 100
@@ -67,11 +67,12 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
 def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:
     """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
     filmed: set[int] = set()
+    person = lease.job.experiment.judge == LoopSettings.JudgeKind.HUMAN
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
         progress = read_progress(request.run_dir)
         lease.beat(asdict(progress))
-        for percent in ready_to_film(progress, count) - filmed:
+        for percent in ready_to_film(progress, count) - filmed if person else ():
             film_early(lease, request, percent, {c.index for c in progress.candidates if c.status != "failed"})
             filmed.add(percent)
     lease.beat(asdict(read_progress(request.run_dir)))
@@ -90,18 +91,11 @@ def film_early(lease: Lease, request: Request, percent: int, going: set[int]) ->
     """Order clips of the candidates at these positions."""
     candidates = [candidate for position, candidate in enumerate(candidates_of(request)) if position in going]
     with lease.hold() as experiment:
-        order_film(experiment, request, candidates, percent)
-
-
-def order_film(experiment: Experiment, request: Request, candidates: list[Candidate], percent: int) -> None:
-    """Clips to be, and the job that films them; asked twice it does nothing new."""
-    for candidate in candidates:
-        Clip.objects.get_or_create(candidate=candidate, percent=percent)
-    jobs.add(experiment, Job.Kind.FILM, request, percent)
+        jobs.film(experiment, request, candidates, percent)
 
 
 def take_in(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
-    """Save what training gave, and order the clips that will be judged."""
+    """Save what training gave, and order the clips that somebody will look at before the round is judged."""
     for candidate, outcome in zip(candidates, result.candidates, strict=True):
         save_outcome(candidate, outcome)
     Run.objects.update_or_create(
@@ -116,8 +110,8 @@ def take_in(experiment: Experiment, request: Request, candidates: list[Candidate
     Clip.objects.filter(candidate__in=candidates, percent__lt=FINAL, status=Clip.Status.PENDING).delete()
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     events.emit(experiment, "filming", f"{len(trained)} of {len(candidates)} policies trained", public=True)
-    if trained:
-        order_film(experiment, request, trained, FINAL)
+    if trained and experiment.watched:
+        jobs.film(experiment, request, trained, FINAL)
     else:
         results.complete(request, outcomes(request))
 

@@ -67,11 +67,13 @@ class Command(BaseCommand):
             self.stdout.write("")
             self.stderr.write(f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}")
             sys.exit(130)
-        except Exception as error:  # a full disk, or a mistake of ours; the step has been queued again
-            what = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        except OSError as error:  # a full disk; the step is queued again
+            raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
+        except Exception as error:  # a mistake of ours; the step is queued again
             raise CommandError(
-                f"Stopped by an error that nobody foresaw: {what}\nEvery finished step is kept. Go on with: ./prefine "
-                f"run --resume {experiment.public_id} (with --traceback it says where it stopped)"
+                f"Stopped by an error that nobody foresaw: {type(error).__name__}: {error}\nEvery finished step is "
+                f"kept. Go on with: ./prefine run --resume {experiment.public_id}\n"
+                "(with --traceback it says where it stopped)"
             ) from error
         self.finish()
 
