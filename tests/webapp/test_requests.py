@@ -23,7 +23,9 @@ from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
 from webapp.experiments import dossier, execute, loop, progress
 from webapp.experiments.execute import frames
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
+from webapp.review import ballot
+from webapp.review.models import Vote
 
 pytestmark = pytest.mark.django_db
 
@@ -112,6 +114,16 @@ def compares_the_first_two(problem: Any, rng: Any, k: int, n: int) -> Any:
     outcomes = yield Train(1, candidates)
     answer = yield Compare(1, outcomes[0], outcomes[1])
     return outcomes[{"first": 0, "second": 1}.get(answer, 2)].candidate.id
+
+
+@pytest.mark.parametrize(
+    ("best", "cannot_tell", "answer"), [(1, False, "first"), (2, False, "second"), (2, True, "equal")]
+)
+def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell: bool, answer: str) -> None:
+    iteration = Iteration(number=1)
+    shown = Candidate(iteration=iteration, index=best)
+    asked = Request(kind="Compare", payload={"iteration": 1, "candidates": ["1-1", "1-2"]})
+    assert ballot.answer_of(Vote(request=asked, best=shown, cannot_tell=cannot_tell)) == answer
 
 
 @pytest.mark.parametrize(("answer", "winner"), [("first", "1-1"), ("second", "1-2"), ("skip", "1-3")])

@@ -100,7 +100,10 @@ def _lock(vote: Vote) -> bool:
 
 
 def answer_of(vote: Vote) -> Any:
-    """The vote as the request's result: a Pick, or the id of the winner."""
+    """The vote as the request's result: a Pick, the id of the winner, or which of two."""
+    if vote.request.kind == "Compare":
+        first = vote.best.key == vote.request.payload["candidates"][0]
+        return "equal" if vote.cannot_tell else "first" if first else "second"
     if vote.request.kind == "Choose":
         return vote.best.key
     worst = vote.worst.key if vote.worst else None
