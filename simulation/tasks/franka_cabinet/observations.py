@@ -38,6 +38,9 @@ def compute_observations(env: Any) -> None:
     env.drawer_grasp_pos = env.drawer_pos + quat_rotate(env.drawer_rot, env.drawer_grasp_offset)
     env.drawer_grasp_rot = env.drawer_rot
 
+    drawer_opened = env.cabinet_dof_pos[:, 3]  # drawer opening
+    drawer_speed = env.cabinet_dof_vel[:, 3]  # drawer opening velocity
+
     franka_dof_pos_scaled = (2.0 * env.franka_dof_pos - env.franka_dof_upper_limits - env.franka_dof_lower_limits) / (
         env.franka_dof_upper_limits - env.franka_dof_lower_limits
     )
@@ -47,8 +50,7 @@ def compute_observations(env: Any) -> None:
             franka_dof_pos_scaled,  # 0:9, -1 and 1 at the limits
             env.franka_dof_vel * env.dof_vel_scale,  # 9:18
             env.drawer_grasp_pos - env.franka_grasp_pos,  # 18:21, from the gripper to the handle
-            env.cabinet_dof_pos[:, 3:4],  # 21, how far the top drawer is open
-            env.cabinet_dof_vel[:, 3:4],  # 22
+            torch.stack((drawer_opened, drawer_speed), dim=-1),  # 21:23, of the top drawer
         ),
         dim=-1,
     )

@@ -71,11 +71,20 @@ def test_120_of_120_programs_are_executable(task, tmp_path):
     assert_executable(task, written, tmp_path)
 
 
-@pytest.mark.parametrize("task", PLACES)
+@pytest.mark.parametrize("task", [*PLACES, "Anymal", "FrankaCabinet"])
 def test_first_and_second_programs_for_places_and_poses_are_executable(task, tmp_path):
     written = programs(task, experiments=1, iterations=2)
     assert len(set(written)) == 12
     assert_executable(task, written, tmp_path)
+
+
+@pytest.mark.parametrize("task", ["Anymal", "Cartpole", "FrankaCabinet"])
+def test_a_goal_is_never_only_a_cost(task):
+    info = catalog.task(task)
+    reading = Reading(info.description, info.inputs, catalog.observation_source(task))
+    for seed in range(24):
+        goal = draft(random.Random(seed), seed, derive(reading))[0]
+        assert goal.weight > 0 and goal.form not in ("cost", "absolute")
 
 
 @pytest.mark.parametrize("task", [*TASKS, *PLACES])
