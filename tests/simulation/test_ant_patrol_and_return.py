@@ -97,7 +97,7 @@ def test_only_the_marker_of_the_place_to_go_to_moves():
     for x, phase in ((1.0, 0.0), (1.0, 1.0)):
         env = placed(x, phase=phase)
         env.step(torch.zeros(1, 8))
-        assert env.mocap(0).tolist() == [[0 if phase else 4, 0, 1.5, 0, 0, 0, 1]]
+        assert env.mocap(0).tolist() == [[0 if phase else 4, 0, 1, 0, 0, 0, 1]]
 
 
 def test_flags_and_marker_are_not_simulated():

@@ -15,7 +15,7 @@ START = (0.0, 0.0, 0.0)
 CHECKPOINT = (4.0, 0.0, 0.0)
 REACHED = 0.5
 """Metres on the ground within which a place counts as reached."""
-MARKER_HEIGHT = 1.5
+MARKER_HEIGHT = 1.0
 
 
 class Task:
