@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from llm import diversity
 from llm.errors import MethodError, ReplayMismatch
 from llm.methods import method as find_method
 from llm.records import Outcome, Pick, Problem, Request, fingerprint, result_from_json, trainable
@@ -174,11 +175,12 @@ def replay(record: Record) -> Open | Finished:
 
 
 def rounds_table(record: Record) -> str:
-    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean.
+    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean, diversity.
 
-    Where nobody judges, the best is the one with the highest RTS.
+    Diversity is that of the programs and, behind a slash, that of the films (llm/diversity.py). Where nobody judges,
+    the best is the one with the highest RTS.
     """
-    lines = [f"{'round':>5} {'trained':>8} {'best':>6} {'worst':>6} {'best RTS':>9} {'mean RTS':>9}"]
+    lines = [f"{'round':>5} {'trained':>8} {'best':>6} {'worst':>6} {'best RTS':>9} {'mean RTS':>9} {'diversity':>13}"]
     rows = sorted(record.requests, key=lambda r: (r.step, r.position))
     results = [(row.kind, result_from_json(row.kind, row.result)) for row in rows]
     picks = {result.best.partition("-")[0]: result for kind, result in results if kind == "Judge"}
@@ -196,7 +198,12 @@ def _round_line(number: str, outcomes: Sequence[Outcome], pick: Pick | None) -> 
     best_rts = f"{scores[best]:.3f}" if best in scores else "-"
     mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
     trained = f"{len(seen)}/{len(outcomes)}"
-    return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9}"
+    return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9} {_different(outcomes):>13}"
+
+
+def _different(outcomes: Sequence[Outcome]) -> str:
+    found = (diversity.by_code(outcomes), diversity.by_behaviour(outcomes))
+    return " / ".join("-" if value is None else f"{value:.2f}" for value in found)
 
 
 def main(arguments: Sequence[str]) -> int:

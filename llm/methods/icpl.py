@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from llm.messages import chat, first_prompt, problem_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Train, Write
+from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Pick, Problem, Train, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
 
@@ -40,17 +40,28 @@ class Feedback:
 
 
 def icpl(
-    problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, shown: Feedback = Feedback(), reasons: bool = True
+    problem: Problem,
+    rng: random.Random,
+    k: int = 6,
+    n: int = 5,
+    *,
+    shown: Feedback = Feedback(),
+    reasons: bool = True,
+    diverse: bool = False,
 ) -> Steps:
     """Algorithm 1: N times write K rewards, train them, ask for best and worst; then choose among the N bests.
 
+    With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be trained.
     """
     shown = replace(shown, reasons=reasons)
     rounds: list[Round] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
-        candidates = yield Write(iteration, write_prompt(problem, rounds, shown), k, make_seed(rng), parent)
+        if diverse and not rounds:
+            candidates = yield from one_after_another(problem, rng, k)
+        else:
+            candidates = yield Write(iteration, write_prompt(problem, rounds, shown), k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
@@ -66,6 +77,24 @@ def icpl(
         return rounds[0].best.candidate.id
     winner: str = yield Choose(tuple(r.best for r in rounds))
     return winner
+
+
+def one_after_another(
+    problem: Problem, rng: random.Random, k: int
+) -> Generator[Write, tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """K first candidates, each written in view of those before it and to differ from them."""
+    written: tuple[Candidate, ...] = ()
+    for index in range(1, k + 1):
+        prompt = different_prompt(problem, written) if written else first_prompt(problem)
+        written += yield Write(1, prompt, 1, make_seed(rng), first=index)
+    return written
+
+
+def different_prompt(problem: Problem, written: Sequence[Candidate]) -> tuple[Message, ...]:
+    entries = [
+        render("program", title=f"Parent {number}", source=c.source.strip()) for number, c in enumerate(written, 1)
+    ]
+    return chat(render("different", problem=problem_text(problem), programs="\n\n".join(entries)))
 
 
 def reason_text(pick: Pick) -> str:
@@ -124,11 +153,14 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple
     return chat(text)
 
 
-_REASONS = Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper).")
+_OPTIONS = (
+    Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
+    Option("diverse", False, "Write the first K one after another, each to differ from the others (not in the paper)."),
+)
 
 
 def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
-    return Method(name, title, summary, partial(icpl, shown=shown), options=(_REASONS,))
+    return Method(name, title, summary, partial(icpl, shown=shown), options=_OPTIONS)
 
 
 METHODS = (
@@ -137,7 +169,7 @@ METHODS = (
         "ICPL",
         "The model writes K rewards, sees which robot you liked best and worst, and writes K more.",
         icpl,
-        options=(_REASONS,),
+        options=_OPTIONS,
     ),
     _ablation("icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)),
     _ablation(
