@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from llm.messages import chat, first_prompt, problem_text, trace_text
+from llm.messages import chat, first_prompt, problem_text, states_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Pick, Problem, Train, Write
@@ -37,6 +37,8 @@ class Feedback:
     """The worst of the round. Without: w/o RTDB."""
     reasons: bool = True
     """What a person wrote about the pick (not part of the paper's method)."""
+    measures: bool = False
+    """What was measured in the films of best and worst: partial metrics beside preferences (not in the paper)."""
 
 
 def icpl(
@@ -47,6 +49,7 @@ def icpl(
     *,
     shown: Feedback = Feedback(),
     reasons: bool = True,
+    measures: bool = False,
     diverse: bool = False,
 ) -> Steps:
     """Algorithm 1: N times write K rewards, train them, ask for best and worst; then choose among the N bests.
@@ -54,7 +57,7 @@ def icpl(
     With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be trained.
     """
-    shown = replace(shown, reasons=reasons)
+    shown = replace(shown, reasons=reasons, measures=measures)
     rounds: list[Round] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
@@ -117,18 +120,24 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
             "best",
             iteration=last.iteration,
             source=best.candidate.source.strip(),
-            trace=trace_text(best.trace),
+            trace=evidence(best, shown),
             difference=difference_text(last),
         )
     )
     if last.worst and shown.bad_example:
         worst = last.worst
         source = worst.candidate.source.strip()
-        parts.append(render("worst", iteration=last.iteration, source=source, trace=trace_text(worst.trace)))
+        parts.append(render("worst", iteration=last.iteration, source=source, trace=evidence(worst, shown)))
     if last.reason and shown.reasons:
         parts.append(render("reason", reason=last.reason))
     prompt = "feedback" if shown.bad_example else "feedback_good"
     return chat(render(prompt, problem=problem_text(problem), examples="\n\n".join(parts)))
+
+
+def evidence(outcome: Outcome, shown: Feedback) -> str:
+    """The reward trace, and what the film shows in numbers where that is wanted and known."""
+    measured = states_text(outcome.states) if shown.measures else ""
+    return trace_text(outcome.trace) + (f"\n\nMeasured in its film:\n{measured}" if measured else "")
 
 
 def history_entry(entry: Round, shown: Feedback) -> str:
@@ -155,6 +164,9 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple
 
 _OPTIONS = (
     Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
+    Option(
+        "measures", False, "Show the model what is measured in the films: falls, positions, speeds (not in the paper)."
+    ),
     Option("diverse", False, "Write the first K one after another, each to differ from the others (not in the paper)."),
 )
 

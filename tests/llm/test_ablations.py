@@ -1,10 +1,12 @@
 """ICPL's ablations: what each prompt holds and must not hold."""
 
+import dataclasses
+
 import pytest
 
 from llm.messages import trace_text
 from llm.records import Ask, Judge, Pick, Train, Write
-from tests.llm.experiment import Experiment, prompts
+from tests.llm.experiment import Experiment, prompts, train
 
 HISTORY, DIFFERENCE, REJECTED = "# Earlier iterations", "What changed against the best", "# Rejected reward function"
 
@@ -73,3 +75,16 @@ def test_reasons_can_be_switched_in_each():
         experiment = Experiment(method="icpl_wo_rtdb", n=2, judge=judge, options={"reasons": reasons})
         experiment.run()
         assert ("it limps" in last_prompt(experiment)) is reasons
+
+
+def test_partial_metrics_can_be_shown_beside_preferences():
+    states = {"seconds": 10.0, "falls": 3, "coordinates": [{"name": "height", "mean": 0.4321, "speed": 0.0}]}
+
+    def filmed(request):
+        return tuple(dataclasses.replace(o, states=states) for o in train(request))
+
+    for measures in (True, False):
+        experiment = Experiment(k=3, n=2, train=filmed, options={"measures": measures})
+        experiment.run()
+        assert last_prompt(experiment).count("- height: mean 0.4321, speed 0") == (2 if measures else 0)
+        assert last_prompt(experiment).count("began anew 3 times") == (2 if measures else 0)
