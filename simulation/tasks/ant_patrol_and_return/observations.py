@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from simulation.rotations import atan2, quat_to_matrix, wrap_angle
+from simulation.rotations import quat_to_matrix
 
 
 def compute_observations(env: Any) -> None:
@@ -35,15 +35,16 @@ def compute_observations(env: Any) -> None:
     axes = quat_to_matrix(env.root_states[:, 3:7])
     env.heading_vec = axes[:, :, 0]
     env.up_vec = axes[:, :, 2]
-    up_proj = env.up_vec[:, 2]
-    heading_proj = (env.heading_vec[:, 0:2] * to_target).sum(-1) / (distance + 1e-6)
 
-    # linear and angular velocity along the torso's own axes
+    # linear and angular velocity, and the way up, along the torso's own axes
     local_velocities = torch.bmm(env.root_states[:, 7:13].reshape(-1, 2, 3), axes).flatten(1)
+    way_up = axes[:, 2, :]
 
-    yaw = atan2(axes[:, 1, 0], axes[:, 0, 0])
-    roll = atan2(axes[:, 2, 1], axes[:, 2, 2])
-    angle_to_target = wrap_angle(atan2(to_target[:, 1], to_target[:, 0]) - yaw)
+    # the direction of the target on the ground, ahead and to the left of where the robot faces
+    ahead = torch.nn.functional.normalize(env.heading_vec[:, 0:2], dim=-1)
+    direction = to_target / (distance + 1e-6).unsqueeze(-1)
+    target_ahead = (ahead * direction).sum(-1)
+    target_left = ahead[:, 0] * direction[:, 1] - ahead[:, 1] * direction[:, 0]
 
     dof_pos_scaled = (2.0 * env.dof_pos - env.dof_limits_upper - env.dof_limits_lower) / (
         env.dof_limits_upper - env.dof_limits_lower
@@ -53,8 +54,8 @@ def compute_observations(env: Any) -> None:
         (
             torso_position[:, 2:3],  # 0: height of the torso
             local_velocities,  # 1:4 linear, 4:7 angular
-            torch.stack((yaw, roll, angle_to_target, up_proj, heading_proj), dim=-1),  # 7:12
-            torch.stack((distance, env.phase), dim=-1),  # 12:14
+            way_up,  # 7:10
+            torch.stack((target_ahead, target_left, distance, env.phase), dim=-1),  # 10:14
             dof_pos_scaled,  # 14:22, -1 and 1 at the limits
             env.dof_vel * env.dof_vel_scale,  # 22:30
             env.vec_sensor_tensor * env.contact_force_scale,  # 30:54
