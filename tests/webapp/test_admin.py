@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from llm.methods import METHODS
 from tests.webapp import boards, loops, rows
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
@@ -128,7 +129,7 @@ def test_options_are_typed_as_lines_and_shown_again(staff):
     assert (row.options, row.judge_options) == ({"islands": 4, "reasons": False}, {"beta": 5.0})
     page = staff.get(reverse("admin:experiments_experiment_change", args=[row.pk])).content.decode()
     assert "islands = 4\nreasons = false</textarea>" in page and "beta = 5.0</textarea>" in page
-    assert "Populations that evolve side by side." in page
+    assert "Populations that evolve side by side." in page and METHODS["eureka"].summary in page
 
 
 def test_what_a_method_cannot_do_is_said(staff):

@@ -33,7 +33,7 @@ from webapp.experiments.models import (
     Request,
     Run,
 )
-from webapp.experiments.options import OptionsField, judge_help, method_help
+from webapp.experiments.options import OptionsField, judge_help, method_help, methods_help
 
 STATUS_LABELS = {
     "draft": "info",
@@ -97,7 +97,7 @@ class LoopForm(forms.ModelForm):
         model: type[LoopSettings]
         help_texts = {
             "task": "What the robot should learn. The Tasks page shows each one's text and reward inputs.",
-            "method": "ICPL learns from the picks. OpenLoop writes as many rewards without feedback: the baseline.",
+            "method": methods_help(),
             "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
             "judge in studies.",
             "k": "Videos that a person compares at a time. 6 as published; fewer than 4 gives little to choose from.",

@@ -52,6 +52,13 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
+def methods_help() -> SafeString:
+    """What each method does, for the form."""
+    rows = [(method.title, method.summary) for method in METHODS.values()]
+    listed = format_html_join("", "<li><b>{}</b>: {}</li>", rows)
+    return format_html("<details><summary>What they do</summary><ul>{}</ul></details>", listed)
+
+
 def method_help() -> SafeString:
     """Every method's options, for the form."""
     rows = [(method.title, _listed(method.options)) for method in METHODS.values() if method.options]
