@@ -29,6 +29,7 @@ from trainer.networks import NetworkShape
 from trainer.ppo import PPO
 from trainer.process import EXIT_DISK_FULL, die_with_parent
 from trainer.records import (
+    WARM,
     CandidateProgress,
     CandidateResult,
     Progress,
@@ -128,6 +129,9 @@ class Lockstep:
             self.collector.ages = saved["ages"]
             self.ppo.load_state_dict(saved["ppo"])
             self._generator.set_state(saved["generator"])
+        elif self.job.warm:
+            policy = checkpoint.load_policy(self.job_dir / WARM)
+            self.ppo.start_from(policy.networks.flat, policy.observations)
 
     def train(self) -> TrainResult:
         """Train to the end of the budget, or until cancelled or no candidate is left."""

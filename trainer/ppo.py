@@ -205,6 +205,24 @@ class PPO:
                 self._step(self._unpack(packed.index_select(1, indices)), old_log_std)
         self.observations.update(experience.observations.flatten(1, 2))
 
+    def start_from(self, parameters: Tensor, observations: RunningNormalizer) -> None:
+        """Begin with these parameters [1, P] for all K in place of random ones.
+
+        The statistics of the observations count as if they came from one horizon, so that new ones soon outweigh them.
+        Optimiser, learning rates and the statistics of the values, which belong to another reward, begin anew. Raises
+        ValueError where the parameters are those of other networks.
+        """
+        candidates = len(self.networks.flat)
+        if parameters.shape[1] != self.networks.flat.shape[1]:
+            raise ValueError(
+                f"the policy to start from has {parameters.shape[1]} parameters, these networks have "
+                f"{self.networks.flat.shape[1]}: it was trained with another preset or for another task"
+            )
+        self.networks = StackedActorCritic(self.networks.shape, parameters.repeat(candidates, 1), self._dtype)
+        mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
+        seen = self.preset.worlds * self.preset.horizon
+        self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
+
     def finite(self) -> Tensor:
         """[K] bool: whether each candidate's parameters and normalisers are all finite."""
         rows = (self.networks.flat, self.observations.variance, self.values.variance)

@@ -2,6 +2,7 @@
 
 JOB_DIR/
   job.json                       TrainJob, written by the caller
+  warm.pt                        a policy to start from, written by the caller where the job says so
   cancel                         create this empty file to stop the run at the next iteration
   progress.json                  Progress, replaced atomically, at most twice a second
   rollouts/<index>-<percent>.npz one filmed policy's states, e.g. 0-010.npz, 0-030.npz, 0-100.npz
@@ -22,6 +23,8 @@ from typing import Any
 from simulation import catalog
 from simulation.catalog import Preset
 
+WARM = "warm.pt"
+
 
 @dataclass(frozen=True)
 class TrainJob:
@@ -41,6 +44,9 @@ class TrainJob:
     """Percentages of the budget at which each policy's rollout is recorded for filming."""
     processes: int = 0
     """Processes to split K over on a CPU; 0 = one per core."""
+    warm: bool = False
+    """All K start from the policy in warm.pt of the folder (a policies/<index>.pt of another run), not from random
+    weights."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import time
 from dataclasses import asdict, replace
@@ -13,7 +14,7 @@ from django.conf import settings
 from llm import records
 from simulation.states import state_statistics
 from trainer import launch
-from trainer.records import CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
+from trainer.records import WARM, CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
 from webapp.experiments import events, jobs, results
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request, Run
@@ -29,6 +30,9 @@ def train(lease: Lease) -> None:
     Candidate.objects.filter(pk__in=[c.pk for c in candidates], status=Candidate.Status.WRITTEN).update(
         status=Candidate.Status.TRAINING
     )
+    if not warmed(request):
+        lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is not on this disk.")
+        return
     process = launch.train(request.run_dir, job_of(experiment, request, candidates), die_with_parent=True)
     try:
         result = watch(lease, process, request, len(candidates))
@@ -61,7 +65,26 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
         seed=1000 * experiment.seed + request.payload["iteration"],
         overrides=experiment.overrides,
         film_at=settings.FILM_AT,
+        warm="warm" in request.payload,
     )
+
+
+def warmed(request: Request) -> bool:
+    """Put the policy that training starts from, if any, where the trainer looks for it. False where it is gone."""
+    wanted = request.payload.get("warm")
+    target = request.run_dir / WARM
+    if wanted is None or target.exists():
+        return True
+    for earlier in request.experiment.requests.filter(kind="Train", step__lt=request.step):
+        ids = [candidate["id"] for candidate in earlier.payload["candidates"]]
+        policy = earlier.run_dir / "checkpoints" / "policies" / f"{ids.index(wanted)}.pt" if wanted in ids else target
+        if policy.exists():
+            request.run_dir.mkdir(parents=True, exist_ok=True)
+            temporary = target.with_suffix(".tmp")
+            shutil.copyfile(policy, temporary)
+            temporary.replace(target)
+            return True
+    return False
 
 
 def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:

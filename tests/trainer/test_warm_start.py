@@ -1,0 +1,65 @@
+"""Training that starts from another run's policy."""
+
+import pytest
+import torch
+
+from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
+from trainer import checkpoint
+from trainer.records import WARM, TrainJob
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    """The folder of a run whose policies are known."""
+    folder = tmp_path_factory.mktemp("before")
+    trained(folder, TrainJob("Cartpole", CARTPOLE, seed=4, overrides=SHORT, film_at=()))
+    return folder / "checkpoints" / "policies"
+
+
+def warm(folder, policy, **changed):
+    (folder / WARM).write_bytes(policy.read_bytes())
+    return TrainJob("Cartpole", CARTPOLE, seed=5, overrides={**SHORT, **changed}, film_at=(), warm=True)
+
+
+def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(tmp_path, before):
+    lockstep = shard(tmp_path, warm(tmp_path, before / "1.pt"))
+    policy = checkpoint.load_policy(before / "1.pt")
+    assert torch.equal(lockstep.ppo.networks.flat, policy.networks.flat.repeat(3, 1))
+    observations = torch.randn(3, 8, 4)
+    expected = torch.stack([policy(o) for o in observations])
+    assert torch.allclose(lockstep.ppo.mean_actions(observations), expected, atol=2e-2)  # bfloat16 where there is
+    assert lockstep.ppo.observations.count == 16 * 16
+
+
+def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, before):
+    policy = checkpoint.load_policy(before / "1.pt")
+    _, result = trained(tmp_path, warm(tmp_path, before / "1.pt"))
+    assert all(c.ok for c in result.candidates)
+    after = checkpoint.load_policy(tmp_path / "checkpoints" / "policies" / "1.pt")
+    assert not torch.equal(after.networks.flat, policy.networks.flat)
+    cold = shard(tmp_path / "cold", TrainJob("Cartpole", CARTPOLE, seed=5, overrides=SHORT, film_at=()))
+    assert not torch.equal(cold.ppo.networks.flat[0], policy.networks.flat[0]) and cold.ppo.observations.count == 0
+
+
+def test_an_interrupted_warm_run_goes_on_from_its_checkpoint(tmp_path, before):
+    _, whole = trained(tmp_path / "whole", _job(tmp_path / "whole", before))
+    job = _job(tmp_path / "cut", before)
+    first = shard(tmp_path / "cut", job)
+    first._iterate()
+    first._save()
+    _, result = trained(tmp_path / "cut", job)
+    assert [c.trace for c in result.candidates] == [c.trace for c in whole.candidates]
+
+
+def _job(folder, before):
+    folder.mkdir(exist_ok=True)
+    return warm(folder, before / "0.pt")
+
+
+def test_a_policy_of_other_networks_is_refused(tmp_path, before):
+    saved = torch.load(before / "0.pt", weights_only=True)
+    saved["shape"]["hidden"] = [8]
+    parameters = 4 * 8 + 8 + 8 * 1 + 1 + 4 * 8 + 8 + 8 * 1 + 1 + 1
+    torch.save({**saved, "parameters": torch.zeros(parameters)}, before / "other.pt")
+    with pytest.raises(ValueError, match="another preset or for another task"):
+        shard(tmp_path, warm(tmp_path, before / "other.pt"))
