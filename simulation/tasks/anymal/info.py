@@ -44,7 +44,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=256,
             horizon=16,
-            iterations=1000,
+            iterations=600,
             epochs=5,
             minibatches=4,
             hidden=(128, 128),

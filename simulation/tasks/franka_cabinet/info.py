@@ -38,7 +38,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=128,
             horizon=16,
-            iterations=2000,
+            iterations=500,
             epochs=5,
             minibatches=2,
             hidden=(128, 128),
