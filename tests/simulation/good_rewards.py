@@ -2,6 +2,7 @@
 
 from tests.simulation import good_rewards_anymal_franka as anymal_franka
 from tests.simulation import good_rewards_ball_flight_patrol as ball_flight_patrol
+from tests.simulation import good_rewards_hands as hands
 
 ANT = {
     "velocity_temperature": '''
@@ -209,4 +210,4 @@ def compute_reward(dof_pos: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
 }
 
 GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP}
-GOOD |= ball_flight_patrol.GOOD | anymal_franka.GOOD
+GOOD |= ball_flight_patrol.GOOD | anymal_franka.GOOD | hands.GOOD
