@@ -34,17 +34,16 @@ INFO = TaskInfo(
     metric="consecutive successes per episode",
     presets={
         "quick": Preset(
-            worlds=128,
+            worlds=256,
             horizon=16,
-            iterations=500,
+            iterations=600,
             epochs=5,
             minibatches=2,
             hidden=(256, 128),
             activation="silu",
             kl_target=0.02,
             reward_scale=0.01,
-            initial_std=0.5,
-            gamma=0.98,
+            gamma=0.99,
         ),
         "paper": Preset(
             worlds=16384,
