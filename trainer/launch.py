@@ -13,10 +13,11 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from simulation.rewards.verdict import Verdict
 from trainer.process import ROOT, clean_environment
-from trainer.records import TrainJob, read_result, write_json
+from trainer.records import TrainJob, read_job, read_result, write_json
 
 CHECK_START_SECONDS = 240.0
 CHECK_SECONDS = 30.0
@@ -33,7 +34,7 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
     job_dir = Path(job_dir)
     job_dir.mkdir(parents=True, exist_ok=True)
     description = job_dir / "job.json"
-    if description.exists() and json.loads(description.read_text()) != json.loads(json.dumps(asdict(job))):
+    if description.exists() and _plain(read_job(job_dir)) != _plain(job):  # fields that came later: at their defaults
         raise ValueError(f"{job_dir} holds another job; use a folder of its own for each")
     result = read_result(job_dir)
     if result is not None and result.error:
@@ -53,6 +54,12 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
             env=clean_environment(),
             start_new_session=True,
         )
+
+
+def _plain(job: TrainJob) -> dict[str, Any]:
+    """As it reads in a file."""
+    described: dict[str, Any] = json.loads(json.dumps(asdict(job)))
+    return described
 
 
 def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:

@@ -1,12 +1,13 @@
 """Whole runs in their real processes: learning, kill -9, cancellation, crashes, a full disk."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,14 @@ def test_an_impossible_job_ends_with_an_error_and_can_be_tried_again(run, tmp_pa
     assert finished(run(tmp_path, job), tmp_path).error == result.error
     with pytest.raises(ValueError, match="holds another job"):
         launch.train(tmp_path, replace(job, preset="quick"))
+
+
+def test_a_job_described_before_a_field_existed_is_the_same_job(run, tmp_path):
+    job = TrainJob("Cartpole", SOURCES, preset="fast")
+    described = asdict(job)
+    del described["warm"], described["processes"]
+    (tmp_path / "job.json").write_text(json.dumps(described))
+    assert finished(run(tmp_path, job), tmp_path).error.startswith("unknown preset 'fast'")
 
 
 def test_a_full_disk_is_reported_and_nothing_is_left_running(tmp_path):
