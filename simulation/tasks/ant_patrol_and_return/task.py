@@ -66,4 +66,5 @@ class Task:
         return torch.cat((above, level), dim=-1).unsqueeze(1)
 
     def _at(self, env: Worlds, place: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(env.root_states[:, 0:2] - place[0:2], dim=-1) < REACHED
+        distance: Tensor = torch.linalg.vector_norm(env.root_states[:, 0:2] - place[0:2], dim=-1)
+        return distance < REACHED

@@ -74,4 +74,5 @@ class Task:
 
     def _distance(self, env: Worlds) -> Tensor:
         target = torch.tensor(TARGET, device=env.root_positions.device)
-        return torch.linalg.vector_norm(env.root_positions - target, dim=-1)
+        distance: Tensor = torch.linalg.vector_norm(env.root_positions - target, dim=-1)
+        return distance
