@@ -1,14 +1,16 @@
-"""The methods, by name: every METHODS tuple of this folder's files. Add one by copying a neighbour's file."""
+"""The methods, by name: every METHODS of this folder's files and packages. Add one by copying a neighbour."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from llm.method import Method
-from llm.methods import eureka, icpl, open_loop, rda, revolve, rf_agent, scaling
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for module in (icpl, open_loop, eureka, revolve, rf_agent, rda, scaling)
-    for method in module.METHODS
+    for module in sorted(module.name for module in iter_modules(__path__))
+    for method in import_module(f"{__name__}.{module}").METHODS
 }
 
 

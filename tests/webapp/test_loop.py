@@ -156,7 +156,7 @@ class TestPlayed:
         row = started(method="magic")
         advance(row)
         assert row.status == Experiment.Status.FAILED
-        assert "unknown method 'magic'; known: icpl" in row.error
+        assert "unknown method 'magic'; known: eureka, icpl" in row.error
 
     def test_an_unknown_task_stops_it_naming_the_known(self) -> None:
         row = started(task="Unicycle")
@@ -432,7 +432,7 @@ class TestCommand:
         ("arguments", "message"),
         [
             (["--task", "Unicycle"], "unknown task 'Unicycle'; known: "),
-            (["--method", "magic"], "unknown method 'magic'; known: icpl"),
+            (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
             (["--preset", "huge"], "unknown preset 'huge'"),
             (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: none"),
             (["--task", "HumanoidJump"], "only a person can judge it"),
