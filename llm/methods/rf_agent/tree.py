@@ -82,7 +82,7 @@ def uct(parent: Node, lam: float, low: float, high: float) -> list[float]:
     for child, verified in zip(parent.children, softmax([c.verify for c in parent.children]), strict=True):
         quality = (child.q - low) / spread if spread > 0 else 0.0
         visits = math.sqrt(2 * math.log(parent.visits + 1) / child.visits)
-        values.append(quality + lam * (visits + verified))
+        values.append(round(quality + lam * (visits + verified), 9))  # the same choice on every machine
     return values
 
 

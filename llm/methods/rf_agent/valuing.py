@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from llm.errors import MethodError
+from llm.judges.panel import Comparison, bradley_terry, comparisons
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
 from llm.records import Judge, Outcome, Pick, Request
 from llm.stepping import picked
 
 Part = Generator[Request, Any, None]
-Pair = tuple[str, str]
-"""(preferred, other)."""
 
 
 class Value(Protocol):
@@ -49,7 +47,7 @@ class ByJudge:
 
     reasons: bool
     """Show the model what the judge wrote."""
-    pairs: list[Pair] = field(default_factory=list)
+    seen: list[Comparison] = field(default_factory=list)
     incumbent: Outcome | None = None
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
@@ -58,12 +56,12 @@ class ByJudge:
             pick = yield Judge(iteration, shown)
             seen = {o.candidate.id: o for o in shown}
             self.incumbent = picked(seen, pick.best)
-            self.pairs += preferences(list(seen), pick)
+            self.seen += comparisons(pick, list(seen))
             self.say(root, iteration, seen, pick)
         nodes = list(root.below())
-        found = strengths(self.pairs, [node.id for node in nodes])
+        strengths = bradley_terry(self.seen, names=[node.id for node in nodes])
         for node in nodes:
-            node.score = found[node.id]
+            node.score = strengths[node.id].value
 
     def say(self, root: Node, iteration: int, seen: dict[str, Outcome], pick: Pick) -> None:
         """What the prompts say about a node: how it fared in each round in which it was seen."""
@@ -80,33 +78,3 @@ class ByJudge:
     def winner(self, root: Node) -> str:
         assert self.incumbent is not None
         return self.incumbent.candidate.id
-
-
-def preferences(ids: Sequence[str], pick: Pick) -> list[Pair]:
-    """The pairwise comparisons that best and worst of these imply: best over all, all over worst."""
-    over = [(pick.best, other) for other in ids if other != pick.best]
-    under = [(other, pick.worst) for other in ids if pick.worst is not None and other not in (pick.best, pick.worst)]
-    return over + [(above, below) for above, below in under if below is not None]
-
-
-def strengths(pairs: Iterable[Pair], ids: Sequence[str]) -> dict[str, float]:
-    """Bradley-Terry log strengths, P(a over b) = 1 / (1 + exp(b - a)), by Hunter's MM iteration (2004, equation 3).
-
-    Every id also wins and loses half a comparison against an opponent of strength 0: so strengths stay finite where
-    somebody always won, and are 0 where nobody was compared.
-    """
-    wins = dict.fromkeys(ids, 0.5)
-    met: dict[str, list[str]] = {name: [] for name in ids}
-    for winner, loser in pairs:
-        wins[winner] += 1
-        met[winner].append(loser)
-        met[loser].append(winner)
-    power = dict.fromkeys(ids, 1.0)
-    for _ in range(1000):
-        # p_i = W_i / sum_j 1 / (p_i + p_j), over the comparisons j that i took part in
-        new = {i: wins[i] / (1 / (power[i] + 1) + sum(1 / (power[i] + power[j]) for j in met[i])) for i in ids}
-        moved = max((abs(math.log(new[i] / power[i])) for i in ids), default=0.0)
-        power = new
-        if moved < 1e-9:
-            break
-    return {i: math.log(p) for i, p in power.items()}

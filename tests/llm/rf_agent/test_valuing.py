@@ -1,51 +1,63 @@
-import math
+"""A judge's picks as scores of nodes: what the tree is given, from two rounds tied together by the incumbent."""
 
 import pytest
 
-from llm.methods.rf_agent.valuing import preferences, strengths
-from llm.records import Pick
+from llm.judges.panel import bradley_terry, comparisons
+from llm.methods.rf_agent.tree import Node
+from llm.methods.rf_agent.valuing import ByJudge
+from llm.records import Candidate, Judge, Outcome, Pick
 
 
-def test_best_and_worst_imply_comparisons():
-    assert preferences(["a", "b", "c"], Pick("b", "c")) == [("b", "a"), ("b", "c"), ("a", "c")]
-    assert preferences(["a", "b"], Pick("b", "a")) == [("b", "a")]
-    assert preferences(["a", "b"], Pick("b", None)) == [("b", "a")]
-    assert preferences(["a"], Pick("a", None)) == []
+def outcome(name, ok=True):
+    return Outcome(Candidate(name, ""), ok)
 
 
-def win(a, b):
-    return 1 / (1 + math.exp(b - a))
+def scored(value, root, iteration, outcomes, pick):
+    """One round: answer what `value` asks, if it asks; the request."""
+    steps = value.score(root, iteration, outcomes)
+    request = next(steps, None)
+    if request is not None:
+        with pytest.raises(StopIteration):
+            steps.send(pick)
+    return request
 
 
-def test_strengths_are_where_wins_equal_expected_wins():
-    pairs = [("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("d", "c")]
-    found = strengths(pairs, ["a", "b", "c", "d", "e"])
-    for name, own in found.items():
-        wins = sum(winner == name for winner, _ in pairs) + 0.5
-        met = [loser if winner == name else winner for winner, loser in pairs if name in (winner, loser)]
-        assert wins == pytest.approx(win(own, 0.0) + sum(win(own, found[other]) for other in met), abs=1e-6)
-    assert found["a"] > found["b"] > found["c"] and found["e"] == 0.0
+def grown(root, *outcomes):
+    for o in outcomes:
+        if o.ok:
+            root.children.append(Node(o, parent=root))
+    return {node.id: node for node in root.below()}
 
 
-def test_one_comparison_by_hand():
-    # Symmetric: s = -t. 1.5 = sigma(s) + sigma(2 s), solved by bisection.
-    low, high = 0.0, 5.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if win(middle, 0) + win(2 * middle, 0) < 1.5 else (low, middle)
-    found = strengths([("a", "b")], ["a", "b"])
-    assert found == pytest.approx({"a": low, "b": -low}, abs=1e-6)
+def test_two_rounds_are_one_scale_by_the_incumbent():
+    value, root = ByJudge(reasons=True), Node()
+    first = [outcome("1-1"), outcome("1-2"), outcome("1-3", ok=False), outcome("1-4")]
+    grown(root, *first)
+    asked = scored(value, root, 1, first, Pick("1-2", "1-4"))
+    assert isinstance(asked, Judge) and [o.candidate.id for o in asked.outcomes] == ["1-1", "1-2", "1-4"]
+    second = [outcome("2-1"), outcome("2-2")]
+    nodes = grown(root, *second)
+    asked = scored(value, root, 2, second, Pick("2-1", "2-2"))
+    assert [o.candidate.id for o in asked.outcomes] == ["2-1", "2-2", "1-2"]
+
+    seen = comparisons(Pick("1-2", "1-4"), ["1-1", "1-2", "1-4"]) + comparisons(
+        Pick("2-1", "2-2"), ["2-1", "2-2", "1-2"]
+    )
+    expected = bradley_terry(seen)
+    assert {name: node.score for name, node in nodes.items()} == {n: r.value for n, r in expected.items()}
+    assert nodes["2-1"].score > nodes["1-2"].score > nodes["1-1"].score > nodes["1-4"].score
+    assert nodes["1-2"].score > nodes["2-2"].score
+    assert value.winner(root) == "2-1"
 
 
-def test_whoever_always_wins_stays_finite_and_order_does_not_matter():
-    pairs = [("a", "b")] * 50 + [("b", "c")] * 50
-    found = strengths(pairs, ["a", "b", "c"])
-    assert all(math.isfinite(s) for s in found.values())
-    assert found == pytest.approx(strengths(pairs[::-1], ["c", "b", "a"]))
-
-
-def test_an_anchor_ties_rounds_that_share_it():
-    first = preferences(["a", "b", "c"], Pick("a", "c"))
-    second = preferences(["d", "e", "a"], Pick("d", "e"))
-    found = strengths(first + second, list("abcde"))
-    assert found["d"] > found["a"] > found["b"] > found["c"] and found["a"] > found["e"]
+def test_where_nothing_new_was_trained_nobody_is_asked():
+    value, root = ByJudge(reasons=True), Node()
+    first = [outcome("1-1"), outcome("1-2")]
+    nodes = grown(root, *first)
+    scored(value, root, 1, first, Pick("1-1", "1-2", "it hops"))
+    before = {name: node.score for name, node in nodes.items()}
+    assert scored(value, root, 2, [outcome("2-1", ok=False)], None) is None
+    assert {name: node.score for name, node in nodes.items()} == before
+    assert (
+        "Judged best of itself and 1 others in round 1." in nodes["1-1"].verdict and "it hops" in nodes["1-1"].verdict
+    )
