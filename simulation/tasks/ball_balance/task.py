@@ -62,8 +62,9 @@ class Task:
     def control(self, env: Worlds) -> Tensor:
         """Position targets of the knees (n, 3) in rad, moved by the actions."""
         moved = env.knee_targets + TARGET_SPEED * INFO.control_dt * env.actions
-        env.knee_targets = moved.clamp(self._lower, self._upper)
-        return env.knee_targets
+        targets: Tensor = moved.clamp(self._lower, self._upper)
+        env.knee_targets = targets
+        return targets
 
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""

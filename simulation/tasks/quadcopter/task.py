@@ -60,7 +60,8 @@ class Task:
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""
         root = bodies.root_states(env.qpos, env.qvel)
-        env.root_positions, env.root_quats, env.root_linvels, env.root_angvels = root.split((3, 4, 3, 3), dim=-1)
+        env.root_positions, env.root_quats = root[:, 0:3], root[:, 3:7]
+        env.root_linvels, env.root_angvels = root[:, 7:10], root[:, 10:13]
         env.dof_positions, env.dof_velocities = env.qpos[:, 7:], env.qvel[:, 6:]
         compute_observations(env)
 
