@@ -153,8 +153,16 @@ def outcomes(request: Request) -> Any:
     for position, asked in enumerate(request.payload["candidates"]):
         outcome = results.outcome(request.experiment, asked["id"])
         rollout = request.run_dir / "rollouts" / f"{position}-{FINAL:03d}.npz"
-        trained.append(replace(outcome, states=state_statistics(rollout) if rollout.exists() else {}))
+        trained.append(replace(outcome, states=states_of(rollout)))
     return records.result_to_json("Train", trained)
+
+
+def states_of(rollout: Path) -> dict[str, Any]:
+    """What the robot does in a rollout; nothing where it cannot be read."""
+    try:
+        return state_statistics(rollout)
+    except ValueError:  # as of simulation.rollout.load; its clip says why
+        return {}
 
 
 def last_words(log: Path) -> str:
