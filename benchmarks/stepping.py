@@ -3,7 +3,8 @@
     python -m benchmarks.stepping [--worlds 512] [--threads 0] [--rounds 7] > table.md
 
 All rows are measured in turns in one run; the median of the rounds counts. Ours and bare mujoco.batch start from the
-same states with the same actions, so that they do the same physics.
+same states with the same actions, so that they do the same physics. The reward is called once for all steps of a
+round, as in training.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from simulation import catalog, models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
+from trainer.collect import score_horizon
 
 TASK = "Ant"
 STEPS = 40
@@ -74,18 +76,22 @@ class Ours:
     def rewarded(self) -> float:
         self.env.load_state_dict(self.start)
         with timed() as seconds:
+            reached = []
             for action in self.actions:
                 self.env.step(action)
-                self.reward(self.env.inputs(0))
+                reached.append(self.env.attributes)
+            score_horizon(self.env, [self.reward], reached)
         return seconds()
 
     def with_resets(self) -> float:
         self.env.load_state_dict(self.start)
         with timed() as seconds:
+            reached = []
             for action in self.actions:
                 step = self.env.step(action)
-                self.reward(self.env.inputs(0))
+                reached.append(self.env.attributes)
                 self.env.reset(step.terminated | step.truncated)
+            score_horizon(self.env, [self.reward], reached)
         return seconds()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,12 +26,33 @@ class Score:
     """Why it failed."""
 
 
-def score(reward: RewardFunction, inputs: Mapping[str, Tensor | float], count: int) -> Score:
-    """One call for all `count` = T * M states that a horizon reached."""
+def score_horizon(
+    env: Environment, rewards: Sequence[RewardFunction], reached: Sequence[Mapping[str, Any]]
+) -> list[Score]:
+    """Call each candidate's reward once, for all states of a horizon; `reached`: env.attributes after each step."""
+    read = {name for reward in rewards for name in (reward.world_input, *reward.arguments)}
+    per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
+    constants = {name: reached[0][name] for name in read - per_world}
+    # (K, T * M, ...): the worlds of all steps side by side
+    states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
+    return [
+        _score(reward, constants | {name: values[group] for name, values in states.items()})
+        for group, reward in enumerate(rewards)
+    ]
+
+
+def over_time(values: Sequence[Tensor], groups: int) -> Tensor:
+    """T tensors (K * M, ...) of K groups, as one, (K, T, M, ...)."""
+    shape = (len(values), groups, -1, *values[0].shape[1:])
+    return torch.stack(tuple(values)).view(shape).transpose(0, 1).contiguous()
+
+
+def _score(reward: RewardFunction, inputs: Mapping[str, Any]) -> Score:
     try:
         total, components = reward(inputs)
     except RewardFailure as failure:
-        return Score(torch.zeros(count), {}, str(failure))
+        states = inputs[reward.world_input]
+        return Score(torch.zeros(len(states), device=states.device), {}, str(failure))
     sums = torch.stack([total, *components.values()]).sum(1, dtype=torch.float64).tolist()
     return Score(total, dict(zip(("total", *components), sums, strict=True)))
 
@@ -90,7 +112,7 @@ class Collector:
                 self.ages[done] = 0
                 env.reset(done)
             observations.append(env.obs_buf)
-        scores = self._scores(reached)
+        scores = score_horizon(self.env, self.rewards, reached)
         truncated = self._over_time([step.truncated for step in steps])
         cut_off = truncated.any(2).any(0).tolist()
         metric = self._over_time([step.metric for step in steps])
@@ -121,28 +143,10 @@ class Collector:
         self.env.keep(groups)
         self.rewards = [self.rewards[group] for group in groups]
 
-    def _scores(self, reached: list[dict[str, Tensor | float]]) -> list[Score]:
-        """Every candidate's score, from the attributes after each step."""
-        inputs: dict[str, Tensor | float] = dict(reached[0])
-        read = {name for reward in self.rewards for name in (reward.world_input, *reward.arguments)}
-        per_world = {name for name in read if "num_envs" in self.env.info.inputs[name]}
-        for name in per_world:
-            # (K, T * M, ...): worlds of all steps side by side
-            inputs[name] = self._over_time([attributes[name] for attributes in reached]).flatten(1, 2)
-        return [
-            score(
-                reward,
-                {name: value[group] if name in per_world else value for name, value in inputs.items()},
-                len(reached) * self.env.worlds,
-            )
-            for group, reward in enumerate(self.rewards)
-        ]
-
     def _grouped(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""
         return values.view(self.env.groups, self.env.worlds, *values.shape[1:])
 
     def _over_time(self, values: list[Tensor]) -> Tensor:
         """T tensors (N, ...), as one, (K, T, M, ...)."""
-        shape = (len(values), self.env.groups, self.env.worlds, *values[0].shape[1:])
-        return torch.stack(values).view(shape).transpose(0, 1).contiguous()
+        return over_time(values, self.env.groups)

@@ -115,7 +115,7 @@ class StackedActorCritic:
         """Layers of actor and critic and log std, in the order of initial_parameters."""
         actor, critic = self.shape.actor, self.shape.critic
         sizes = [size for inputs, outputs in actor + critic for size in ((inputs, outputs), (1, outputs))]
-        columns = flat.detach().split([*map(math.prod, sizes), self.shape.num_actions], dim=1)
+        columns = torch.split(flat.detach(), [*map(math.prod, sizes), self.shape.num_actions], dim=1)
         tensors = [column.view(-1, *size) for column, size in zip(columns[:-1], sizes, strict=True)]
         layers = list(zip(tensors[::2], tensors[1::2], strict=True))
         return layers[: len(actor)], layers[len(actor) :], columns[-1]
