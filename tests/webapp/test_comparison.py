@@ -221,9 +221,8 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
     text = report.write(played, tmp_path).read_text()
     assert "3 of 4 experiments finished" in text and "the offline writer (rules, not a language model)" in text
     row = next(line for line in text.splitlines() if line.startswith("| ICPL |"))
-    assert (
-        "3 x 2" in row and "2/2" in row and "22.000 \u00b1 0.000" in row and "499 \u00b1 0 (ICPL, highest of 5" in row
-    )
+    assert "3 x 2" in row and "2/2" in row and "22.000 \u00b1 0.000" in row and row.endswith("| 499 \u00b1 0 (ICPL) |")
+    assert "| ICPL | 499 \u00b1 0 | task_score | highest of 5 | ICPL, 6 | proxy judge |" in text
     assert re.search(r"\| OpenLoop \| 1, 2 \| 1 \| 1\.0000 \| 1\.0000 \| 0\.6667 \|", text)
     assert "| ICPL | 12.000 | 22.000 |" in text  # best so far by round
     for name in ("curves-Cartpole.svg", "scores-Cartpole.svg"):

@@ -14,10 +14,11 @@ from webapp.experiments.comparison.plan import Plan
 from webapp.experiments.comparison.ranks import holm, mann_whitney
 
 EXPLAINED = """\
-RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training. TS of an
-experiment: {ts}. FTS: the highest TS. Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of
-the judge; best and worst of m are 2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known
-price. Training seconds are those of the training processes, summed over the rounds."""
+RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
+TS of an experiment: {ts}. FTS: the highest TS.
+Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
+2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are those of
+the training processes, summed over the rounds."""
 DIFFERS = """\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here."""
@@ -57,6 +58,8 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
         parts.append(_rounds_table(own))
+        if printed := _published_table(own):
+            parts.append(printed)
     if broken := [r for r in results if r.experiment.error]:
         lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.experiment.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
@@ -89,17 +92,25 @@ def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
             [score.arm.label, shape, f"{len(score.values)}/{plan.experiments}", *numbers, values, _printed(printed)]
         )
     for row in published.references(scores[0].task) if scores else []:
-        rows.append([f"{row.method} (published)", "", "", "", "", "", _printed([row])])
+        rows.append([row.method, "", "", "", "", "", _printed([row])])
     return _table(["method", "candidates", "n", "FTS", "mean TS", "each TS", "published"], rows)
 
 
 def _printed(rows: Iterable[published.Published]) -> str:
-    texts = []
-    for row in rows:
-        spread = f" \u00b1 {row.std}" if row.std else ""
-        note = f"; {row.note}" if row.note else ""
-        texts.append(f"{row.value}{spread} ({row.paper}, {row.statistic}{note})")
-    return "<br>".join(texts) or "-"
+    """Each printed value once; the table of the papers' numbers says more of them."""
+    return ", ".join(dict.fromkeys(f"{_value(row)} ({row.paper})" for row in rows)) or "-"
+
+
+def _value(row: published.Published) -> str:
+    return f"{row.value} \u00b1 {row.std}" if row.std else row.value
+
+
+def _published_table(scores: Sequence[Score]) -> str:
+    """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
+    found = [row for score in scores for row in published.of(score.task, score.arm.method, score.arm.options)]
+    found += published.references(scores[0].task) if scores else []
+    rows = [[r.method, _value(r), r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
+    return _table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
 
 
 def _costs_table(scores: Sequence[Score]) -> str:

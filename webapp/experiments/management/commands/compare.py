@@ -211,8 +211,9 @@ def ended_text(cell: Cell, experiment: Experiment) -> str:
 def progress_text(cell: Cell, now: progress.Progress, state: State) -> str:
     left = "" if state.seconds_left is None else f", {duration(state.seconds_left)} left"
     whole = 100 * state.candidates / state.budget
+    place = min(state.finished + 1, state.experiments)
     return (
-        f"[{state.finished + 1}/{state.experiments}] {cell.arm.label} on {cell.task}, {cell.index + 1}: "
+        f"[{place}/{state.experiments}] {cell.arm.label} on {cell.task}, {cell.index + 1}: "
         f"round {now.iteration} {now.phase} {100 * now.fraction:.0f}%; in all {whole:.0f}%{left}"
     )
 
