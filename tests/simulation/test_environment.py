@@ -35,7 +35,7 @@ def hurt(env: Environment, world: int) -> None:
     env.load_state_dict(state)
 
 
-TASKS = ["Cartpole", "Ant"]
+TASKS = ["Cartpole", "Ant", "BallBalance", "AntPatrolAndReturn"]
 
 
 @pytest.mark.parametrize("task", TASKS)
