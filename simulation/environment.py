@@ -102,7 +102,7 @@ class Environment:
         state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
         state.progress_buf = state.progress_buf + 1
         diverged = torch.isnan(actions).any(1)
-        with self._on_device():
+        with self.on_device():
             lost = self._physics.step(self._task.control(state))
             if lost is not None:
                 diverged[lost] = True
@@ -114,7 +114,7 @@ class Environment:
 
     def reset(self, mask: Tensor | None = None) -> None:
         """Begin a new episode in the worlds of `mask` (num_envs,) bool, or in all, and observe it."""
-        with self._on_device():
+        with self.on_device():
             ids = torch.arange(self.num_envs) if mask is None else torch.nonzero(mask).squeeze(1)
             if len(ids) == 0:
                 return
@@ -174,20 +174,20 @@ class Environment:
         """Where one world's mocap bodies stand (nmocap, 7), position and quaternion xyzw: for filming."""
         if not hasattr(self._task, "mocap"):
             return np.empty((0, 7), dtype=np.float32)
-        with self._on_device():
+        with self.on_device():
             poses: np.ndarray = self._task.mocap(self._state.rows(torch.tensor([world])))[0].cpu().numpy()
         return poses
 
     def _start_physics(self) -> Physics:
         return self._start(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
 
-    def _on_device(self) -> contextlib.AbstractContextManager[Any]:
+    def on_device(self) -> contextlib.AbstractContextManager[Any]:
         """Where tensors that a task makes from numbers alone come to be: on this environment's device."""
         return contextlib.nullcontext() if self.device.type == "cpu" else self.device
 
     def _draw(self) -> Tensor:
         """The noise of one group for one step: uniform in [0, 1), (worlds, noise_size)."""
-        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator).to(self.device)
+        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator, device="cpu").to(self.device)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""

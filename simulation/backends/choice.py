@@ -1,33 +1,41 @@
-"""Which engine steps the worlds: MuJoCo on the CPU, MuJoCo Warp on a CUDA device."""
+"""Which engine steps the worlds: MuJoCo on the CPU, MuJoCo Warp on a CUDA device, or one behind the bridge.
+
+`python -m simulation.backends.choice NAME` prints what `device` answers; exit status 1 and the reason where it refuses.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import mujoco
 import torch
 
 from simulation.backends.cpu import CpuPhysics
 from simulation.backends.interface import Physics, StartPhysics
+from simulation.bridge.client import Bridge
 
+BRIDGES = ("bridge:mujoco", "bridge:isaacgym")
 INSTALL = "pip install -r requirements-gpu.txt (docs/gpu.md)"
 
 
 def device(requested: str = "auto") -> str:
-    """The device that `auto`, `cpu`, `cuda` or `cuda:<index>` stands for on this machine.
+    """What `auto`, `cpu`, `cuda`, `cuda:<index>` or a name of BRIDGES stands for on this machine.
 
     `auto` is the first CUDA device where PyTorch sees one and MuJoCo Warp is installed, else the CPU. Raises ValueError
     when what was asked for is not here, or is no device.
     """
-    if requested == "cpu":
-        return "cpu"
+    if requested == "cpu" or requested in BRIDGES:
+        return requested
     warp = importlib.util.find_spec("mujoco_warp") is not None
     if requested == "auto":
         return "cuda:0" if warp and torch.cuda.is_available() else "cpu"
     kind, _, index = requested.partition(":")
     if kind != "cuda" or not (index or "0").isdecimal():
-        raise ValueError(f"unknown device {requested!r}: use auto, cpu, cuda or cuda:<index>")
+        raise ValueError(f"unknown device {requested!r}: use auto, cpu, cuda, cuda:<index>, {' or '.join(BRIDGES)}")
     if not torch.cuda.is_available():
         raise ValueError(f"device {requested!r} was asked for, but PyTorch {torch.__version__} finds no CUDA device")
     if int(index or "0") >= torch.cuda.device_count():
@@ -37,9 +45,33 @@ def device(requested: str = "auto") -> str:
     return f"cuda:{index or 0}"
 
 
-def engine(on: str) -> StartPhysics:
-    """What starts the physics on this device (see `device`)."""
+def tensors_on(on: str) -> str:
+    """Where the tensors of this device's engine are: a bridge hands them over on the CPU."""
+    return "cpu" if on in BRIDGES else on
+
+
+def engine(on: str, folder: str = "") -> StartPhysics:
+    """What starts the physics on this device (see `device`). Starts a bridge's worker.
+
+    `folder`: the task's, for an engine that loads its own asset. Raises ValueError when something is not installed or
+    not configured, and BridgeError when a worker cannot be started.
+    """
+    if on == "bridge:mujoco":
+        return Bridge("mujoco")
+    if on == "bridge:isaacgym":
+        return isaacgym(folder)
     return start_mujoco if on == "cpu" else warp_on(on)
+
+
+def isaacgym(folder: str) -> StartPhysics:
+    """IsaacGym behind the bridge, as PREFINE_ISAACGYM_PYTHON and PREFINE_ISAACGYM_ASSETS say."""
+    python, assets = (os.environ.get(f"PREFINE_ISAACGYM_{name}") for name in ("PYTHON", "ASSETS"))
+    if not python or not assets:
+        raise ValueError("set PREFINE_ISAACGYM_PYTHON and PREFINE_ISAACGYM_ASSETS to use IsaacGym (docs/gpu.md)")
+    files = [path for kind in ("xml", "urdf") if (path := Path(assets, f"{folder}.{kind}")).exists()]
+    if not files:
+        raise ValueError(f"there is no {folder}.xml or {folder}.urdf in {assets}, where IsaacGym's assets should be")
+    return Bridge("isaacgym", python=python, device="cuda:0", asset=files[0])
 
 
 def start_mujoco(model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int) -> Physics:
@@ -61,3 +93,10 @@ def warp_on(on: str) -> StartPhysics:
         return WarpPhysics(model, worlds, substeps, fields, on)
 
     return start
+
+
+if __name__ == "__main__":
+    try:
+        print(device(sys.argv[1]))
+    except ValueError as error:
+        raise SystemExit(str(error)) from None

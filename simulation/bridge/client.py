@@ -53,6 +53,7 @@ class Bridge:
                 command, pass_fds=[there.fileno()], stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)}
             )
         except OSError as error:
+            self._channel.close()
             raise BridgeError(f"the bridge's interpreter {python} cannot be started: {error.strerror}") from error
         finally:
             there.close()

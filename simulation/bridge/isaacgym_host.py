@@ -205,7 +205,7 @@ class Host:
             setter(self._sim, gymtorch.unwrap_tensor(tensor), gymtorch.unwrap_tensor(actors), len(actors))
 
     def _forces(self, ctrl: torch.Tensor) -> torch.Tensor:
-        """Joint forces (worlds, nu) of MuJoCo's affine motors: gear (gain ctrl + bias . gear (1, position, velocity))."""
+        """Joint forces (worlds, nu) of MuJoCo's affine motors: gear (gain ctrl + bias . (1, length, velocity))."""
         dofs = self._dofs[:, self._driven] * self._gear.unsqueeze(1)
         bias = self._bias[:, 0] + self._bias[:, 1] * dofs[..., 0] + self._bias[:, 2] * dofs[..., 1]
         forces: torch.Tensor = self._gear * (self._gain * ctrl + bias)

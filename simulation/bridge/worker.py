@@ -33,7 +33,7 @@ class Worker:
     """Answers one client's requests."""
 
     def __init__(self, engine: str, channel: wire.Channel) -> None:
-        self._hosts = importlib.import_module("simulation.bridge." + engine + "_host")
+        self._engine = engine
         self._channel = channel
         self._host: Any = None
         self._sizes: dict[str, int] = {}
@@ -50,7 +50,7 @@ class Worker:
                 return
             try:
                 answer, block = self._answer(message)
-            except (ValueError, RuntimeError, NotImplementedError, MemoryError) as error:
+            except (ImportError, ValueError, RuntimeError, MemoryError) as error:
                 answer, block = {"ok": False, "error": f"{type(error).__name__}: {error}"}, None
             self._channel.send(answer, block)
             if block is not None:
@@ -68,13 +68,12 @@ class Worker:
 
     def _start(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         self._host = None
+        hosts = importlib.import_module("simulation.bridge." + self._engine + "_host")
         if message["model"] is not None:
             self._sizes = {name: message["model"][name] for name in ("nq", "nv", "nu")}
-            self._model = self._hosts.prepare(message["model"])
+            self._model = hosts.prepare(message["model"])
         worlds, fields = message["worlds"], message["fields"]
-        self._host = self._hosts.Host(
-            self._model, worlds, message["substeps"], fields, message["threads"], message["device"]
-        )
+        self._host = hosts.Host(self._model, worlds, message["substeps"], fields, message["threads"], message["device"])
         state = int(self._host.state().shape[1])
         layout = wire.arrays(worlds, self._sizes, fields, state)
         block = None
