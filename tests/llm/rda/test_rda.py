@@ -111,8 +111,8 @@ def test_the_list_of_subtasks_goes_into_every_later_prompt(recorded):
 
 
 def test_the_first_rewards_know_no_program_and_want_bounded_components_and_a_bonus(recorded):
-    prompt = text(recorded.of(Write)[0])
-    assert "between 0 and 1" in " ".join(prompt.split()) and "`success_bonus`" in prompt and "Reward trace" not in prompt
+    prompt = " ".join(text(recorded.of(Write)[0]).split())
+    assert "between 0 and 1" in prompt and "`success_bonus`" in prompt and "Reward trace" not in prompt
 
 
 def test_later_rewards_build_on_the_best_and_what_the_analysis_said(recorded):

@@ -15,7 +15,7 @@ from webapp.experiments.models import Request
 
 NO_VISION = (
     "This method shows frames of the clips to a vision model, and the experiment names none. Set one as its vision "
-    "model, or choose the method's offline analyst, which judges from numbers."
+    "model, or have the method go by numbers (RDA: the option analyst = numbers)."
 )
 NO_CLIP = "the clip of {} could not be filmed, so a vision model cannot look at it"
 
