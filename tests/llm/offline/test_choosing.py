@@ -1,10 +1,12 @@
 """The offline writer where it is asked to choose, to group, to mutate and to cross."""
 
+import dataclasses
 import re
 
 import pytest
 
 from llm.judges import model
+from llm.methods.eureka import feedback_prompt
 from llm.methods.revolve import breeding_prompt
 from llm.methods.scaling import read_groups
 from llm.offline import NOTICE, answer
@@ -70,3 +72,14 @@ def test_a_child_of_two_has_what_the_second_cares_about(seed):
     said = answer(breeding_prompt(PROBLEM, [outcome("1-1", LAZY), outcome("1-2", second)], ""), seed)
     child = Program.parse(re.search(r"```python\n(.*)```", said, re.DOTALL)[1])
     assert "effort_cost" in child.components() and len(child.components()) >= 2
+
+
+def begun_anew(*scores):
+    """Of six answers to Eureka's prompt, how many do not start from the program shown."""
+    shown = dataclasses.replace(outcome("1-1", FAST), rts=max(scores), metric_trace=row(*scores))
+    return sum("A first program" in answer(feedback_prompt(PROBLEM, 1, shown), seed) for seed in range(6))
+
+
+def test_a_task_score_that_never_rose_makes_every_other_answer_begin_anew():
+    assert begun_anew(0.0, 0.0, 0.0) == begun_anew(2.0, 1.0, 1.5) == 3
+    assert begun_anew(0.0, 1.0, 2.0) == 0
