@@ -19,7 +19,7 @@ from llm.offline.refining import flat, reads
 LABEL = "The offline analyst judges by rules from recorded numbers; it has seen no picture."
 _FALLS = re.compile(r"began anew (\d+) times")
 _STATE = re.compile(r"^- (\w[\w ]*): start (\S+), end (\S+), mean (\S+), min (\S+), max (\S+),", re.MULTILINE)
-STAY = frozenset({"keep", "going", "fall", "falls", "episode", "stay", "stays", "balance", "survive"})
+STAY = frozenset({"fall", "falls", "falling", "episode", "survive", "survives"})
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def recorded(parts: Sequence[tuple[str, str]]) -> Known:
 def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
     """One subtask: from falls where it is about keeping going, else from the component that measures it."""
     quantity = spoken_of(subtask, quantities)
-    if quantity is None or quantity.aim == STAYING or words(subtask) & STAY and not quantity.relevance:
+    named = quantity is not None and plain(quantity) in subtask.lower()
+    if quantity is None or quantity.aim == STAYING or (words(subtask) & STAY and not named):
         return keeping_going(known)
     if known.upright is not None and "upright" in quantity.name:
         value = 1.0 if known.upright > 0.9 else 0.5 if known.upright > 0.6 else 0.0
@@ -88,11 +89,16 @@ def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
 
 def spoken_of(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
     """The quantity whose name the subtask holds, else the one whose meaning it shares most."""
-    named = [q for q in quantities if q.name.replace("_", " ") in subtask.lower()]
+    named = [q for q in quantities if plain(q) in subtask.lower()]
     if named:
         return max(named, key=lambda q: len(q.name))
     best = max(quantities, key=lambda q: relevance(q, subtask), default=None)
     return best if best is not None and relevance(best, subtask) > 0 else None
+
+
+def plain(quantity: Quantity) -> str:
+    """Its name in words."""
+    return quantity.name.replace("_", " ")
 
 
 def measures(program: Program, component: str, quantity: Quantity) -> float:

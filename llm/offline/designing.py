@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from llm.offline import analyst
+from llm.offline.analyst import plain
 from llm.offline.drafting import Component, component, source
 from llm.offline.program import Program
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
@@ -68,10 +69,6 @@ def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
     )
     lines += [f"Calm {plain(q)}: {plain(q)} is small while the task is done" for q in costs]
     return [*lines[:9], f"Success: {' '.join(reading.task.split()) or 'the task is done'}"]
-
-
-def plain(quantity: Quantity) -> str:
-    return quantity.name.replace("_", " ")
 
 
 def wanted(quantity: Quantity) -> str:

@@ -21,7 +21,6 @@ from llm.offline.refining import (
     shares,
     size,
     soften,
-    stay_up,
     typical,
 )
 from llm.records import Message
@@ -100,7 +99,8 @@ def structure(search: Search, family: Family) -> Search:
     if others and choice < 0.35:
         search.drop(search.rng.choice(others))
     elif choice < 0.55:
-        stay_up(search)
+        kinds = [q for q in search.quantities if q.aim == STAYING or (q.aim == NEAR_ONE and "upright" in q.tags)]
+        search.add(kinds, search.rng.uniform(0.4, 1.5))
     if not search.done:
         absent = [q for q in search.quantities if q not in shares(family.parent, search)]
         relevant = [q for q in absent if q.relevance > 0]
