@@ -37,6 +37,12 @@ class BadRequest(ModelError):
     permanent = True
 
 
+class BudgetSpent(ModelError):
+    """The experiment may not buy another answer."""
+
+    permanent = True
+
+
 class RateLimited(ModelError):
     pass
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llm import extract
@@ -34,6 +35,32 @@ def problem_text(problem: Problem) -> str:
 def first_prompt(problem: Problem) -> tuple[Message, ...]:
     """The prompt before there is any feedback."""
     return chat(render("first", problem=problem_text(problem)))
+
+
+ANSWER_TOKENS = 2000
+"""Kept free for the answer."""
+LETTERS_PER_TOKEN = 3
+"""Of code and numbers; prose has more, so that prompts are taken for longer than they are."""
+_EARLIER = re.compile(r"^## Best of iteration \d+\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """The messages, without the oldest entries of their history where they would not fit into `room` tokens (0: all).
+
+    The prompt says how many were left out. What is too long without any history stays so: the endpoint will refuse it.
+    """
+    talk, dropped = list(messages), 0
+    while room and sum(len(m["content"]) for m in talk) > (room - ANSWER_TOKENS) * LETTERS_PER_TOKEN:
+        place = next((i for i, m in enumerate(talk) if _EARLIER.search(m["content"])), None)
+        if place is None:
+            break
+        dropped += 1
+        note = f"(The oldest {dropped} left out: too long for this model.)\n\n"
+        shorter = _EARLIER.sub(
+            note, re.sub(r"^\(The oldest \d+ left out.*\n\n", "", talk[place]["content"], flags=re.M), 1
+        )
+        talk[place] = {**talk[place], "content": shorter}
+    return tuple(talk)
 
 
 def answer_text(candidate: Candidate) -> str:

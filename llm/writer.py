@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import Protocol
@@ -13,7 +13,7 @@ from typing import Protocol
 from llm import extract
 from llm.client import ChatBackend, OnReply, Reply, digested
 from llm.errors import ModelError
-from llm.messages import inputs_text
+from llm.messages import fitted, inputs_text
 from llm.prompts import render
 from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
 
@@ -161,15 +161,18 @@ def write(
     saved: Sequence[Reply] = (),
     on_call: OnReply | None = None,
     stop_check: StopCheck | None = None,
+    room: int = 0,
 ) -> Written:
     """Ask for `request.count` different executable reward functions.
 
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
     to four replies for each candidate. `check` judges a batch of sources at once. `saved` are the replies of an earlier
     run of this request; `on_call` is called with each new one as it arrives, so that the caller can save it.
-    `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. Failures are in
-    the result, not raised.
+    `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. `room` is the
+    model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not fit. Failures
+    are in the result, not raised.
     """
+    request = replace(request, messages=fitted(request.messages, room))
     budget = ANSWERS_PER_CANDIDATE * request.count
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens)
     accepted: dict[str, Attempt] = {}  # by the essence of its program
@@ -286,13 +289,15 @@ def ask(
     on_call: OnReply | None = None,
     images: Sequence[str] = (),
     accept: Callable[[str], bool] = bool,
+    stop_check: StopCheck | None = None,
+    room: int = 0,
 ) -> Asked:
     """A plain answer; one that is empty, cut off or not accepted is asked again, three times in all.
 
-    `images` are data URLs, for a Look.
+    `images` are data URLs, for a Look; `stop_check` and `room` as in `write`.
     """
-    messages = with_images(request.messages, images)
-    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call)
+    messages = with_images(fitted(request.messages, room), images)
+    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check)
     error, permanent, text = "", False, ""
     try:
         while not text:

@@ -15,14 +15,16 @@ from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from llm.client import Reply
 from llm.method import Method
 from llm.methods import METHODS
+from llm.prices import Usage
 from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
 from simulation import catalog
 from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
 from webapp.experiments import dossier, execute, loop, progress
-from webapp.experiments.execute import frames
+from webapp.experiments.execute import calls, frames
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
@@ -250,6 +252,41 @@ def test_without_a_clip_it_says_so(method: Any) -> None:
     play(row)
     answered(row, "Look")
     assert row.status == "failed" and "the clip of 1-2 could not be filmed" in row.error
+
+
+# --- limits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [({"token_budget": 300}, "360 of 300 tokens are spent"), ({"dollar_budget": 0.004}, "$0.01 of $0.00 are spent")],
+)
+def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(budget: Any, words: str) -> None:
+    prices = {"price_input": 10.0, "price_output": 50.0}
+    with serving(lambda body: completion("It cares more about height.")) as server:
+        cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m", **prices)
+        row = started(n=3, describer=cheap, **budget)
+        play(row, until="Ask")
+        first = row.requests.get(kind="Ask")
+        for seed in range(3):  # what was bought before: 3 x 120 tokens, 3 x $0.002
+            calls.saver(row.requests.get(kind="Write", step=0))(bought(seed))
+        answered(row, "Ask")
+        assert row.status == "failed" and words in row.error and "Raise the experiment's budget" in row.error
+        assert server.seen == []
+        Experiment.objects.update(**{name: 100 * value for name, value in budget.items()})
+        loop.retry(row)
+        advance(row)
+        assert execute.run(first.jobs.get().pk) and len(server.seen) == 1
+
+
+def bought(seed: int) -> Reply:
+    return Reply("x", "stop", Usage(100, 20), 0.002, 0.1, "m", "", {"messages": []}, f"hash {seed}", seed, "2026-01-01")
+
+
+def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits() -> None:
+    model = LanguageModel(kind="openai", base_url="http://x.example", model="m", concurrency=2, context_tokens=8000)
+    assert calls.backend_of(model)._slots._value == 2
+    assert (calls.room_of(model), calls.room_of(None), calls.room_of(LanguageModel())) == (8000, 0, 0)
 
 
 # --- settings -------------------------------------------------------------------------------------------------

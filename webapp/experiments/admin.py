@@ -115,7 +115,7 @@ class ExperimentForm(LoopForm):
         model = Experiment
         fields = [
             *["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"],
-            *["options", "judge_options", "describer", "judge_model", "vision"],
+            *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
         ]
 
     def clean(self) -> dict[str, Any]:
@@ -140,6 +140,7 @@ class ExperimentAdmin(ModelAdmin):
         ("Who writes the rewards", {"fields": ["model"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
         ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),
+        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
     ]
     list_display = ["name", "state", "task", "method", "judge", "k", "n", "created_at", "live_link"]
     list_filter = ["status", "task", "method", "judge"]
@@ -162,10 +163,11 @@ class ExperimentAdmin(ModelAdmin):
         return {**names, "model": environment_model(), **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
-        """Once started, the settings are what the saved requests were made from: only the name may change."""
+        """Once started, the settings are what the saved requests were made from: only name and budget may change."""
         if obj is None or obj.status == Experiment.Status.DRAFT:
             return []
-        return [field for field in ExperimentForm.Meta.fields if field != "name"]
+        free = ("name", "token_budget", "dollar_budget")
+        return [field for field in ExperimentForm.Meta.fields if field not in free]
 
     def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj and obj.live)
@@ -228,8 +230,14 @@ class LanguageModelForm(forms.ModelForm):
 
     class Meta:
         model = LanguageModel
-        fields = ["name", "kind", "base_url", "model", "api_key", "price_input", "price_output", "price_date"]
+        fields = [
+            *["name", "kind", "base_url", "model", "api_key", "price_input", "price_output", "price_date"],
+            *["concurrency", "context_tokens"],
+        ]
         labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
+
+    def clean_concurrency(self) -> int:
+        return int(self.cleaned_data["concurrency"] or LanguageModel._meta.get_field("concurrency").default)
 
     def clean_api_key(self) -> str:
         """An empty field keeps the key that is stored: the form cannot show it."""
@@ -254,6 +262,7 @@ class LanguageModelAdmin(ModelAdmin):
                 "description": "Where they are unknown, costs are shown as unknown.",
             },
         ),
+        ("Limits", {"fields": [("concurrency", "context_tokens")]}),
     ]
     list_display = ["name", "kind", "model", "base_url", "key"]
     change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]

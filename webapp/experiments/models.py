@@ -42,6 +42,17 @@ class LanguageModel(models.Model):
     price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
     price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
     price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")
+    concurrency = models.PositiveSmallIntegerField(
+        "requests at once", default=8, blank=True, validators=[MinValueValidator(1), MaxValueValidator(64)]
+    )
+    context_tokens = models.PositiveIntegerField(
+        "context",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(4000)],
+        help_text="Tokens of a prompt and its answer together. A prompt that would not fit leaves its oldest history "
+        "out and says so. Empty: unknown.",
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -99,6 +110,19 @@ class LoopSettings(models.Model):
     describer = _model("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
     judge_model = _model("Who judges where a language model does. Empty: the one that writes.")
     vision = _model("Who looks at frames of the clips, for the methods that ask for that.")
+    token_budget = models.PositiveBigIntegerField(
+        "tokens",
+        null=True,
+        blank=True,
+        help_text="Read and written, at most, in one experiment; then it waits for a higher budget. Empty: no limit.",
+    )
+    dollar_budget = models.FloatField(
+        "US dollars",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="The same in money, as far as the prices are known. Empty: no limit.",
+    )
     options = models.JSONField("method's options", default=dict, blank=True)
     """Those that differ from the method's defaults."""
     judge_options = models.JSONField("judge's options", default=dict, blank=True)

@@ -48,7 +48,7 @@ class StudyForm(LoopForm):
         model = Study
         fields = [
             *["title", "contact", "task", "method", "options", "k", "n", "preset", "seed"],
-            *["model", "describer", "vision"],
+            *["model", "describer", "vision", "token_budget", "dollar_budget"],
             *["consent_text", "consent_version", "thanks_text", "demonstration"],
         ]
         help_texts = LoopForm.Meta.help_texts | {
@@ -69,6 +69,7 @@ class StudyAdmin(ModelAdmin):
         ("Who writes the rewards", {"fields": ["model"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
         ("Options", {"classes": ["collapse"], "fields": ["options"]}),
+        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
         ("What participants read", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
         ("Access", {"fields": ["demonstration"]}),
     ]

@@ -14,7 +14,7 @@ from webapp.studies.models import Participant, Study
 
 PLAN = (
     *("task", "method", "options", "judge", "judge_options", "k", "n", "preset"),
-    *("model", "describer", "judge_model", "vision"),
+    *("model", "describer", "judge_model", "vision", "token_budget", "dollar_budget"),
 )
 GOING_ON = (Experiment.Status.DRAFT, Experiment.Status.RUNNING, Experiment.Status.WAITING)
 

@@ -9,7 +9,7 @@ from llm import records, writer
 from llm.judges import model as model_judge
 from webapp.experiments import loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import backend_of, saved_calls, saver
+from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
 
@@ -28,7 +28,7 @@ def ask(lease: Lease) -> None:
     if role == "vision" and experiment.vision is None:
         lease.fail(NO_VISION)
         return
-    with lease.beating():
+    with lease.beating() as stop_check:
         images = []
         if isinstance(wanted, records.Look):
             clip = frames.final_clip(experiment, wanted.candidate)
@@ -36,9 +36,16 @@ def ask(lease: Lease) -> None:
             if clip is None:
                 lease.fail(f"Round {wanted.iteration}: {NO_CLIP.format(wanted.candidate)}.")
                 return
-        backend = backend_of(experiment.model_for(role))
+        model = experiment.model_for(role)
         said = writer.ask(
-            backend, wanted, saved_calls(request), saver(request), images, lambda text: read(text) is not None
+            backend_of(model),
+            wanted,
+            saved_calls(request),
+            saver(request),
+            images,
+            lambda text: read(text) is not None,
+            within_budget(experiment, stop_check),
+            room_of(model),
         )
     if said.error:
         lease.fail(f"Asking the {role} failed: {said.error}")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 
 from django.db import connection
+from django.db.models import Sum
 
 from llm.client import ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
+from llm.errors import BudgetSpent
 from llm.offline import OfflineWriter
 from llm.prices import Price
-from webapp.experiments.models import LanguageModel, ModelCall, Request
+from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 
 def backend_of(model: LanguageModel | None) -> ChatBackend:
@@ -21,7 +24,7 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
     prices = None
     if model.price_input is not None and model.price_output is not None:
         prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]
-    return OpenAIBackend(model.base_url, model.key, model.model, prices)
+    return OpenAIBackend(model.base_url, model.key, model.model, prices, concurrency=model.concurrency)
 
 
 def saved_calls(request: Request) -> list[Reply]:
@@ -51,3 +54,41 @@ def saver(request: Request) -> Callable[[Reply], None]:
             connection.close()
 
     return save
+
+
+_RAISE = "Raise the experiment's budget, then retry."
+
+
+def within_budget(experiment: Experiment, stop_check: Callable[[], None]) -> Callable[[], None]:
+    """`stop_check`, and then a look at what the experiment has spent. Raises BudgetSpent before an answer too many.
+
+    Answers that are asked for at once are looked at together, so that a budget may be exceeded by one round of them.
+    """
+
+    def check() -> None:
+        stop_check()
+        spent, tokens, dollars = spent_by(experiment), experiment.token_budget, experiment.dollar_budget
+        if tokens is not None and spent.tokens >= tokens:
+            raise BudgetSpent(f"{spent.tokens:,} of {tokens:,} tokens are spent. {_RAISE}")
+        if dollars is not None and spent.dollars >= dollars:
+            raise BudgetSpent(f"${spent.dollars:.2f} of ${dollars:.2f} are spent. {_RAISE}")
+
+    return check
+
+
+@dataclass(frozen=True)
+class Spent:
+    tokens: int
+    dollars: float
+    """Of the answers whose cost is known."""
+
+
+def spent_by(experiment: Experiment) -> Spent:
+    calls = ModelCall.objects.filter(request__experiment=experiment)
+    sums = calls.aggregate(read=Sum("prompt_tokens"), written=Sum("completion_tokens"), cost=Sum("cost"))
+    return Spent((sums["read"] or 0) + (sums["written"] or 0), sums["cost"] or 0.0)
+
+
+def room_of(model: LanguageModel | None) -> int:
+    """The model's context in tokens; 0 where it is not known."""
+    return (model.context_tokens or 0) if model else 0

@@ -7,7 +7,7 @@ from functools import partial
 from llm import records, writer
 from trainer import launch
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import backend_of, saved_calls, saver
+from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.leases import Lease
 
 
@@ -25,7 +25,8 @@ def write(lease: Lease) -> None:
                 partial(launch.check, experiment.task),
                 saved_calls(request),
                 saver(request),
-                stop_check,
+                within_budget(experiment, stop_check),
+                room_of(experiment.model),
             )
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
