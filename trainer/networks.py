@@ -101,7 +101,9 @@ class StackedActorCritic:
         """Gradient [K, P] of K losses whose derivatives by these outputs of mean and value are `slopes`, and by log std
         (K, num_actions).
         """
-        parts = torch.autograd.grad(outputs, self._leaves, slopes)
+        with torch.enable_grad():  # as one number: with slopes as an argument, torch would import its symbolic algebra
+            products = [torch.dot(y.flatten(), slope.flatten()) for y, slope in zip(outputs, slopes, strict=True)]
+            parts = torch.autograd.grad(torch.stack(products).sum(), self._leaves)
         return torch.cat([torch.cat([part.flatten(1) for part in parts], dim=1), log_std_slope], dim=1)
 
     def _perceptron(self, x: Tensor, layers: list[Layer]) -> Tensor:
