@@ -6,19 +6,64 @@ import re
 
 import pytest
 
+from llm.errors import Unauthorized
 from llm.methods import METHODS
+from llm.offline import OfflineWriter
+from llm.records import Write
 from llm.replay import Saved
-from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
+from llm.writer import ask, write
+from tests.llm.experiment import HIDDEN_SCORES, Experiment, parses, prompts, train
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 HIDES_IT = ["revolve", "scaling_batch_score"]  # they select by the metric, and show none of it
 
 
-def small(name, **values):
+class Flaky:
+    """The offline writer behind an endpoint that refuses one call, the `refuses`-th, and then works again."""
+
+    def __init__(self, refuses=0):
+        self.refuses, self.calls, self.bought = refuses, 0, []
+
+    def complete(self, messages, count, seed, on_reply=None, tokens=0):
+        replies = []
+        for number in range(seed, seed + count):
+            self.calls += 1
+            if self.calls == self.refuses:
+                raise Unauthorized("the key expired")
+            replies += OfflineWriter().complete(messages, 1, number, on_reply, tokens)
+            self.bought.append((number, str(messages)))
+        return replies
+
+
+class Stubborn(Experiment):
+    """Retries a request whose endpoint failed, with the answers that were bought before."""
+
+    failures = 0
+
+    def answer(self, request):
+        if not hasattr(request, "messages"):
+            return super().answer(request)
+        kept = []
+        for _ in range(2):
+            given = {"saved": list(kept), "on_call": kept.append}
+            if isinstance(request, Write):
+                done = write(self.backend, request, self.problem, parses, **given)
+                result = done.candidates
+            else:
+                done = ask(self.backend, request, **given)
+                result = done.text
+            if not done.error:
+                return result
+            assert done.error == "the key expired" and done.permanent
+            self.failures += 1
+        raise AssertionError("it failed twice")
+
+
+def small(name, kind=Experiment, **values):
     """The method at a size that is tested in a second."""
     budget = {"budget": 14} if any(option.name == "budget" for option in METHODS[name].options) else {}
     k = METHODS[name].least_k if METHODS[name].k == 1 else 3
-    return Experiment(method=name, k=k, n=3, options=budget, **values)
+    return kind(method=name, k=k, n=3, options=budget, **values)
 
 
 @pytest.fixture(scope="module", params=list(METHODS))
@@ -44,6 +89,18 @@ def test_killed_at_every_boundary_it_ends_the_same(whole):
         assert resumed.run() == winner
         assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in experiment.saved]
         assert len(resumed.requests) == len(experiment.saved) - kept
+
+
+def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(whole):
+    experiment, winner = whole
+    calm = small(experiment.method, Stubborn, backend=Flaky())
+    assert calm.run() == winner
+    total = calm.backend.calls
+    for place in sorted({1, total // 3, 2 * total // 3, total} - {0}):
+        retried = small(experiment.method, Stubborn, backend=Flaky(place))
+        assert retried.run() == winner and retried.failures == 1
+        assert sorted(retried.backend.bought) == sorted(calm.backend.bought)
+        assert retried.backend.calls == total + 1
 
 
 @pytest.mark.parametrize("name", [*BLIND, *HIDES_IT])
