@@ -49,6 +49,12 @@ class Command(BaseCommand):
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
+        parser.add_argument(
+            "--token-budget", type=int, help="stop before answers beyond so many tokens, read and written"
+        )
+        parser.add_argument(
+            "--dollar-budget", type=float, help="stop before answers beyond so much, where prices are known"
+        )
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = on_the_command_line().replace("%", "%%")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
@@ -145,6 +151,8 @@ def created(options: dict[str, Any]) -> Experiment:
             **{role: model_named(options[role]) for role in ROLES if options[role]},
             k=method.k if options["k"] is None else options["k"],
             n=method.n if options["n"] is None else options["n"],
+            token_budget=options["token_budget"],
+            dollar_budget=options["dollar_budget"],
             options=parsed(options["option"]),
             judge_options=parsed(options["judge_option"]),
             **{name: options[name] for name in ("task", "method", "judge", "preset", "seed")},
