@@ -50,10 +50,10 @@ class Command(BaseCommand):
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
         parser.add_argument(
-            "--token-budget", type=int, help="stop before answers beyond so many tokens, read and written"
+            "--token-budget", type=int, help="tokens read and written, at most"
         )
         parser.add_argument(
-            "--dollar-budget", type=float, help="stop before answers beyond so much, where prices are known"
+            "--dollar-budget", type=float, help="US dollars, where prices are known"
         )
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = on_the_command_line().replace("%", "%%")
