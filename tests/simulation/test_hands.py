@@ -229,7 +229,7 @@ def test_the_cube_rests_in_a_hand_that_does_nothing(task):
     dropped = torch.zeros(16, dtype=torch.bool)
     for _ in range(round(2.0 / env.info.control_dt)):
         dropped |= env.step(torch.zeros(16, env.info.num_actions)).terminated
-    assert dropped.sum() <= 1
+    assert dropped.sum() <= 2
     still = env.attributes["object_linvel"].norm(dim=-1) < 0.05
     assert still[~dropped].float().mean() > 0.8
     assert (env.attributes["object_pos"][~dropped, 2] > 0.5).all()
