@@ -51,7 +51,7 @@ class Environment:
         groups: int = 1,
         seed: int = 0,
         threads: int = 1,
-        device: str = "cpu",
+        device: torch.device | str = "cpu",
         start: StartPhysics | None = None,
     ) -> None:
         self.info = catalog.task(task)
@@ -59,7 +59,7 @@ class Environment:
         self.worlds, self.groups = worlds, groups
         self.device = torch.device(device)
         self._threads = threads
-        self._start = start or choice.engine(device)
+        self._start = start or choice.engine(str(device))
         self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
         _move(self._task, self.device)
         self._generator = torch.Generator().manual_seed(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from simulation import catalog
 from trainer.networks import NetworkShape, StackedActorCritic
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import PPO
+
+VERSION = 1
+"""Of what these files hold; files without one are of the first."""
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write a state of tensors and plain values; a reader sees the old file or the new one, never half of one."""
     content = io.BytesIO()
-    torch.save(state, content)
+    torch.save(state | {"version": VERSION}, content)
     temporary = path.with_suffix(".tmp")
     try:
         with temporary.open("wb") as file:
@@ -33,10 +38,23 @@ def save(path: Path, state: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """The saved state, or None when there is none."""
-    if not path.exists():
-        return None
-    state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    """The saved state, on the CPU, or None when there is none. Raises ValueError when it cannot be read here."""
+    return _read(path) if path.exists() else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        state = torch.load(path, weights_only=True, map_location="cpu")
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        raise ValueError(f"{path} is no checkpoint of this program, or a damaged one") from error
+    if not isinstance(state, dict):
+        raise ValueError(f"{path} is no checkpoint of this program")
+    version = state.pop("version", 1)
+    if version != VERSION:
+        raise ValueError(
+            f"{path} is a checkpoint of version {version}, this program reads version {VERSION}: use the release of "
+            f"Prefine that wrote it"
+        )
     return state
 
 
@@ -51,9 +69,9 @@ def save_policy(path: Path, ppo: PPO, group: int, *, task: str, preset: str, see
             "preset": preset,
             "seed": seed,
             "shape": {**shape, "hidden": list(shape["hidden"])},
-            "parameters": ppo.networks.flat[group].clone(),
-            "observation_mean": ppo.observations.mean[group].clone(),
-            "observation_variance": ppo.observations.variance[group].clone(),
+            "parameters": ppo.networks.flat[group].clone().cpu(),
+            "observation_mean": ppo.observations.mean[group].clone().cpu(),
+            "observation_variance": ppo.observations.variance[group].clone().cpu(),
         },
     )
 
@@ -72,11 +90,38 @@ class Policy:
         return self.networks.mean(self.observations.normalize(observations.unsqueeze(0))).squeeze(0)
 
 
-def load_policy(path: Path) -> Policy:
-    """The policy in `path`. Raises FileNotFoundError when there is none."""
-    saved = torch.load(path, weights_only=True, map_location="cpu")
-    shape = NetworkShape(**{**saved["shape"], "hidden": tuple(saved["shape"]["hidden"])})
+def load_policy(path: Path, task: str | None = None) -> Policy:
+    """The policy in `path`, read without running code from it.
+
+    Raises FileNotFoundError when there is none, and ValueError, saying what is wrong, where the file is damaged, is no
+    policy, is of another version, of another task than `task`, or of one that this version has not, or has with other
+    observations or actions.
+    """
+    saved = _read(path)
+    try:
+        trained_on, parameters = saved["task"], saved["parameters"]
+        shape = NetworkShape(**{**saved["shape"], "hidden": tuple(saved["shape"]["hidden"])})
+        statistics = {"mean": saved["observation_mean"], "variance": saved["observation_variance"]}
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a policy: give a checkpoints/policies/<candidate>.pt of a run") from error
+    if task not in (None, trained_on):
+        raise ValueError(f"{path} is a policy for {trained_on}, not for {task}")
+    _require_fit(path, trained_on, shape)
+    sizes = (parameters.shape, *(values.shape for values in statistics.values()))
+    if sizes != ((shape.parameters,), (shape.num_obs,), (shape.num_obs,)) or not parameters.isfinite().all():
+        raise ValueError(f"{path} is damaged: its parameters do not fill its networks, or are not finite")
     observations = RunningNormalizer(1, shape.num_obs)
-    mean, variance = saved["observation_mean"].unsqueeze(0), saved["observation_variance"].unsqueeze(0)
-    observations.load_state_dict({"mean": mean, "variance": variance, "count": 0})
-    return Policy(saved["task"], StackedActorCritic(shape, saved["parameters"].unsqueeze(0)), observations)
+    observations.load_state_dict({name: values.unsqueeze(0) for name, values in statistics.items()} | {"count": 0})
+    return Policy(trained_on, StackedActorCritic(shape, parameters.unsqueeze(0)), observations)
+
+
+def _require_fit(path: Path, task: str, shape: NetworkShape) -> None:
+    """That this version has the task, with as many observations and actions as the policy was trained on."""
+    if task not in catalog.tasks():
+        raise ValueError(f"{path} was trained on {task}, a task that this version has not")
+    info = catalog.task(task)
+    if (shape.num_obs, shape.num_actions) != (info.num_obs, info.num_actions):
+        raise ValueError(
+            f"{path} was trained on another version of {task}, with {shape.num_obs} observations and "
+            f"{shape.num_actions} actions; here it has {info.num_obs} and {info.num_actions}: train it anew"
+        )

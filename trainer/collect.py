@@ -35,10 +35,11 @@ def score_horizon(
     constants = {name: reached[0][name] for name in read - per_world}
     # (K, T * M, ...): the worlds of all steps side by side
     states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
-    return [
-        _score(reward, constants | {name: values[group] for name, values in states.items()})
-        for group, reward in enumerate(rewards)
-    ]
+    with env.on_device():
+        return [
+            _score(reward, constants | {name: values[group] for name, values in states.items()})
+            for group, reward in enumerate(rewards)
+        ]
 
 
 def over_time(values: Sequence[Tensor], groups: int) -> Tensor:
@@ -84,7 +85,7 @@ class Collector:
     def __init__(self, env: Environment, rewards: list[RewardFunction]) -> None:
         self.env = env
         self.rewards = rewards
-        self.ages = torch.zeros(env.num_envs, dtype=torch.int64)
+        self.ages = torch.zeros(env.num_envs, dtype=torch.int64, device=env.device)
         """(N,) steps since each world's episode began."""
 
     @torch.no_grad()

@@ -12,18 +12,20 @@ import hashlib
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from simulation import catalog
+from simulation.backends import choice
+from simulation.bridge.client import BridgeError
 from simulation.environment import Environment
 from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
 from simulation.rewards.syntax import Refused
-from trainer import checkpoint
+from trainer import checkpoint, memory
 from trainer.collect import Collector, Horizon
 from trainer.networks import NetworkShape
 from trainer.ppo import PPO
@@ -41,7 +43,7 @@ from trainer.records import (
     write_json,
 )
 from trainer.rollouts import record_rollouts
-from trainer.traces import Series, metric_summary, summary
+from trainer.traces import Series, metric_summary, summary, write_table
 
 CHECKPOINT_SECONDS = 2.0
 """Between two checkpoints; at least CHECKPOINT_SHARE times as long as writing one takes."""
@@ -93,7 +95,7 @@ class Candidate:
 class Lockstep:
     """One shard: candidates FIRST to LAST - 1 of a job, trained in one simulation."""
 
-    def __init__(self, job_dir: Path, job: TrainJob, first: int, last: int, threads: int) -> None:
+    def __init__(self, job_dir: Path, job: TrainJob, first: int, last: int, threads: int, device: str = "cpu") -> None:
         self.job_dir, self.job = job_dir, job
         self.folder = shard_folder(job_dir, first, last)
         self.info, self.preset = catalog.task(job.task), preset_of(job)
@@ -101,36 +103,61 @@ class Lockstep:
         self.active = list(self.candidates)
         self.iteration = 0
         self.seconds = 0.0
-        self._threads = threads
+        self._threads, self._device = threads, device
+        self._env: Environment | None = None
+        self._fingerprinted = self._fingerprint()
         self._generator = torch.Generator().manual_seed(job.seed)
         self._shape = NetworkShape(self.info.num_obs, self.info.num_actions, self.preset.hidden, self.preset.activation)
         self._told_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
 
+    def open(self) -> None:
+        """Start the engine with worlds for all candidates: as many as fit.
+
+        On the CPU `prepare` does that. Elsewhere it must come before the process is locked: it opens devices, loads
+        drivers, compiles kernels and starts workers.
+        """
+        start = choice.engine(self._device, self.info.folder)
+        on = torch.device(choice.tensors_on(self._device))
+
+        def started() -> Environment:
+            count = len(self.candidates)
+            return Environment(self.info.name, self.preset.worlds, count, self.job.seed, self._threads, on, start)
+
+        self._env = memory.halving(started, self._halve)
+
     def prepare(self) -> None:
-        """Compile the rewards, continue from a checkpoint of this job or begin."""
+        """Compile the rewards, continue from a checkpoint of this job or begin.
+
+        Raises ValueError when a checkpoint cannot be used here, and BridgeError when the engine's worker is lost.
+        """
         saved = checkpoint.load(self.folder / "checkpoint.pt")
-        if saved is not None and saved["job"] == self._fingerprint():
+        if saved is not None and saved["job"] == self._fingerprinted:
             self.candidates = [Candidate.from_state(state) for state in saved["candidates"]]
             self.iteration, self.seconds = saved["iteration"], saved["seconds"]
+            self._take(saved.get("worlds", self.preset.worlds))
         else:
             saved = None
         rewards = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
         self.active = [c for c in self.candidates if not c.reason]
         if not self.active:
             return
-        worlds, groups = self.preset.worlds, len(self.active)
-        env = Environment(self.info.name, worlds=worlds, groups=groups, seed=self.job.seed, threads=self._threads)
-        env.reset()
+        if self._env is None or self._env.worlds != self.preset.worlds:
+            self.open()
+        env = self._env
+        assert env is not None
+        if saved is None and len(self.active) < len(self.candidates):
+            env.keep([group for group, candidate in enumerate(self.candidates) if not candidate.reason])
         self.collector = Collector(env, [rewards[c.index] for c in self.active])
-        self.ppo = PPO(self._shape, self.preset, groups, self.job.seed, mixed_precision())
+        mixed = mixed_precision(env.device)
+        self.ppo = PPO(self._shape, self.preset, len(self.active), self.job.seed, mixed, env.device)
         if saved is not None:
             env.load_state_dict(saved["env"])
-            self.collector.ages = saved["ages"]
+            self.collector.ages = saved["ages"].to(env.device)
             self.ppo.load_state_dict(saved["ppo"])
             self._generator.set_state(saved["generator"])
         elif self.job.warm:
-            policy = checkpoint.load_policy(self.job_dir / WARM)
+            policy = checkpoint.load_policy(self.job_dir / WARM, self.info.name)
             self.ppo.start_from(policy.networks.flat, policy.observations)
 
     def train(self) -> TrainResult:
@@ -148,21 +175,52 @@ class Lockstep:
             checkpoint.save_policy(
                 path, self.ppo, group, task=self.info.name, preset=self.job.preset, seed=self.job.seed
             )
+        for candidate in self.candidates:
+            table = self.job_dir / "traces" / f"{candidate.index}.csv"
+            write_table(table, candidate.metric, candidate.series, self.preset.iterations, self.preset.samples)
         self._tell("done")
         return self._result()
 
+    def _halve(self) -> bool:
+        """Go on with half as many worlds and twice the horizon, which keeps the samples of an iteration."""
+        if self.preset.worlds < 2 or self.iteration:
+            return False
+        self._take(self.preset.worlds // 2)
+        print(f"{2 * self.preset.worlds} worlds a candidate do not fit into memory: going on with", end=" ")
+        print(f"{self.preset.worlds} and a horizon of {self.preset.horizon} steps", flush=True)
+        return True
+
+    def _take(self, worlds: int) -> None:
+        """So many worlds, with a horizon that gives as many samples as the preset's own."""
+        horizon = self.preset.horizon * self.preset.worlds // worlds
+        self.preset = replace(self.preset, worlds=worlds, horizon=horizon)
+
+    def _begin_smaller(self) -> bool:
+        """Build everything anew with half the worlds, before anything was learned."""
+        if not self._halve():
+            return False
+        self._env = None
+        del self.collector, self.ppo
+        self._generator.manual_seed(self.job.seed)
+        self.prepare()
+        return True
+
     def _iterate(self) -> None:
-        shape = (self.preset.horizon, self.preset.worlds, self.info.num_actions)
-        noise = torch.randn(shape, generator=self._generator)
-        horizon = self.collector.collect(self.ppo, noise)
+        horizon = memory.halving(self._collect_and_update, self._begin_smaller)
         self._trace(horizon)
-        # Failing before the update would change nothing for the others, but the experience would need slicing too.
-        self.ppo.update(horizon.experience, self._generator)
         for candidate, finite in zip(self.active, self.ppo.finite().tolist(), strict=True):
             if not finite and not candidate.reason:
                 candidate.reason = "training diverged: the policy's parameters became infinite or not a number"
         self.iteration += 1
         self._drop_failed()
+
+    def _collect_and_update(self) -> Horizon:
+        shape = (self.preset.horizon, self.preset.worlds, self.info.num_actions)
+        noise = torch.randn(shape, generator=self._generator).to(self.ppo.device)
+        horizon = self.collector.collect(self.ppo, noise)
+        # Dropping what failed before the update would change nothing for the others, but need slices of the experience.
+        self.ppo.update(horizon.experience, self._generator)
+        return horizon
 
     def _trace(self, horizon: Horizon) -> None:
         count = self.preset.horizon * self.preset.worlds
@@ -219,7 +277,8 @@ class Lockstep:
 
     def _save(self) -> None:
         state: dict[str, Any] = {
-            "job": self._fingerprint(),
+            "job": self._fingerprinted,
+            "worlds": self.preset.worlds,
             "candidates": [candidate.state_dict() for candidate in self.candidates],
             "iteration": self.iteration,
             "seconds": self.seconds,
@@ -232,6 +291,15 @@ class Lockstep:
                 "generator": self._generator.get_state(),
             }
         checkpoint.save(self.folder / "checkpoint.pt", state)
+
+    def fail(self, reason: str) -> TrainResult:
+        """End all candidates that are still in training for this reason."""
+        print(f"all candidates failed: {reason}", flush=True)
+        for candidate in self.active:
+            candidate.reason = reason
+        self.active = []
+        self._tell("done")
+        return self._result()
 
     def _cancel(self) -> None:
         for candidate in self.active:
@@ -248,7 +316,8 @@ class Lockstep:
     def _fingerprint(self) -> str:
         """What a checkpoint must have been made for: the job, its split over processes apart."""
         job = {k: v for k, v in asdict(self.job).items() if k != "processes"}
-        return hashlib.sha256(json.dumps([job, asdict(self.preset)], sort_keys=True).encode()).hexdigest()
+        parts = [job, asdict(self.preset), *([] if self._device == "cpu" else [self._device])]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _tell(self, phase: str) -> None:
         fraction = self.iteration / self.preset.iterations
@@ -295,9 +364,30 @@ class Lockstep:
         )
 
 
-def mixed_precision() -> bool:
-    """Whether this CPU multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
+def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa: B008  (immutable)
+    """Whether this device multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResult:
+    """Train in a locked process; what no candidate is to blame for fails them all, with its reason."""
+    try:
+        if device != "cpu":
+            lockstep.open()
+        memory_bytes = MEMORY_BYTES + choice.memory_of(device)
+        for note in sandbox.lock(writable=[job_dir], memory_bytes=memory_bytes):
+            print(note, flush=True)
+        choice.compile_into(device, lockstep.folder / "kernels")
+        lockstep.prepare()
+        return lockstep.train()
+    except (BridgeError, ValueError) as error:
+        return lockstep.fail(str(error))
+    except (RuntimeError, MemoryError) as error:
+        if not memory.is_exhausted(error):
+            raise
+        return lockstep.fail(f"memory does not suffice, and less at a time is not possible any more: {error}")
 
 
 def main() -> int:
@@ -308,16 +398,14 @@ def main() -> int:
     parser.add_argument("last", type=int)
     parser.add_argument("--threads", type=int, default=1, help="threads that step the physics")
     parser.add_argument("--parent", type=int, required=True, help="process whose end ends this one")
+    parser.add_argument("--device", default="cpu", help="as simulation.backends.choice names it")
     arguments = parser.parse_args()
     die_with_parent(arguments.parent)
     torch.set_num_threads(1)
-    job_dir = arguments.job_dir.resolve()
-    for note in sandbox.lock(writable=[job_dir], memory_bytes=MEMORY_BYTES):
-        print(note, flush=True)
-    lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads)
+    job_dir, device = arguments.job_dir.resolve(), arguments.device
+    lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)
     try:
-        lockstep.prepare()
-        write_json(lockstep.folder / "result.json", lockstep.train())
+        write_json(lockstep.folder / "result.json", locked_training(lockstep, job_dir, device))
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

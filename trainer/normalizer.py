@@ -15,9 +15,9 @@ LIMIT = 10.0
 class RunningNormalizer:
     """Mean and population variance [K, features] of everything seen so far by each of K candidates."""
 
-    def __init__(self, candidates: int, features: int) -> None:
+    def __init__(self, candidates: int, features: int, device: torch.device | str = "cpu") -> None:
         self.count = 0
-        self._set(torch.zeros(candidates, features), torch.ones(candidates, features))
+        self._set(torch.zeros(candidates, features, device=device), torch.ones(candidates, features, device=device))
 
     def update(self, batch: Tensor) -> None:
         """Merge a batch (K, B, features) by the parallel formula of Chan, Golub and LeVeque (1979)."""
@@ -47,7 +47,7 @@ class RunningNormalizer:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict."""
-        self._set(state["mean"], state["variance"])
+        self._set(state["mean"].to(self.mean.device), state["variance"].to(self.mean.device))
         self.count = state["count"]
 
     def _set(self, mean: Tensor, variance: Tensor) -> None:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from simulation.catalog import Preset
+from trainer import memory
 from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters
 from trainer.normalizer import RunningNormalizer
 
@@ -24,6 +25,8 @@ LEARNING_RATES = (1e-6, 1e-2)
 GRADIENT_NORM = 1.0
 ACTION_BOUND = 1.1
 """Mean actions beyond this are penalised (the bounds loss of rl_games); the environment clips at 1."""
+MOST_PARTS = 64
+"""Of a minibatch. What does not fit then is not the minibatch."""
 
 
 @dataclass(frozen=True)
@@ -171,18 +174,34 @@ class StackedAdam:
 class PPO:
     """K learners: networks, normalisers, optimiser and learning rates.
 
-    `mixed_precision` runs the networks' products in bfloat16, parameters and losses staying in float32.
+    `mixed_precision` runs the networks' products in bfloat16, parameters and losses staying in float32. Everything is
+    on `device`; what is random is drawn on the CPU, so that it does not depend on the device.
     """
 
-    def __init__(self, shape: NetworkShape, preset: Preset, candidates: int, seed: int, mixed_precision: bool) -> None:
-        initial = initial_parameters(shape, preset.initial_std, torch.Generator().manual_seed(seed))
+    def __init__(
+        self,
+        shape: NetworkShape,
+        preset: Preset,
+        candidates: int,
+        seed: int,
+        mixed_precision: bool,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        initial = initial_parameters(shape, preset.initial_std, torch.Generator().manual_seed(seed)).to(device)
         self.preset = preset
+        self.parts = 1
+        """In how many parts a minibatch is worked through; doubled when memory does not suffice."""
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
         self.networks = StackedActorCritic(shape, initial.repeat(candidates, 1), self._dtype)
         self.optimizer = StackedAdam(self.networks.flat)
-        self.observations = RunningNormalizer(candidates, shape.num_obs)
-        self.values = RunningNormalizer(candidates, 1)
-        self.rates = torch.full((candidates,), preset.learning_rate)
+        self.observations = RunningNormalizer(candidates, shape.num_obs, device)
+        self.values = RunningNormalizer(candidates, 1, device)
+        self.rates = torch.full((candidates,), preset.learning_rate, device=device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.networks.flat.device
 
     @torch.no_grad()
     def mean_actions(self, observations: Tensor) -> Tensor:
@@ -200,9 +219,9 @@ class PPO:
         old_log_std = self.networks.log_std.clone()
         samples = packed.shape[1]
         for _ in range(self.preset.epochs):
-            order = torch.randperm(samples, generator=generator)
+            order = torch.randperm(samples, generator=generator).to(self.device)
             for indices in order.chunk(self.preset.minibatches):
-                self._step(self._unpack(packed.index_select(1, indices)), old_log_std)
+                self._step(packed, indices, old_log_std)
         self.observations.update(experience.observations.flatten(1, 2))
 
     def start_from(self, parameters: Tensor, observations: RunningNormalizer) -> None:
@@ -218,7 +237,8 @@ class PPO:
                 f"the policy to start from has {parameters.shape[1]} parameters, these networks have "
                 f"{self.networks.flat.shape[1]}: it was trained with another preset or for another task"
             )
-        self.networks = StackedActorCritic(self.networks.shape, parameters.repeat(candidates, 1), self._dtype)
+        repeated = parameters.to(self.device).repeat(candidates, 1)
+        self.networks = StackedActorCritic(self.networks.shape, repeated, self._dtype)
         mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
         seen = self.preset.worlds * self.preset.horizon
         self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
@@ -249,13 +269,14 @@ class PPO:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a state_dict."""
-        self.networks = StackedActorCritic(self.networks.shape, state["parameters"], self._dtype)
-        self.optimizer.first, self.optimizer.second = state["first"], state["second"]
+        """Continue from a state_dict, on this learner's device."""
+        device = self.device
+        self.networks = StackedActorCritic(self.networks.shape, state["parameters"].to(device), self._dtype)
+        self.optimizer.first, self.optimizer.second = state["first"].to(device), state["second"].to(device)
         self.optimizer.steps = state["steps"]
         self.observations.load_state_dict(state["observations"])
         self.values.load_state_dict(state["values"])
-        self.rates = state["rates"]
+        self.rates = state["rates"].to(device)
 
     @torch.no_grad()
     def _pack(self, experience: Experience) -> Tensor:
@@ -316,15 +337,41 @@ class PPO:
         wide = torch.split_with_sizes(packed, sizes, dim=-1)
         return Minibatch(*wide[:3], *(scalar.squeeze(-1) for scalar in wide[3:]))
 
-    def _step(self, batch: Minibatch, old_log_std: Tensor) -> None:
-        networks = self.networks
+    def _step(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> None:
+        """One optimiser step on these samples."""
+        gradient, kl = memory.halving(lambda: self._summed(packed, indices, old_log_std), self._halve_parts)
+        with torch.no_grad():
+            self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
+            norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+            gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
+            self.optimizer.step(self.networks.flat, gradient, self.rates)
+            self.networks.refresh()
+
+    def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradient [K, P] and KL divergence [K] of a minibatch: the means of its parts', weighted by their sizes."""
+        if self.parts == 1:
+            return self._gradient(packed.index_select(1, indices), old_log_std)
+        gradient, kl = torch.zeros_like(self.networks.flat), torch.zeros_like(self.rates)
+        for part in indices.chunk(self.parts):
+            share = len(part) / len(indices)
+            part_gradient, part_kl = self._gradient(packed.index_select(1, part), old_log_std)
+            gradient.add_(part_gradient, alpha=share)
+            kl.add_(part_kl, alpha=share)
+        return gradient, kl
+
+    def _gradient(self, rows: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradient [K, P] and KL divergence [K] of packed samples (K, B, features)."""
+        networks, batch = self.networks, self._unpack(rows)
         means, values = networks.mean(batch.observations), networks.value(batch.observations)
         with torch.no_grad():
             mean_slopes, value_slopes, log_std_slopes = ppo_slopes(batch, means, networks.log_std, values, self.preset)
             gradient = networks.gradient((means, values), (mean_slopes, value_slopes), log_std_slopes)
-            kl = gaussian_kl(batch.means, old_log_std, means, networks.log_std)
-            self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
-            norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
-            gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
-            self.optimizer.step(networks.flat, gradient, self.rates)
-            networks.refresh()
+            return gradient, gaussian_kl(batch.means, old_log_std, means, networks.log_std)
+
+    def _halve_parts(self) -> bool:
+        """Work through minibatches in twice as many parts; False when they would be too small to help."""
+        if self.parts >= MOST_PARTS:
+            return False
+        self.parts *= 2
+        print(f"an update does not fit into memory: going on in {self.parts} parts, adding up gradients", flush=True)
+        return True

@@ -30,7 +30,7 @@ def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
     for frame in range(frames):
         for group in range(len(paths)):
             qpos[group, frame], mocap[group, frame] = env.qpos(group), env.mocap(group)
-        step = env.step(ppo.mean_actions(env.obs_buf.unsqueeze(1)).squeeze(1))
+        step = env.step(ppo.mean_actions(env.obs_buf.unsqueeze(1).to(ppo.device)).squeeze(1).cpu())
         done = step.terminated | step.truncated
         if done.any():
             env.reset(done)

@@ -13,6 +13,7 @@ import errno
 import fcntl
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ from trainer.records import (
 )
 from trainer.shard import Shard
 
+NVIDIA = Path("/dev/nvidiactl")
+"""There where NVIDIA's driver is: elsewhere nobody needs to ask for a CUDA device."""
 POLL_SECONDS = 0.1
 PROGRESS_SECONDS = 0.5
 CANCEL_SECONDS = 15.0
@@ -109,26 +112,44 @@ class Split:
 
     bounds: list[int]
     """Process i trains the candidates bounds[i] to bounds[i + 1] - 1."""
+    device: str = "cpu"
+    """Where all of them train, as simulation.backends.choice names it."""
 
 
 def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     """The candidates in contiguous parts of nearly equal size, one per process.
 
     A checkpoint holds what one process trains. So a run that goes on keeps its parts, also on a machine with more cores
-    or fewer.
+    or fewer, and its device. Off the CPU one process holds all. Raises ValueError where the device that is asked for is
+    not here.
     """
     cores = len(os.sched_getaffinity(0))
     file = job_dir / "checkpoints" / "split.json"
     if file.exists():
-        bounds = Split(**json.loads(file.read_text())).bounds
+        parts = Split(**json.loads(file.read_text()))
     else:
+        device = device_here(os.environ.get("PREFINE_DEVICE") or "auto")
         count = len(job.sources)
-        processes = min(job.processes or cores, count)
-        bounds = [round(i * count / processes) for i in range(processes + 1)]
+        processes = min(job.processes or cores, count) if device == "cpu" else 1
+        parts = Split([round(i * count / processes) for i in range(processes + 1)], device)
         file.parent.mkdir(exist_ok=True)
-        write_json(file, Split(bounds))
+        write_json(file, parts)
+    bounds = parts.bounds
     threads = max(1, cores // (len(bounds) - 1))
-    return [Shard(job_dir, first, last, threads) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [
+        Shard(job_dir, first, last, threads, parts.device) for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def device_here(requested: str) -> str:
+    """The device that this name stands for; another process asks PyTorch. Raises ValueError when it is not here."""
+    if requested == "cpu" or (requested == "auto" and not NVIDIA.exists()):
+        return "cpu"
+    command = [sys.executable, "-m", "simulation.backends.choice", requested]
+    answer = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if answer.returncode:
+        raise ValueError(f"PREFINE_DEVICE: {answer.stderr.strip().splitlines()[-1]}")
+    return answer.stdout.split()[-1]
 
 
 def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:

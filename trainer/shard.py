@@ -33,6 +33,7 @@ class Shard:
     first: int
     last: int
     threads: int
+    device: str = "cpu"
     process: subprocess.Popen[bytes] | None = None
     crashes: int = 0
     """In a row, without getting further."""
@@ -54,7 +55,7 @@ class Shard:
         """Start the child. It ends when this process does."""
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "trainer.lockstep", str(self.job_dir), str(self.first), str(self.last)]
-        command += ["--threads", str(self.threads), "--parent", str(os.getpid())]
+        command += ["--threads", str(self.threads), "--device", self.device, "--parent", str(os.getpid())]
         # One thread of torch per process; idle OpenMP threads must not spin beside the other shards.
         environment = clean_environment(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE", MKL_NUM_THREADS="1")
         self.history.clear()

@@ -74,6 +74,19 @@ def isaacgym(folder: str) -> StartPhysics:
     return Bridge("isaacgym", python=python, device="cuda:0", asset=files[0])
 
 
+def memory_of(on: str) -> int:
+    """Bytes of a CUDA device's memory, which a process maps as its own; 0 elsewhere."""
+    return torch.cuda.get_device_properties(on).total_memory if on.startswith("cuda") else 0
+
+
+def compile_into(on: str, folder: Path) -> None:
+    """Have kernels that this process still compiles written into `folder`, as a locked process may write no other."""
+    if on.startswith("cuda"):
+        from simulation.backends import gpu
+
+        gpu.compile_into(folder)
+
+
 def start_mujoco(model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int) -> Physics:
     """MuJoCo on the CPU."""
     return CpuPhysics(model, worlds, substeps, fields, threads)

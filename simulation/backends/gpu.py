@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import mujoco
 import mujoco_warp as mjw
@@ -43,7 +44,7 @@ class WarpPhysics:
 
     A world whose state is not finite, or whose contacts or constraints did not fit into the buffers, has failed in that
     step. `overflows` counts the latter; when they go on, the buffers grow. Raises ValueError where the model needs what
-    MuJoCo Warp does not have, and RuntimeError where the device's memory does not suffice.
+    MuJoCo Warp does not have, and torch.OutOfMemoryError where the device's memory does not suffice.
     """
 
     engine = "mujoco_warp"
@@ -143,7 +144,13 @@ class WarpPhysics:
             self._advance = _Launch(lambda: self._substep(data), undo=lambda: mjw.reset_data(self._warp_model, data))
 
     def _data(self, worlds: int) -> mjw.Data:
-        return mjw.make_data(self._model, nworld=worlds, nconmax=self.sizes.contacts, njmax=self.sizes.constraints)
+        contacts, constraints = self.sizes.contacts, self.sizes.constraints
+        try:
+            return mjw.make_data(self._model, nworld=worlds, nconmax=contacts, njmax=constraints)
+        except RuntimeError as error:
+            if "allocate" not in str(error):
+                raise
+            raise torch.OutOfMemoryError(f"{worlds} worlds with {self.sizes} each: {error}") from error
 
     def _shaped(self, data: mjw.Data) -> dict[str, Tensor]:
         """Views of the fields that are read, in the shapes of MuJoCo's own, (worlds, ...)."""
@@ -208,3 +215,9 @@ def _on_device(model: mujoco.MjModel) -> mjw.Model:
     on_device.opt.warn_overflow = 0  # counted here instead of printed from kernels
     on_device.opt.graph_conditional = wp.is_conditional_graph_supported()
     return on_device
+
+
+def compile_into(folder: Path) -> None:
+    """Keep kernels compiled from now on in `folder`, and none of it in the cache that other processes load from."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wp.config.kernel_cache_dir = str(folder)

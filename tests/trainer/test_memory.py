@@ -1,0 +1,95 @@
+"""Memory that does not suffice, simulated by work that refuses more than so much at a time."""
+
+import pytest
+import torch
+
+from simulation.backends import choice
+from simulation.backends.cpu import CpuPhysics
+from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
+from tests.trainer.test_ppo import experience, learner
+from trainer import memory
+from trainer.ppo import MOST_PARTS, PPO
+from trainer.records import TrainJob
+
+
+def test_work_is_halved_until_it_fits_and_other_errors_pass():
+    size = [64]
+
+    def work() -> int:
+        if size[0] > 10:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return size[0]
+
+    def halve() -> bool:
+        size[0] //= 2
+        return size[0] > 0
+
+    assert memory.halving(work, halve) == 8
+    with pytest.raises(torch.OutOfMemoryError):
+        memory.halving(lambda: (_ for _ in ()).throw(torch.OutOfMemoryError("still")), lambda: False)
+    with pytest.raises(RuntimeError, match="shapes"):
+        memory.halving(lambda: (_ for _ in ()).throw(RuntimeError("shapes differ")), halve)
+
+
+def test_what_pytorch_says_on_the_cpu_is_understood():
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(1 << 50, dtype=torch.uint8)
+    assert memory.is_exhausted(caught.value)
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:
+    """Gradients of more than so many samples do not fit."""
+    gradient = PPO._gradient
+
+    def refusing(self, rows, old_log_std):
+        if rows.shape[1] > samples:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return gradient(self, rows, old_log_std)
+
+    monkeypatch.setattr(PPO, "_gradient", refusing)
+
+
+def test_a_minibatch_in_parts_is_the_same_update(monkeypatch, capsys):
+    whole, parted = learner(2), learner(2)
+    whole.update(experience(2), torch.Generator().manual_seed(0))
+    limited(monkeypatch, samples=5)
+    parted.update(experience(2), torch.Generator().manual_seed(0))
+    assert parted.parts > 1
+    assert f"going on in {parted.parts} parts" in capsys.readouterr().out
+    torch.testing.assert_close(parted.networks.flat, whole.networks.flat, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(parted.rates, whole.rates)
+
+
+def test_an_update_that_fits_in_no_parts_says_so(monkeypatch):
+    limited(monkeypatch, samples=0)
+    ppo = learner(1)
+    with pytest.raises(torch.OutOfMemoryError):
+        ppo.update(experience(1), torch.Generator().manual_seed(0))
+    assert ppo.parts == MOST_PARTS
+
+
+@pytest.mark.parametrize("where", ["worlds", "collection"])
+def test_worlds_that_do_not_fit_are_halved_and_the_horizon_doubled(monkeypatch, tmp_path, capsys, where):
+    class Small(CpuPhysics):
+        """Room for ten worlds."""
+
+        def _need(self):
+            if self.worlds > 10:
+                raise torch.OutOfMemoryError("Failed to allocate 4096 bytes on device 'cuda:0'")
+
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            if where == "worlds":
+                self._need()
+
+        def step(self, ctrl):
+            self._need()
+            return super().step(ctrl)
+
+    monkeypatch.setattr(choice, "start_mujoco", Small)
+    job = TrainJob("Cartpole", CARTPOLE[:2], overrides=SHORT, film_at=())
+    lockstep, result = trained(tmp_path, job)
+    assert (lockstep.preset.worlds, lockstep.preset.horizon) == (4, 64)
+    assert [c.ok for c in result.candidates] == [True, True]
+    assert result.samples == 2 * 16 * 16 * 6, "as many samples as asked for"
+    assert "8 worlds a candidate do not fit into memory: going on with 4 and a horizon of 64" in capsys.readouterr().out
