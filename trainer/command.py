@@ -109,8 +109,14 @@ def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
     names = [path.name for path in paths]
     print(table(names, result))
     print()
-    for what, path in (("Traces", "result.json"), ("Checkpoints", "checkpoints/policies"), ("Clips", "clips")):
+    for what, path in (
+        ("Traces", "traces"),
+        ("Result", "result.json"),
+        ("Checkpoints", "checkpoints/policies"),
+        ("Clips", "clips"),
+    ):
         print(f"{what:<12} {folder / path}")
+    print(f"{'Evaluate':<12} ./prefine evaluate {folder}")
     return 0 if any(c.ok for c in result.candidates) and not failed else 1
 
 

@@ -8,6 +8,8 @@ JOB_DIR/
   rollouts/<index>-<percent>.npz one filmed policy's states, e.g. 0-010.npz, 0-030.npz, 0-100.npz
   clips/<index>-<percent>.mp4 .jpg   written by `simulation.film`, started by the caller
   checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation
+  traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
+                                 reward, reward/<component>; written at the end
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed
 """

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 SAMPLES = 10
@@ -30,8 +33,7 @@ class Series:
         An interval in which nothing was counted (no episode ended, say) repeats the one before, or the first that
         counted something; when nothing ever was, the list is empty.
         """
-        length = iterations / min(intervals, iterations)
-        bounds = [round(i * length) for i in range(min(intervals, iterations) + 1)]
+        bounds = interval_bounds(intervals, iterations)
         means: list[float] = []
         for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
             if begin >= len(self.sums):
@@ -39,6 +41,14 @@ class Series:
             count = sum(self.counts[begin:end])
             means.append(math.fsum(self.sums[begin:end]) / count if count else math.nan)
         return _filled(means)
+
+
+def interval_bounds(intervals: int, iterations: int) -> list[int]:
+    """The iterations at which so many nearly equal parts of a run begin, and the last ends; one each where there are
+    fewer.
+    """
+    parts = min(intervals, iterations)
+    return [round(i * iterations / parts) for i in range(parts + 1)]
 
 
 def _filled(means: list[float]) -> list[float]:
@@ -71,3 +81,25 @@ def metric_summary(series: Series, iterations: int) -> dict[str, Any]:
     """As summary, with every interval in "all"; empty where nothing was counted."""
     short = summary(series, iterations)
     return short | {"all": series.interval_means(INTERVALS, iterations)} if short else {}
+
+
+def write_table(path: Path, metric: Series, series: Mapping[str, Series], iterations: int, samples: int) -> None:
+    """Write a CSV with a row for each interval that the RTS is the maximum over, as far as the run got: its number, the
+    samples seen by its end (a whole run has `samples`) and the interval's means; empty where nothing was counted.
+    """
+    names = {"total": "reward", "episode_length": "episode_length"}
+    columns = {"metric": metric} | {names.get(name, f"reward/{name}"): values for name, values in series.items()}
+    trained = max(len(column.sums) for column in columns.values())
+    bounds = interval_bounds(INTERVALS, iterations)
+    reached = [min(end, trained) for begin, end in zip(bounds[:-1], bounds[1:], strict=True) if begin < trained]
+    means = [column.interval_means(INTERVALS, iterations) or [math.nan] * len(reached) for column in columns.values()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["interval", "samples", *columns])
+        for row, end in enumerate(reached):
+            writer.writerow(
+                [row + 1, end * samples // iterations, *("" if math.isnan(v[row]) else v[row] for v in means)]
+            )
+    os.replace(temporary, path)
