@@ -49,12 +49,8 @@ class Command(BaseCommand):
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
-        parser.add_argument(
-            "--token-budget", type=int, help="tokens read and written, at most"
-        )
-        parser.add_argument(
-            "--dollar-budget", type=float, help="US dollars, where prices are known"
-        )
+        parser.add_argument("--token-budget", type=int, help="tokens read and written, at most")
+        parser.add_argument("--dollar-budget", type=float, help="US dollars, where prices are known")
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = on_the_command_line().replace("%", "%%")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
