@@ -35,7 +35,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=600,
+            iterations=1000,
             epochs=5,
             minibatches=2,
             hidden=(128, 128),
