@@ -206,11 +206,12 @@ def film(
             record(policy, episode, episodes, rollout)
             pairs.append((rollout, folder / f"{Path(evaluation.checkpoint).stem}-{name}.mp4"))
             films.append(Film(name, episode.seed, episode.number, episode.score, episode.steps, str(pairs[-1][1])))
-        process = launch.film(pairs)
-        try:
-            lines = [json.loads(line) for line in process.stdout or ()]
-            status = process.wait()
-        finally:
-            launch.stop(process)
-    errors = [line["error"] for line in lines] + [f"filming ended with status {status}"] * (len(films) - len(lines))
+        with launch.film(pairs) as process:
+            try:
+                lines = [json.loads(line) for line in process.stdout or ()]
+            except KeyboardInterrupt:
+                launch.stop(process)
+                raise
+    missing = [f"filming ended with status {process.returncode}"] * (len(films) - len(lines))
+    errors = [line["error"] for line in lines] + missing
     return tuple(Film(**{**asdict(film), "error": error}) for film, error in zip(films, errors, strict=True))

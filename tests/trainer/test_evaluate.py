@@ -1,0 +1,231 @@
+"""Evaluation of a policy that was really trained, a little, on Cartpole; and what is said of unusable ones."""
+
+import csv
+import json
+import shutil
+import statistics
+
+import pytest
+import torch
+
+from simulation.rollout import read_rollout
+from tests.trainer import rewards
+from tests.trainer.test_lockstep import trained
+from trainer import evaluation
+from trainer.checkpoint import load_policy
+from trainer.evaluate import main, policies, report
+from trainer.evaluation import Episode, chosen, evaluate, record
+from trainer.records import TrainJob, write_json
+from trainer.spread import Spread, ratio, spread, t_975
+
+SIZE = {"worlds": 16, "horizon": 16, "iterations": 12}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run with two policies, and its result."""
+    folder = tmp_path_factory.mktemp("run")
+    job = TrainJob("Cartpole", (rewards.UPRIGHT, rewards.STILL), overrides=SIZE, film_at=())
+    write_json(folder / "job.json", job)
+    _, result = trained(folder, job)
+    write_json(folder / "result.json", result)
+    return folder, result
+
+
+@pytest.fixture(scope="module")
+def policy_file(run):
+    return run[0] / "checkpoints" / "policies" / "0.pt"
+
+
+@pytest.fixture(scope="module")
+def evaluated(policy_file):
+    return evaluate(policy_file, seeds=(0, 1, 2), episodes=4)
+
+
+def test_a_score_is_the_mean_duration_of_whole_episodes(evaluated):
+    found, episodes = evaluated
+    assert [(e.seed, e.number) for e in episodes] == [(seed, number) for seed in (0, 1, 2) for number in range(4)]
+    # the metric of Cartpole is the duration, counted once an episode
+    assert all(e.score == e.steps and e.metric_count == 1 for e in episodes)
+    steps = [e.steps for e in episodes]
+    assert found.score.mean == pytest.approx(statistics.mean(steps))
+    assert found.score.std == pytest.approx(statistics.stdev(steps))
+    assert found.score.error == pytest.approx(statistics.stdev(steps) / 12**0.5)
+    assert found.score_over_seeds == spread([statistics.mean(steps[i : i + 4]) for i in (0, 4, 8)])
+    assert found.episode_length == spread(steps)
+    assert found.terminated == sum(e.terminated for e in episodes) / 12
+    assert all(e.terminated == (e.steps < 499) for e in episodes)
+    assert len(set(steps)) > 1
+
+
+def test_the_same_seeds_give_the_same_episodes_and_others_others(policy_file, evaluated):
+    again, each = evaluate(policy_file, seeds=(2,), episodes=4)
+    assert each == [e for e in evaluated[1] if e.seed == 2]
+    assert [e.steps for e in each] != [e.steps for e in evaluated[1] if e.seed == 0]
+
+
+def test_a_film_shows_the_chosen_episode_from_its_start(policy_file, evaluated, tmp_path):
+    episodes = evaluated[1]
+    assert chosen(episodes, "best").steps == max(e.steps for e in episodes)
+    assert chosen(episodes, "worst").steps == min(e.steps for e in episodes)
+    worst = chosen(episodes, "worst")
+    record(load_policy(policy_file), worst, 4, tmp_path / "worst.npz")
+    rollout = read_rollout(tmp_path / "worst.npz")
+    assert len(rollout.qpos) == 600
+    start = evaluation.worlds_of(load_policy(policy_file), 4, worst.seed).qpos(worst.number)
+    assert (rollout.qpos[0] == start).all()
+    if worst.steps < 499:
+        assert rollout.restart.nonzero()[0][:2].tolist() == [0, worst.steps]
+
+
+def test_without_a_metric_episodes_are_ranked_by_length():
+    episodes = [Episode(0, number, steps, False, False, 0.0, 0) for number, steps in enumerate((30, 10, 20))]
+    assert [chosen(episodes, which).steps for which in ("worst", "median", "best")] == [10, 20, 30]
+
+
+def test_a_task_without_a_metric_says_so(policy_file, tmp_path, capsys):
+    """HumanoidJump with random parameters: it falls, which is all that can be said."""
+    shape = {"num_obs": 108, "num_actions": 21, "hidden": [4], "activation": "elu"}
+    count = 21 + (108 + 1) * 4 * 2 + 5 * 21 + 5
+    saved = torch.load(policy_file, weights_only=True)
+    generator = torch.Generator().manual_seed(0)
+    other = {
+        "task": "HumanoidJump",
+        "shape": shape,
+        "parameters": torch.randn(count, generator=generator),
+        "observation_mean": torch.zeros(108),
+        "observation_variance": torch.ones(108),
+    }
+    torch.save(saved | other, tmp_path / "jump.pt")
+    found, each = evaluate(tmp_path / "jump.pt", seeds=(0,), episodes=2)
+    assert found.metric is None and found.score is None and found.score_over_seeds is None
+    assert "HumanoidJump has no metric" in report(found) and "episode length" in report(found)
+    assert [e.score for e in each] == [None, None]
+
+
+def test_the_command_reports_every_policy_and_films(run, tmp_path, capsys):
+    arguments = [str(run[0]), "--seeds", "0", "1", "--episodes", "2"]
+    assert main([*arguments, "--candidate", "1", "--film", "BEST", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "4 episodes of 2 seeds" in said and "over the seeds" in said and "terminated" in said
+    assert (tmp_path / "1-best.mp4").stat().st_size > 1000 and (tmp_path / "1-best.jpg").exists()
+    assert str(tmp_path / "1-best.mp4") in said
+    assert main([*arguments, "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert [e["checkpoint"].rpartition("/")[2] for e in both] == ["0.pt", "1.pt"]
+    assert both[0]["episodes"] == 4 and both[0]["score"]["count"] == 4
+
+
+def changed(policy_file, path, **fields):
+    torch.save(torch.load(policy_file, weights_only=True) | fields, path)
+    return path
+
+
+def test_unusable_files_are_refused_with_what_is_wrong(policy_file, tmp_path, capsys):
+    saved = torch.load(policy_file, weights_only=True)
+    (tmp_path / "notes.txt").write_text("not a policy")
+    (tmp_path / "cut.pt").write_bytes(policy_file.read_bytes()[:900])
+    (tmp_path / "empty.pt").write_bytes(b"")
+    torch.save({"something": 1}, tmp_path / "else.pt")
+    torch.save([1, 2], tmp_path / "list.pt")
+    old = saved["shape"] | {"num_obs": 6}
+    cases = {
+        tmp_path / "none.pt": "there is no",
+        tmp_path / "notes.txt": "damaged",
+        tmp_path / "cut.pt": "damaged",
+        tmp_path / "empty.pt": "damaged",
+        tmp_path / "list.pt": "no checkpoint",
+        tmp_path / "else.pt": "is not a policy",
+        changed(policy_file, tmp_path / "future.pt", version=99): "version 99",
+        changed(policy_file, tmp_path / "unknown.pt", task="Walker"): "trained on Walker, a task that this version",
+        changed(policy_file, tmp_path / "ant.pt", task="Ant"): "another version of Ant, with 4 observations",
+        changed(policy_file, tmp_path / "old.pt", shape=old): "another version of Cartpole, with 6 observations",
+        changed(policy_file, tmp_path / "short.pt", parameters=saved["parameters"][:-1]): "damaged",
+        changed(policy_file, tmp_path / "nan.pt", parameters=saved["parameters"] * float("nan")): "not finite",
+    }
+    for path, message in cases.items():
+        assert main([str(path)]) == 1, path
+        errors = capsys.readouterr().err
+        assert message in errors and str(path) in errors and errors.count("\n") == 1, errors
+
+
+class OpensAFile:
+    """What a hostile file holds: code that runs when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def test_code_in_a_file_is_not_run(policy_file, tmp_path, capsys):
+    changed(policy_file, tmp_path / "hostile.pt", task=OpensAFile(tmp_path / "opened"))
+    assert main([str(tmp_path / "hostile.pt")]) == 1
+    assert "damaged" in capsys.readouterr().err
+    assert not (tmp_path / "opened").exists()
+
+
+def test_folders_without_the_policy_are_refused_with_what_to_give(run, policy_file, tmp_path):
+    with pytest.raises(ValueError, match="holds no trained policy: give a folder"):
+        policies(tmp_path, None)
+    with pytest.raises(ValueError, match="has no policy of candidate 7; it has those of: 0, 1"):
+        policies(run[0], 7)
+    with pytest.raises(ValueError, match="is one file"):
+        policies(policy_file, 0)
+    assert policies(policy_file.parent, 1) == [policy_file.with_name("1.pt")]
+    unfinished = tmp_path / "unfinished"
+    unfinished.mkdir()
+    shutil.copy(run[0] / "job.json", unfinished)
+    with pytest.raises(ValueError, match="has not ended"):
+        policies(unfinished, None)
+    with pytest.raises(ValueError, match=r"holds several runs; give one of them: .*unfinished"):
+        policies(tmp_path, None)
+    (unfinished / "result.json").write_text('{"candidates": [], "error": "no space left"}')
+    with pytest.raises(ValueError, match="left no policy .no space left"):
+        policies(unfinished, None)
+    (unfinished / "result.json").write_text("{")
+    with pytest.raises(ValueError, match="damaged"):
+        policies(unfinished, None)
+
+
+def test_a_policy_of_another_task_than_its_run_is_refused(run, tmp_path, capsys):
+    mixed = tmp_path / "mixed"
+    shutil.copytree(run[0], mixed)
+    job = json.loads((mixed / "job.json").read_text())
+    (mixed / "job.json").write_text(json.dumps(job | {"task": "Ant"}))
+    assert main([str(mixed)]) == 1
+    assert "is a policy for Cartpole, not for Ant" in capsys.readouterr().err
+    (mixed / "job.json").write_text("nothing")
+    assert main([str(mixed)]) == 1
+    assert "job.json is damaged" in capsys.readouterr().err
+
+
+def test_a_ratio_weighs_episodes_by_what_was_counted():
+    # by hand: mean 10/4 = 2.5; residuals (1 - 2.5, 9 - 7.5) / 2 = -0.75, 0.75; error sqrt(1.125 / 2) = 0.75
+    found = ratio([1.0, 9.0], [1, 3])
+    assert (found.mean, found.error) == (2.5, pytest.approx(0.75))
+    assert found.low == pytest.approx(2.5 - 12.706 * 0.75)
+    assert found.std == pytest.approx(statistics.stdev([1.0, 3.0]))
+    assert spread([3.0]) == Spread(3.0, 0.0, 1)
+
+
+@pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (10, 2.228), (11, 2.201), (20, 2.086), (99, 1.984)])
+def test_quantiles_of_students_t(degrees, quantile):
+    assert t_975(degrees) == pytest.approx(quantile, abs=0.003)
+
+
+def test_training_leaves_a_row_for_each_interval_that_rts_is_computed_from(run):
+    folder, result = run
+    for candidate in result.candidates:
+        with (folder / "traces" / f"{candidate.index}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        metric = [float(row["metric"]) for row in rows]
+        assert metric == candidate.metric_trace["all"]
+        assert max(metric) == candidate.rts
+        assert [int(row["samples"]) for row in rows] == [256 * (i + 1) for i in range(12)]
+        assert float(rows[-1]["reward"]) == candidate.trace["total"]["samples"][-1]
+        assert {f"reward/{name}" for name in candidate.trace} - set(rows[0]) == {
+            "reward/total",
+            "reward/episode_length",
+        }
