@@ -32,6 +32,16 @@ def problem_text(problem: Problem) -> str:
     )
 
 
+def context_text(problem: Problem) -> str:
+    """Task, observation code and inputs, for those who only read reward functions."""
+    return render(
+        "context",
+        description=problem.description.strip(),
+        observation_source=problem.observation_source.strip(),
+        inputs=inputs_text(problem),
+    )
+
+
 def first_prompt(problem: Problem) -> tuple[Message, ...]:
     """The prompt before there is any feedback."""
     return chat(render("first", problem=problem_text(problem)))

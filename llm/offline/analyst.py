@@ -70,8 +70,7 @@ def recorded(parts: Sequence[tuple[str, str]]) -> Known:
 def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
     """One subtask: from falls where it is about keeping going, else from the component that measures it."""
     quantity = spoken_of(subtask, quantities)
-    named = quantity is not None and plain(quantity) in subtask.lower()
-    if quantity is None or quantity.aim == STAYING or (words(subtask) & STAY and not named):
+    if quantity is None or quantity.aim == STAYING:
         return keeping_going(known)
     if known.upright is not None and "upright" in quantity.name:
         value = 1.0 if known.upright > 0.9 else 0.5 if known.upright > 0.6 else 0.0
@@ -88,10 +87,12 @@ def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
 
 
 def spoken_of(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
-    """The quantity whose name the subtask holds, else the one whose meaning it shares most."""
+    """The quantity whose name the subtask holds, else the one whose meaning it shares most; None for keeping going."""
     named = [q for q in quantities if plain(q) in subtask.lower()]
     if named:
         return max(named, key=lambda q: len(q.name))
+    if words(subtask) & STAY:
+        return None
     best = max(quantities, key=lambda q: relevance(q, subtask), default=None)
     return best if best is not None and relevance(best, subtask) > 0 else None
 

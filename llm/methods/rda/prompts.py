@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llm.messages import chat, inputs_text, number, problem_text, states_text, trace_text
+from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
 from llm.methods.rda.subtasks import numbered
 from llm.prompts import render
 from llm.records import Message, Outcome, Pick, Problem
@@ -40,8 +40,7 @@ def look(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: in
     return chat(
         render(
             "rda_look",
-            description=problem.description.strip(),
-            inputs=inputs_text(problem),
+            context=context_text(problem),
             subtasks=numbered(subtasks),
             source=outcome.candidate.source.strip(),
             trace=trace_text(outcome.trace),

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from llm.messages import chat, inputs_text, number, problem_text, trace_text
+from llm.messages import chat, context_text, number, problem_text, trace_text
 from llm.methods.rf_agent import tree
 from llm.methods.rf_agent.tree import Node
 from llm.prompts import render
@@ -137,8 +137,7 @@ def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
     """Asks for the thought as the code that finally ran has it."""
     text = render(
         "rf_align",
-        description=problem.description.strip(),
-        inputs=inputs_text(problem),
+        context=context_text(problem),
         thought=node.thought or "(none was written down)",
         source=node.trained.candidate.source.strip(),
     )
@@ -149,8 +148,7 @@ def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
     """Asks how well the reward fits the task, as a number."""
     text = render(
         "rf_verify",
-        description=problem.description.strip(),
-        inputs=inputs_text(problem),
+        context=context_text(problem),
         thought=node.thought or "(none)",
         source=node.trained.candidate.source.strip(),
         trace=trace_text(node.trained.trace),
