@@ -1,4 +1,4 @@
-"""How fast clips are made: `python -m benchmarks.filming` prints a Markdown table.
+"""How fast clips are made: `python -m benchmarks.filming [--tasks Ant]` prints a Markdown table.
 
 One clip per task, of a robot that moves at random: frames rendered per second, seconds to encode the clip, its size.
 Both are seconds of one core (CPU time), so that other work on the machine does not count; in `simulation.film` they
@@ -7,6 +7,7 @@ overlap on two.
 
 from __future__ import annotations
 
+import argparse
 import resource
 import tempfile
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.machine import machine
 from simulation import catalog
 from simulation.environment import Environment
 from simulation.film import RATE, encode
@@ -63,10 +65,14 @@ def children_seconds() -> float:
 
 def main() -> None:
     """Print the table."""
-    print(f"| task ({WIDTH}x{HEIGHT}, {RATE} frames/s) | rendered, frames/s | encode a clip, s | clip, MB |")
-    print("|---|---|---|---|")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.filming", description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", nargs="+", default=list(catalog.tasks()), choices=list(catalog.tasks()))
+    tasks = parser.parse_args().tasks
+    heads = (f"task ({WIDTH}x{HEIGHT}, {RATE} frames/s)", "rendered, frames/s", "encode a clip, s", "clip, MB")
+    print(f"{machine()}\n\n| {' | '.join(heads)} |")
+    print("|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
-        for task in catalog.tasks():
+        for task in tasks:
             rate, seconds, megabytes = measure(task, Path(folder))
             print(f"| {task} | {rate:.0f} | {seconds:.2f} | {megabytes:.2f} |", flush=True)
 

@@ -1,9 +1,9 @@
-"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--seconds 20] [--rounds 2]`.
+"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--tasks Ant] [--seconds 20] [--rounds 2]`.
 
-Six Ant candidates, the quick preset, on all cores of this machine: together, split over one process per core (as the
-trainer does); together in one process; two runs of one candidate side by side; and one after another. Samples per
-second are summed over the candidates; each way runs for the given time in every round, in turns, and the median counts.
-Start-up is not counted.
+Six candidates of a task, the quick preset, on all cores of this machine: together, split over one process per core (as
+the trainer does); together in one process; two runs of one candidate side by side; and one after another. Samples per
+second are summed over the candidates; each way runs for the given time in every round, in turns, and the median
+counts. Start-up is not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from simulation import catalog
 from trainer import launch
 from trainer.records import TrainJob, read_progress
 
-TASK = "Ant"
 K = 6
 ENDLESS = {"iterations": 10**6}
 WAYS = {
@@ -32,10 +31,10 @@ WAYS = {
 """Way -> runs at the same time, candidates of each, processes of each."""
 
 
-def speed(runs: int, candidates: int, processes: int, seconds: float) -> float:
+def speed(task: str, runs: int, candidates: int, processes: int, seconds: float) -> float:
     """Samples per second of so many runs at once, measured from when all of them train."""
-    source = catalog.reference_reward(TASK)
-    job = TrainJob(TASK, (source,) * candidates, overrides=ENDLESS, film_at=(), processes=processes)
+    source = catalog.reference_reward(task)
+    job = TrainJob(task, (source,) * candidates, overrides=ENDLESS, film_at=(), processes=processes)
     with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
         folders = [Path(folder, str(index)) for index in range(runs)]
         started = [launch.train(path, job, die_with_parent=True) for path in folders]
@@ -60,19 +59,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lockstep", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="per way and round")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
     options = parser.parse_args()
-    results: dict[str, list[float]] = {way: [] for way in WAYS}
-    for _ in range(options.rounds):
-        for way, arrangement in WAYS.items():
-            results[way].append(speed(*arrangement, options.seconds))
-    slowest = statistics.median(results["one after another, each with all cores"])
     print(machine())
-    print()
-    print(f"| K={K} on {TASK} | samples/s | against one after another |")
-    print("|---|---|---|")
+    for task in options.tasks:
+        table(task, options.rounds, options.seconds)
+
+
+def table(task: str, rounds: int, seconds: float) -> None:
+    """Measure all ways in turns, and print one task's table."""
+    results: dict[str, list[float]] = {way: [] for way in WAYS}
+    for _ in range(rounds):
+        for way, arrangement in WAYS.items():
+            results[way].append(speed(task, *arrangement, seconds))
+    slowest = statistics.median(results["one after another, each with all cores"])
+    print(f"\n| K={K} on {task} | samples/s | against one after another |\n|---|---:|---:|")
     for way, rates in results.items():
         rate = statistics.median(rates)
-        print(f"| {way} | {rate:,.0f} | {rate / slowest:.2f} |")
+        print(f"| {way} | {rate:,.0f} | {rate / slowest:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

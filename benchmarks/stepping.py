@@ -1,6 +1,6 @@
-"""How fast Ant steps: ours against bare mujoco.batch on the same model and against gymnasium's vector environments.
+"""How fast worlds step: ours, bare mujoco.batch on the same model, and other libraries' own environments.
 
-    python -m benchmarks.stepping [--worlds 512] [--threads 0] [--rounds 7] > table.md
+    python -m benchmarks.stepping [--tasks Ant] [--worlds 512] [--threads 0] [--rounds 7] > table.md
 
 All rows are measured in turns in one run; the median of the rounds counts. Ours and bare mujoco.batch start from the
 same states with the same actions, so that they do the same physics. The reward is called once for all steps of a
@@ -11,58 +11,72 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
-from pathlib import Path
+from importlib.util import find_spec
+from typing import Any
 
-import gymnasium
-import mujoco
 import numpy as np
 import torch
 from mujoco.batch import Batch
 
+from benchmarks.machine import machine
+from benchmarks.peers import LIKE, absent
 from simulation import catalog, models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
 from trainer.collect import score_horizon
 
-TASK = "Ant"
+LIBRARIES = ("gymnasium", "envpool")
 STEPS = 40
-"""Control steps a round; ants that only act at random seldom fall within them."""
+"""Control steps a round; robots that only act at random seldom end an episode within them."""
 
 
 class Ours:
     """Our environment, up to a stage: physics, observation, reward or reset."""
 
-    def __init__(self, worlds: int, threads: int) -> None:
-        self.env = Environment(TASK, worlds=worlds, seed=0, threads=threads)
-        self.physics = CpuPhysics(self.env.model, worlds, self.env.info.substeps, ("sensordata", "site_xpos"), threads)
-        self.reward = compile_reward(catalog.reference_reward(TASK), TASK)
+    def __init__(self, task: str, worlds: int, threads: int) -> None:
+        self.env = Environment(task, worlds=worlds, seed=0, threads=threads)
+        self.physics = CpuPhysics(self.env.model, worlds, self.env.info.substeps, self.env._task.fields, threads)
+        self.reward = compile_reward(catalog.reference_reward(task), task)
         self.start = self.env.state_dict()
         generator = torch.Generator().manual_seed(1)
         self.actions = torch.rand(STEPS, worlds, self.env.info.num_actions, generator=generator) * 2 - 1
+        self.controls = self._controls()
+
+    def _controls(self) -> torch.Tensor:
+        """What the task makes of the actions, (STEPS, worlds, nu): physics alone is stepped with the same."""
+        self.env.load_state_dict(self.start)
+        controls, step = [], self.env._physics.step
+
+        def noted(control: torch.Tensor) -> torch.Tensor | None:
+            controls.append(control.clone())
+            return step(control)
+
+        self.env._physics.step = noted
+        for action in self.actions:
+            self.env.step(action)
+        return torch.stack(controls)
 
     def bare(self) -> float:
         """Only mujoco.batch, stepped as its documentation shows."""
         batch = Batch(self.env.model, self.env.num_envs, self.env._threads)
         batch.state[:] = self.start["physics"].numpy()
-        ctrl, actions = batch.bind("ctrl"), self.actions.numpy()
+        ctrl, controls = batch.bind("ctrl"), self.controls.numpy()
         with timed() as seconds:
-            for action in actions:
-                ctrl[:] = action
+            for control in controls:
+                ctrl[:] = control
                 batch.step(nstep=self.env.info.substeps)
         return seconds()
 
     def physics_only(self) -> float:
         self.physics.load(self.start["physics"])
         with timed() as seconds:
-            for action in self.actions:
-                self.physics.step(action)
+            for control in self.controls:
+                self.physics.step(control)
                 self.physics.read()
         return seconds()
 
@@ -104,26 +118,51 @@ def timed() -> Iterator[Callable[[], float]]:
     ended[0] = time.perf_counter() - begun
 
 
-def gymnasium_ant(mode: str, worlds: int) -> Callable[[], float]:
-    """The peer's own Ant-v5 (its own physics settings) as a vector environment; returns seconds for STEPS steps."""
-    envs = gymnasium.make_vec("Ant-v5", num_envs=worlds, vectorization_mode=mode)
-    envs.reset(seed=0)
-    actions = np.random.default_rng(1).uniform(-1, 1, (STEPS, *envs.action_space.shape)).astype(np.float32)
+def gymnasium_worlds(name: str, mode: str, worlds: int) -> Peer:
+    """The library's own environment (its own physics settings) as a vector environment."""
+    import gymnasium
 
-    def measure() -> float:
+    envs = gymnasium.make_vec(name, num_envs=worlds, vectorization_mode=mode)
+    envs.reset(seed=0)
+    return Peer(envs.step, envs.action_space, envs.close)
+
+
+def envpool_worlds(name: str, worlds: int, threads: int) -> Peer:
+    """The same environment, stepped by threads of C++."""
+    import envpool
+
+    envs = envpool.make(name, env_type="gymnasium", num_envs=worlds, num_threads=threads, seed=0)
+    envs.reset()
+    space = envs.action_space
+    batched = type(space)(space.low[None].repeat(worlds, 0), space.high[None].repeat(worlds, 0))
+    return Peer(envs.step, batched, envs.close)
+
+
+class Peer:
+    """Another library's worlds, under random actions."""
+
+    def __init__(self, step: Callable[[np.ndarray], object], space: Any, close: Callable[[], None]) -> None:
+        self.step, self.close = step, close
+        self.actions = np.random.default_rng(1).uniform(space.low, space.high, (STEPS, *space.shape))
+
+    def measure(self) -> float:
         with timed() as seconds:
-            for action in actions:
-                envs.step(action)
+            for action in self.actions:
+                self.step(action)
         return seconds()
 
-    measure.close = envs.close
-    return measure
 
-
-def cpu_name() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.processor())
+def peers(task: str, threads: int) -> dict[str, tuple[int, Peer]]:
+    """Title -> worlds, peer; of the libraries that are installed and have such a task."""
+    name, few, many = LIKE.get(task), 8, 64  # more processes or worlds only cost them
+    found: dict[str, tuple[int, Peer]] = {}
+    if name and find_spec("gymnasium"):
+        for mode in ("sync", "async"):
+            title = f"gymnasium {mode.capitalize()}VectorEnv, {name}"
+            found[title] = (few, gymnasium_worlds(name, mode, few))
+    if name and find_spec("envpool"):
+        found[f"envpool, {name}"] = (many, envpool_worlds(name, many, threads))
+    return found
 
 
 def table(rates: dict[str, tuple[int, list[float]]]) -> str:
@@ -138,40 +177,45 @@ def table(rates: dict[str, tuple[int, list[float]]]) -> str:
 
 
 def main() -> None:
+    """Print the table of every task."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
     parser.add_argument("--worlds", type=int, default=512)
     parser.add_argument("--threads", type=int, default=0, help="physics threads; 0 = one per core")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     threads = arguments.threads or len(os.sched_getaffinity(0))
     torch.set_num_threads(1)
-    ours = Ours(arguments.worlds, threads)
-    few = 8  # gymnasium's worlds; more only cost it memory and processes
-    peers = {mode: gymnasium_ant(mode, few) for mode in ("sync", "async")}
+    print(
+        f"{machine('gymnasium', 'envpool')}; {threads} physics threads; median of {arguments.rounds} rounds of", end=" "
+    )
+    print(f"{STEPS} control steps. The physics settings of gymnasium and envpool are their own.")
+    for task in arguments.tasks:
+        rates = measured(task, arguments.worlds, threads, arguments.rounds)
+        step, substeps = models.physics_model(task).opt.timestep, catalog.task(task).substeps
+        said = " ".join([f"{task}, {step * 1000:.2f} ms x {substeps} a control step.", *absent(task, *LIBRARIES)])
+        print(f"\n{said}\n\n{table(rates)}", flush=True)
+
+
+def measured(task: str, worlds: int, threads: int, rounds: int) -> dict[str, tuple[int, list[float]]]:
+    """Title -> worlds, and control steps per second of every round; all rows in turns."""
+    ours, others = Ours(task, worlds, threads), peers(task, threads)
     rows: dict[str, tuple[int, Callable[[], float]]] = {
-        "bare mujoco.batch, same model": (arguments.worlds, ours.bare),
-        "ours: physics, state as float32 tensors": (arguments.worlds, ours.physics_only),
-        "ours: + observation, termination, metric (`env.step`)": (arguments.worlds, ours.observed),
-        "ours: + human reference reward": (arguments.worlds, ours.rewarded),
-        "ours: + resets of ended worlds": (arguments.worlds, ours.with_resets),
-        "gymnasium SyncVectorEnv, Ant-v5": (few, peers["sync"]),
-        "gymnasium AsyncVectorEnv, Ant-v5": (few, peers["async"]),
-    }
-    rates: dict[str, tuple[int, list[float]]] = {name: (worlds, []) for name, (worlds, _) in rows.items()}
-    for number in range(arguments.rounds + 1):
-        for name, (worlds, measure) in rows.items():
-            rate = STEPS * worlds / measure()
+        "bare mujoco.batch, same model": (worlds, ours.bare),
+        "ours: physics, state as float32 tensors": (worlds, ours.physics_only),
+        "ours: + observation, termination, metric (`env.step`)": (worlds, ours.observed),
+        "ours: + human reference reward": (worlds, ours.rewarded),
+        "ours: + resets of ended worlds": (worlds, ours.with_resets),
+    } | {title: (count, peer.measure) for title, (count, peer) in others.items()}
+    rates: dict[str, tuple[int, list[float]]] = {title: (count, []) for title, (count, _) in rows.items()}
+    for number in range(rounds + 1):
+        for title, (count, measure) in rows.items():
+            rate = STEPS * count / measure()
             if number:  # the first round warms up
-                rates[name][1].append(rate)
-    for peer in peers.values():
+                rates[title][1].append(rate)
+    for _, peer in others.values():
         peer.close()
-    spec = models.physics_model(TASK).opt
-    substeps = catalog.task(TASK).substeps
-    print(f"Ant, {spec.timestep * 1000:.2f} ms x {substeps} substeps a control step; gymnasium: 10 ms x 5, RK4.")
-    print(f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores, {threads} physics threads, {date.today()};", end=" ")
-    print(f"Python {platform.python_version()}, mujoco {mujoco.__version__}, torch {torch.__version__}, ", end="")
-    print(f"gymnasium {gymnasium.__version__}; median of {arguments.rounds} rounds of {STEPS} steps.\n")
-    print(table(rates))
+    return rates
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""End-to-end training speed on Ant, ours beside its peers: `python -m benchmarks.training [--seconds 8] [--rounds 3]`.
+"""End-to-end training speed beside peers: `python -m benchmarks.training [--tasks Ant] [--seconds 8] [--rounds 3]`.
 
 Same task, reward and hyperparameters (the quick preset). The first table gives every contender one candidate and one
 core; the second gives all cores to the trainer as it is used, six candidates in lockstep, and to SB3. They
@@ -17,16 +17,16 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.lockstep import K, speed
 from benchmarks.machine import machine
+from benchmarks.peers import LIKE
 from simulation import catalog
+from simulation.catalog import Preset
 
-TASK = "Ant"
-PRESET = catalog.preset(TASK, "quick")
-SAMPLES = PRESET.worlds * PRESET.horizon
 GYMNASIUM = "sb3_gymnasium"
 LOCKSTEP = f"Prefine, K={K} in lockstep"
 CONTENDERS = {
@@ -35,11 +35,17 @@ CONTENDERS = {
     "rsl_rl": "rsl_rl PPO on our physics",
     "rsl_rl_mixed": "rsl_rl PPO on our physics, its mixed precision",
     "sb3": "Stable-Baselines3 PPO on our physics",
-    "sb3_gymnasium": "Stable-Baselines3 PPO on gymnasium's Ant-v5",
+    "sb3_gymnasium": "Stable-Baselines3 PPO on gymnasium's own environment",
+}
+NEEDS = {
+    "rsl_rl": ("rsl_rl",),
+    "rsl_rl_mixed": ("rsl_rl",),
+    "sb3": ("stable_baselines3",),
+    "sb3_gymnasium": ("stable_baselines3", "gymnasium"),
 }
 
 
-def ours(mixed: bool = True) -> Iterator[None]:
+def ours(task: str, mixed: bool = True) -> Iterator[None]:
     """The trainer's own loop; one iteration per step of the generator."""
     import torch
 
@@ -50,50 +56,51 @@ def ours(mixed: bool = True) -> Iterator[None]:
     from trainer.networks import NetworkShape
     from trainer.ppo import PPO
 
-    info = catalog.task(TASK)
-    env = Environment(TASK, worlds=PRESET.worlds)
-    collector = Collector(env, [compile_reward(catalog.reference_reward(TASK), TASK)])
-    shape = NetworkShape(info.num_obs, info.num_actions, PRESET.hidden, PRESET.activation)
-    ppo = PPO(shape, PRESET, 1, seed=0, mixed_precision=mixed and mixed_precision())
+    info, preset = catalog.task(task), catalog.preset(task, "quick")
+    env = Environment(task, worlds=preset.worlds)
+    collector = Collector(env, [compile_reward(catalog.reference_reward(task), task)])
+    shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
+    ppo = PPO(shape, preset, 1, seed=0, mixed_precision=mixed and mixed_precision())
     generator = torch.Generator().manual_seed(0)
     while True:
-        noise = torch.randn(PRESET.horizon, PRESET.worlds, info.num_actions, generator=generator)
+        noise = torch.randn(preset.horizon, preset.worlds, info.num_actions, generator=generator)
         ppo.update(collector.collect(ppo, noise).experience, generator)
         yield
 
 
-def ours_float32() -> Iterator[None]:
+def ours_float32(task: str) -> Iterator[None]:
     """Without bfloat16."""
-    return ours(mixed=False)
+    return ours(task, mixed=False)
 
 
-def rsl_rl(mixed: bool = False) -> Iterator[None]:
+def rsl_rl(task: str, mixed: bool = False) -> Iterator[None]:
     """The library's runner, one iteration at a time."""
     from rsl_rl.runners import OnPolicyRunner
 
     from benchmarks.adapters import RslWorlds
 
+    preset = catalog.preset(task, "quick")
     model = {
         "class_name": "rsl_rl.models:MLPModel",
-        "hidden_dims": list(PRESET.hidden),
-        "activation": "swish",
+        "hidden_dims": list(preset.hidden),
+        "activation": {"silu": "swish"}.get(preset.activation, preset.activation),
         "obs_normalization": True,
     }
-    distribution = {"class_name": "GaussianDistribution", "init_std": PRESET.initial_std, "std_type": "log"}
+    distribution = {"class_name": "GaussianDistribution", "init_std": preset.initial_std, "std_type": "log"}
     algorithm = {
         "class_name": "PPO",
-        "num_learning_epochs": PRESET.epochs,
-        "num_mini_batches": PRESET.minibatches,
-        "clip_param": PRESET.clip,
-        "gamma": PRESET.gamma,
-        "lam": PRESET.gae_lambda,
-        "entropy_coef": PRESET.entropy_weight,
-        "learning_rate": PRESET.learning_rate,
-        "desired_kl": PRESET.kl_target,
+        "num_learning_epochs": preset.epochs,
+        "num_mini_batches": preset.minibatches,
+        "clip_param": preset.clip,
+        "gamma": preset.gamma,
+        "lam": preset.gae_lambda,
+        "entropy_coef": preset.entropy_weight,
+        "learning_rate": preset.learning_rate,
+        "desired_kl": preset.kl_target,
         "use_mixed_precision": mixed,
     }
     config = {
-        "num_steps_per_env": PRESET.horizon,
+        "num_steps_per_env": preset.horizon,
         "save_interval": 10**9,
         "obs_groups": {"actor": ["policy"], "critic": ["policy"]},
         "actor": model | {"distribution_cfg": distribution},
@@ -101,78 +108,82 @@ def rsl_rl(mixed: bool = False) -> Iterator[None]:
         "algorithm": algorithm,
     }
     with contextlib.redirect_stdout(io.StringIO()):
-        runner = OnPolicyRunner(RslWorlds(TASK, PRESET.worlds, PRESET.reward_scale), config)
+        runner = OnPolicyRunner(RslWorlds(task, preset.worlds, preset.reward_scale), config)
     while True:
         with contextlib.redirect_stdout(io.StringIO()):
             runner.learn(1)
         yield
 
 
-def rsl_rl_mixed() -> Iterator[None]:
+def rsl_rl_mixed(task: str) -> Iterator[None]:
     """With the library's own automatic mixed precision."""
-    return rsl_rl(mixed=True)
+    return rsl_rl(task, mixed=True)
 
 
-def sb3() -> Iterator[None]:
+def sb3(task: str) -> Iterator[None]:
     """The library over our batched worlds."""
     from benchmarks.adapters import Sb3Worlds
 
-    return _sb3(Sb3Worlds(TASK, PRESET.worlds, PRESET.reward_scale))
+    preset = catalog.preset(task, "quick")
+    return _sb3(Sb3Worlds(task, preset.worlds, preset.reward_scale), preset)
 
 
-def sb3_gymnasium() -> Iterator[None]:
+def sb3_gymnasium(task: str) -> Iterator[None]:
     """The library over gymnasium's own worlds."""
     from stable_baselines3.common.env_util import make_vec_env
 
-    return _sb3(make_vec_env("Ant-v5", n_envs=PRESET.worlds))
+    preset = catalog.preset(task, "quick")
+    return _sb3(make_vec_env(LIKE[task], n_envs=preset.worlds), preset)
 
 
-def _sb3(worlds: Any) -> Iterator[None]:
+def _sb3(worlds: Any, preset: Preset) -> Iterator[None]:
     import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecNormalize
 
+    samples = preset.worlds * preset.horizon
     networks = {
-        "net_arch": list(PRESET.hidden),
-        "activation_fn": torch.nn.SiLU,
-        "log_std_init": float(torch.tensor(PRESET.initial_std).log()),
+        "net_arch": list(preset.hidden),
+        "activation_fn": {"silu": torch.nn.SiLU, "elu": torch.nn.ELU}[preset.activation],
+        "log_std_init": float(torch.tensor(preset.initial_std).log()),
     }
     learner = PPO(
         "MlpPolicy",
         VecNormalize(worlds, norm_reward=False),
-        n_steps=PRESET.horizon,
-        batch_size=SAMPLES // PRESET.minibatches,
-        n_epochs=PRESET.epochs,
-        learning_rate=PRESET.learning_rate,
-        gamma=PRESET.gamma,
-        gae_lambda=PRESET.gae_lambda,
-        clip_range=PRESET.clip,
-        ent_coef=PRESET.entropy_weight,
+        n_steps=preset.horizon,
+        batch_size=samples // preset.minibatches,
+        n_epochs=preset.epochs,
+        learning_rate=preset.learning_rate,
+        gamma=preset.gamma,
+        gae_lambda=preset.gae_lambda,
+        clip_range=preset.clip,
+        ent_coef=preset.entropy_weight,
         policy_kwargs=networks,
         device="cpu",
     )
-    learner.learn(SAMPLES)
+    learner.learn(samples)
     while True:
-        learner.learn(SAMPLES, reset_num_timesteps=False)
+        learner.learn(samples, reset_num_timesteps=False)
         yield
 
 
-def measure(contender: Callable[[], Iterator[None]], seconds: float) -> dict[str, float]:
+def measure(name: str, task: str, seconds: float) -> dict[str, float]:
     """Samples per second of wall clock and of processor time, after two iterations of warming up."""
-    iterations = contender()
+    preset, iterations = catalog.preset(task, "quick"), globals()[name](task)
     for _ in range(2):
         next(iterations)
     wall, processor, samples = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - wall < seconds:
         next(iterations)
-        samples += SAMPLES
+        samples += preset.worlds * preset.horizon
     return {"wall": samples / (time.perf_counter() - wall), "processor": samples / (time.process_time() - processor)}
 
 
-def in_a_process(name: str, seconds: float, cores: set[int]) -> dict[str, float]:
+def in_a_process(name: str, task: str, seconds: float, cores: set[int]) -> dict[str, float]:
     """Measure one contender in a process of its own, with a thread of torch per core."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "benchmarks.training", "--only", name, "--seconds", str(seconds)],
+        [sys.executable, "-W", "ignore", "-m", "benchmarks.training", "--only", name, "--seconds", str(seconds)]
+        + ["--tasks", task],
         env=os.environ | {"OMP_NUM_THREADS": str(len(cores)), "OMP_WAIT_POLICY": "PASSIVE"},
         preexec_fn=lambda: os.sched_setaffinity(0, cores),
         stdout=subprocess.PIPE,
@@ -183,34 +194,58 @@ def in_a_process(name: str, seconds: float, cores: set[int]) -> dict[str, float]
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print both tables of every task."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training", description=__doc__)
+    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
     parser.add_argument("--seconds", type=float, default=8.0, help="per contender and round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
-        print(json.dumps(measure(globals()[options.only], options.seconds)))
+        print(json.dumps(measure(options.only, options.tasks[0], options.seconds)))
         return
-    cores = os.sched_getaffinity(0)
-    single: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
-    whole: dict[str, list[float]] = {LOCKSTEP: [], CONTENDERS[GYMNASIUM]: []}
-    for _ in range(options.rounds):
-        for name in CONTENDERS:
-            single[name].append(in_a_process(name, options.seconds, {min(cores)}))
-        whole[LOCKSTEP].append(speed(1, K, 0, options.seconds))
-        whole[CONTENDERS[GYMNASIUM]].append(in_a_process(GYMNASIUM, options.seconds, cores)["wall"])
-    print(f"{machine('stable-baselines3', 'rsl-rl-lib', 'gymnasium')}; {PRESET.worlds} worlds a candidate")
-    print("\n| one core each | samples/s | samples/s of processor time | ours is faster by |")
-    print("|---|---|---|---|")
-    best = statistics.median(r["processor"] for r in single["ours"])
+    print(machine("stable-baselines3", "rsl-rl-lib", "gymnasium"))
+    for task in options.tasks:
+        tables(task, options.rounds, options.seconds)
+
+
+def contenders(task: str) -> tuple[dict[str, str], list[str]]:
+    """Those that are installed and have such a task, and sentences about the others."""
+    present, sentences = {}, []
     for name, title in CONTENDERS.items():
+        missing = [library for library in NEEDS.get(name, ()) if find_spec(library) is None]
+        if missing:
+            sentences.append(f"{title}: {', '.join(missing)} is not installed.")
+        elif name == GYMNASIUM and task not in LIKE:
+            sentences.append(f"{title}: gymnasium has no task like {task}.")
+        else:
+            present[name] = f"{title} ({LIKE[task]})" if name == GYMNASIUM else title
+    return present, sentences
+
+
+def tables(task: str, rounds: int, seconds: float) -> None:
+    """Measure all contenders in turns and print one task's tables."""
+    cores = os.sched_getaffinity(0)
+    present, sentences = contenders(task)
+    single: dict[str, list[dict[str, float]]] = {name: [] for name in present}
+    whole: dict[str, list[float]] = {title: [] for title in (LOCKSTEP, present.get(GYMNASIUM)) if title}
+    for _ in range(rounds):
+        for name in present:
+            single[name].append(in_a_process(name, task, seconds, {min(cores)}))
+        whole[LOCKSTEP].append(speed(task, 1, K, 0, seconds))
+        if GYMNASIUM in present:
+            whole[present[GYMNASIUM]].append(in_a_process(GYMNASIUM, task, seconds, cores)["wall"])
+    print(f"\n{task}, {catalog.preset(task, 'quick').worlds} worlds a candidate. {' '.join(sentences)}")
+    print("\n| one core each | samples/s | samples/s of processor time | ours is faster by |")
+    print("|---|---:|---:|---:|")
+    best = statistics.median(r["processor"] for r in single["ours"])
+    for name, title in present.items():
         wall, processor = (statistics.median(r[kind] for r in single[name]) for kind in ("wall", "processor"))
         print(f"| {title} | {wall:,.0f} | {processor:,.0f} | {best / processor:.1f} |")
-    print(f"\n| all {len(cores)} cores | samples/s | ours is faster by |\n|---|---|---|")
+    print(f"\n| all {len(cores)} cores | samples/s | ours is faster by |\n|---|---:|---:|")
     best = statistics.median(whole[LOCKSTEP])
     for title, rates in whole.items():
-        print(f"| {title} | {statistics.median(rates):,.0f} | {best / statistics.median(rates):.1f} |")
+        print(f"| {title} | {statistics.median(rates):,.0f} | {best / statistics.median(rates):.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""`./prefine bench`: run benchmarks for chosen tasks on this machine; what they print becomes one Markdown file."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from benchmarks.machine import machine
+from simulation import catalog
+from trainer.command import duration
+from trainer.process import ROOT
+
+PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
+"""Compared with where they are installed."""
+HELPERS = {"adapters", "command", "machine", "peers", "published"}
+USUAL = ("stepping", "training", "lockstep", "filming")
+TASKWISE = {"stepping", "training", "lockstep", "filming", "competence", "gpu", "round", "bridge", "learning"}
+"""Take --tasks, or one --task at a time."""
+ONE_TASK = {"bridge", "learning"}
+
+
+def names() -> list[str]:
+    """The programs in this folder."""
+    files = sorted(Path(__file__).parent.glob("[a-z]*.py"))
+    return [file.stem for file in files if file.stem not in HELPERS]
+
+
+def commands(name: str, tasks: list[str], rest: list[str]) -> Iterator[list[str]]:
+    """How to run a benchmark for these tasks; without tasks, for its own choice."""
+    program = [sys.executable, "-u", "-m", f"benchmarks.{name}", *rest]
+    if not tasks or name not in TASKWISE:
+        yield program
+    elif name in ONE_TASK:
+        yield from ([*program, "--task", task] for task in tasks)
+    else:
+        yield [*program, "--tasks", *tasks]
+
+
+def run(command: list[str], name: str) -> tuple[str, str]:
+    """What it printed, shown here too as it comes, and why it failed, if it did."""
+    printed: list[str] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            printed.append(line)
+    failure = f"{name} failed with status {process.returncode}" if process.returncode else ""
+    return "".join(printed), failure
+
+
+def introduction(chosen: list[str]) -> str:
+    """The head of the file: when, where and with what."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    system = f"{platform.system()} {platform.release()}, {memory:.0f} GiB of memory"
+    return (
+        f"# Benchmarks of {datetime.now():%Y-%m-%d %H:%M}\n\n{machine(*PEERS)}; {system}. Peers with a dash are not "
+        f"installed (requirements-bench.txt). Here: {', '.join(chosen)}.\n"
+    )
+
+
+def section(command: list[str], name: str) -> tuple[str, bool]:
+    """A benchmark's part of the file, and whether it succeeded."""
+    load, began = os.getloadavg()[0], time.monotonic()
+    print(f"\n## {name}\n", flush=True)
+    printed, failure = run(command, name)
+    called = " ".join(["python -m", *command[3:]])
+    source = Path(__file__).with_name(f"{name}.py").read_text()
+    text = failure or (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
+    took = f"`{called}`, {duration(time.monotonic() - began)}, load {load:.1f} when it began"
+    return f"\n## {name}\n\n{text}\n{took}.\n\n{printed.strip()}\n", not failure
+
+
+def main() -> int:
+    """Run what is asked for; exit status 1 when one of them failed."""
+    parser = argparse.ArgumentParser(
+        prog="./prefine bench",
+        description="Run benchmarks on this machine and write one Markdown file.",
+        epilog="Options that only one benchmark has can follow its name alone: ./prefine bench learning --seeds 0 1",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(names())} ({' '.join(USUAL)})")
+    parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="for these tasks")
+    parser.add_argument("--out", type=Path, help="the file; bench/<date>.md in the data folder by default")
+    options, rest = parser.parse_known_args()
+    chosen = options.names or list(USUAL)
+    if rest and len(chosen) != 1:
+        parser.error(f"{' '.join(rest)}: give options of a benchmark with its name alone")
+    try:
+        for name in chosen:
+            if name not in names():
+                raise ValueError(f"no benchmark {name}; there are: {' '.join(names())}")
+        for task in options.tasks:
+            catalog.task(task)
+        return bench(chosen, options.tasks, rest, options.out or default_file())
+    except (OSError, ValueError) as error:
+        print(f"prefine: {error}", file=sys.stderr)
+        return 1
+
+
+def default_file() -> Path:
+    """A new file in the data folder."""
+    folder = Path(os.environ.get("PREFINE_DATA", ROOT / "var")) / "bench"
+    return folder / f"{datetime.now():%Y-%m-%d-%H%M%S}.md"
+
+
+def bench(chosen: list[str], tasks: list[str], rest: list[str], path: Path) -> int:
+    """Run them one after another; the file grows by each as it ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(introduction(chosen))
+    succeeded = True
+    for name in chosen:
+        for command in commands(name, tasks, rest):
+            text, fine = section(command, name)
+            succeeded &= fine
+            with path.open("a") as file:
+                file.write(text)
+    print(f"\nWritten to {path}")
+    return 0 if succeeded else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
