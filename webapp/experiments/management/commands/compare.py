@@ -32,6 +32,11 @@ class Command(BaseCommand):
         "where it was; experiments that an earlier comparison finished are read, not run again."
     )
 
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parser.prog = "./prefine compare"  # as a person calls it
+        return parser
+
     def add_arguments(self, parser: CommandParser) -> None:
         known = ", ".join(methods.METHODS)
         parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=", ".join(catalog.tasks()))
