@@ -19,6 +19,8 @@ BALL = slice(13, 16)
 BALL_RADIUS = 0.1
 TARGET_SPEED = 20.0
 """rad/s: how fast a full action moves a knee's position target."""
+TARGET_RANGE = (-0.8, 0.8)
+"""rad: knees reach farther, but a leg that is nearly straight, or folded, hardly moves the tray."""
 DISTANCES = (0.001, 0.4)
 """Metres from the tray's centre at which the ball begins."""
 HEIGHTS = (1.0, 2.0)
@@ -34,8 +36,6 @@ class Task:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._qpos0 = torch.from_numpy(model.qpos0).float()
-        knees = torch.from_numpy(model.jnt_range[[2, 4, 6]]).float()  # joints: tray, hip_0, knee_0, hip_1, ...
-        self._lower, self._upper = knees[:, 0].contiguous(), knees[:, 1].contiguous()
         self.constants: dict[str, Any] = {}
 
     def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -62,7 +62,7 @@ class Task:
     def control(self, env: Worlds) -> Tensor:
         """Position targets of the knees (n, 3) in rad, moved by the actions."""
         moved = env.knee_targets + TARGET_SPEED * INFO.control_dt * env.actions
-        targets: Tensor = moved.clamp(self._lower, self._upper)
+        targets: Tensor = moved.clamp(*TARGET_RANGE)
         env.knee_targets = targets
         return targets
 
