@@ -27,7 +27,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=300,
+            iterations=400,
             epochs=5,
             minibatches=2,
             hidden=(64, 64),
