@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "webapp.experiments",
     "webapp.studies",
     "webapp.review",
+    "webapp.votes",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -6,4 +6,5 @@ urlpatterns = [
     path("bench/", include("webapp.experiments.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),
+    path("", include("webapp.votes.urls")),
 ]

@@ -58,6 +58,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "items": [
                 item("Experiments", "science", "admin:experiments_experiment_changelist"),
                 item("Studies", "groups", "admin:studies_study_changelist"),
+                item("A/B votes", "balance", "admin:votes_poll_changelist"),
                 item("Language models", "chat", "admin:experiments_languagemodel_changelist"),
                 item("Staff", "badge", "admin:auth_user_changelist"),
             ],

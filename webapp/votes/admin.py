@@ -1,0 +1,150 @@
+"""A/B votes: set up here; opened, watched and read on the poll's own page. Votes and sides are in no list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
+
+from llm import methods
+from webapp.experiments.models import Clip
+from webapp.votes.models import Pair, Poll
+
+CONSENT = """\
+Purpose. We study which movements of simulated robots people prefer.
+
+What you do. You watch two short videos side by side, a few times, and say which one you prefer. It takes about two \
+minutes for each pair.
+
+Risks and benefits. There are no known risks beyond those of looking at a screen.
+
+Your data. We keep your answers and how long you took, under a pseudonym. We store no name and no address. If a \
+recruitment site sent you, we keep its number for you apart from that, to pay you by. The data is kept for ten years \
+and may be published without that number.
+
+Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page takes you out, and \
+deletes your answers as long as the study is open.
+"""
+INSTRUCTIONS = (
+    "Watch both videos to the end, as often as you like. Your own impression counts: there is no right answer."
+)
+
+
+class WinnerField(forms.ModelChoiceField):
+    """The final clip of an experiment's winner."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        experiment = obj.candidate.iteration.experiment
+        return f"winner of {experiment.name} ({methods.METHODS[experiment.method].title}, {experiment.task})"
+
+
+def winners() -> QuerySet[Clip]:
+    final = Clip.objects.filter(percent=100, candidate__iteration__experiment__winner=F("candidate"))
+    return final.select_related("candidate__iteration__experiment").order_by("-candidate__iteration__experiment")
+
+
+class PairForm(forms.ModelForm):
+    first = WinnerField(queryset=Clip.objects.none(), help_text="The winner's final clip of a finished experiment.")
+    second = WinnerField(queryset=Clip.objects.none(), help_text="Of the same task.")
+
+    class Meta:
+        model = Pair
+        fields = ["position", "first", "first_arm", "second", "second_arm"]
+        help_texts = {
+            "first_arm": "What it stands for in the results, for example ICPL. Empty: its method.",
+            "second_arm": "Pairs that name the same arm are compared together.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in {"first", "second"} & set(self.fields):
+            field = self.fields[name]
+            assert isinstance(field, WinnerField)
+            field.queryset = winners()
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        for name in ("first", "second"):
+            if data.get(name) and not data.get(f"{name}_arm"):
+                method = data[name].candidate.iteration.experiment.method
+                data[f"{name}_arm"] = methods.METHODS[method].title[:60]
+        return data
+
+
+class PairInline(TabularInline):
+    model = Pair
+    form = PairForm
+    extra = 1
+
+    def _draft(self, poll: Poll | None) -> bool:
+        return poll is None or poll.status == Poll.Status.DRAFT
+
+    def has_add_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_add_permission(request, obj) and self._draft(obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_change_permission(request, obj) and self._draft(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and self._draft(obj)
+
+
+@admin.register(Poll)
+class PollAdmin(ModelAdmin):
+    fieldsets = [
+        (None, {"fields": ["title", "contact"]}),
+        ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength")]}),
+        (
+            "Analysis plan",
+            {
+                "fields": ["evaluators_wanted", ("alpha", "correction"), "hypothesis"],
+                "description": "Fixed when the vote opens, and shown with the results. The test is the two-sided "
+                "exact binomial test.",
+            },
+        ),
+        ("Consent and thanks", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
+        ("Recruitment", {"fields": ["recruiting", ("completion_code", "completion_url")]}),
+    ]
+    inlines = [PairInline]
+    list_display = ["title", "state", "evaluators_wanted", "created_at", "page"]
+    list_filter = ["status"]
+    search_fields = ["title"]
+    change_form_outer_before_template = "votes/admin_live.html"  # type: ignore[assignment]
+
+    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
+    def state(self, poll: Poll) -> tuple[str, str]:
+        return poll.status, poll.get_status_display().partition(":")[0]
+
+    @display(description="page")
+    def page(self, poll: Poll) -> SafeString:
+        return format_html('<a href="{}">Open</a>', poll.get_absolute_url())
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        defaults = {"consent_text": CONSENT, "instructions": INSTRUCTIONS}
+        return {**defaults, **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:
+        """From the opening on, everybody must be asked the same, and the plan stands."""
+        if obj is None or obj.status == Poll.Status.DRAFT:
+            return []
+        fixed = ["title", "question", "instructions", "allow_tie", "ask_strength", "evaluators_wanted", "alpha"]
+        return [*fixed, "correction", "hypothesis", "consent_text", "consent_version"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        draft = obj is None or obj.status == Poll.Status.DRAFT
+        return super().has_delete_permission(request, obj) and draft
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Poll]) -> None:
+        queryset.filter(status=Poll.Status.DRAFT).delete()
+
+    def response_add(self, request: HttpRequest, obj: Poll, post_url_continue: str | None = None) -> HttpResponse:
+        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        return HttpResponseRedirect(obj.get_absolute_url())

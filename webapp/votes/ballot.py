@@ -1,0 +1,74 @@
+"""Casting: one vote for each pair and evaluator, in order, until N have answered everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.votes import opening
+from webapp.votes.models import Evaluator, Poll, Showing, Vote
+
+CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
+STRENGTHS = {1: "slightly", 2: "clearly", 3: "much"}
+OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
+TOO_LATE = "Enough people had answered before this answer arrived, so it was not counted."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a form said."""
+
+    choice: str = ""
+    strength: str = ""
+    client: dict[str, int] = field(default_factory=dict)
+
+
+def current(evaluator: Evaluator) -> Showing | None:
+    """The pair that this person should judge now; None when all are judged."""
+    return Showing.objects.filter(evaluator=evaluator, vote=None).order_by("position").first()
+
+
+def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
+    """Save an answer to the showing with this token. Returns what the person must know; empty when all is well."""
+    with transaction.atomic():
+        poll = opening.lock(evaluator.poll_id)
+        evaluator = Evaluator.objects.get(pk=evaluator.pk)
+        showing = Showing.objects.filter(evaluator=evaluator, token=token).select_related("vote").first()
+        if showing is None or evaluator.withdrawn_at:
+            return OUT_OF_DATE
+        standing = Vote.objects.filter(showing=showing).first()
+        if standing:
+            same = standing.choice == answer.choice
+            return "" if same else "You had already answered that question. Your first answer stands."
+        if poll.status != Poll.Status.OPEN:
+            return TOO_LATE
+        if showing != current(evaluator):
+            return OUT_OF_DATE
+        wrong = _wrong(poll, answer)
+        return wrong or _save(poll, evaluator, showing, answer)
+
+
+def _wrong(poll: Poll, answer: Answer) -> str:
+    choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
+    if answer.choice not in choices:
+        return "Choose one of the two videos, then confirm."
+    if poll.ask_strength and answer.choice != "same" and answer.strength not in map(str, STRENGTHS):
+        return "Say how much better it is, then confirm."
+    return ""
+
+
+def _save(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answer) -> str:
+    asked = poll.ask_strength and answer.choice != Vote.Choice.SAME
+    Vote.objects.create(
+        showing=showing,
+        choice=answer.choice,
+        strength=int(answer.strength) if asked else None,
+        client={key: value for key, value in answer.client.items() if key in CLIENT_KEYS},
+    )
+    if current(evaluator) is None:
+        Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=timezone.now())
+        if opening.complete(poll) >= poll.evaluators_wanted:
+            opening.close(poll)
+    return ""

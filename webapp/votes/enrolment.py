@@ -1,0 +1,94 @@
+"""An evaluator's way in and out, and the drawing of sides and orders."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from webapp.votes.models import Evaluator, Poll, Showing, Vote
+from webapp.votes.opening import lock
+
+ABANDONED = timedelta(hours=2)
+"""Whoever agreed so long ago and has not finished no longer keeps a place in the balance of sides."""
+EXTERNAL_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@transaction.atomic
+def invite(poll: Poll, count: int) -> list[Evaluator]:
+    """Personal links: E01, E02 ... after the highest such label."""
+    lock(poll.pk)
+    last = _last(poll, "E")
+    people = [Evaluator(poll=poll, label=f"E{number:02d}") for number in range(last + 1, last + 1 + count)]
+    return Evaluator.objects.bulk_create(people)
+
+
+def _last(poll: Poll, letter: str) -> int:
+    labels = Evaluator.objects.filter(poll=poll, label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
+    return max((int(label[1:]) for label in labels), default=0)
+
+
+@transaction.atomic
+def newcomer(poll: Poll, external_id: str) -> Evaluator:
+    """Somebody who came by the open link; the same recruitment id is the same person."""
+    lock(poll.pk)
+    known = Evaluator.objects.filter(poll=poll, external_id=external_id).first() if external_id else None
+    if known:
+        return known
+    return Evaluator.objects.create(poll=poll, label=f"R{_last(poll, 'R') + 1:02d}", external_id=external_id)
+
+
+@transaction.atomic
+def consent(evaluator: Evaluator) -> None:
+    """Store what was agreed to, and draw what this person will see. Agreeing twice draws nothing twice."""
+    poll = lock(evaluator.poll_id)
+    now = timezone.now()
+    agreed = Evaluator.objects.filter(pk=evaluator.pk, consented_at=None, withdrawn_at=None).update(
+        consented_at=now, consent_version=poll.consent_version, consent_hash=poll.consent_hash, slot=_free_slot(poll)
+    )
+    if agreed:
+        evaluator.refresh_from_db()
+        Showing.objects.bulk_create(_showings(poll, evaluator))
+
+
+def _free_slot(poll: Poll) -> int:
+    """The lowest place that nobody who is done or on the way holds."""
+    here = Q(finished_at__isnull=False) | Q(consented_at__gte=timezone.now() - ABANDONED)
+    taken = set(_standing(poll).filter(here, slot__isnull=False).values_list("slot", flat=True))
+    return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+
+def _standing(poll: Poll) -> QuerySet[Evaluator]:
+    return Evaluator.objects.filter(poll=poll, withdrawn_at=None)
+
+
+def _showings(poll: Poll, evaluator: Evaluator) -> list[Showing]:
+    """Every pair once, in an order of this evaluator's own."""
+    slot = evaluator.slot or 0
+    pairs = list(poll.pairs.all())
+    random.Random(f"{poll.seed} order {slot}").shuffle(pairs)
+    return [
+        Showing(evaluator=evaluator, pair=pair, position=place, first_left=first_left(poll.seed, pair.position, slot))
+        for place, pair in enumerate(pairs, 1)
+    ]
+
+
+def first_left(seed: int, pair: int, slot: int) -> bool:
+    """Whether a pair's first clip is on the left: drawn for every second slot, the other way round for the next."""
+    drawn = random.Random(f"{seed} sides {pair} {slot // 2}").random() < 0.5
+    return drawn != bool(slot % 2)
+
+
+@transaction.atomic
+def withdraw(evaluator: Evaluator) -> bool:
+    """Leave while the poll is open: what was answered is deleted. False afterwards: then it is part of a result."""
+    poll = lock(evaluator.poll_id)
+    if poll.status == Poll.Status.CLOSED:
+        return False
+    if Evaluator.objects.filter(pk=evaluator.pk, withdrawn_at=None).update(withdrawn_at=timezone.now(), external_id=""):
+        Vote.objects.filter(showing__evaluator=evaluator).delete()
+    return True

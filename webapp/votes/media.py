@@ -1,0 +1,37 @@
+"""A poll's copies of clips and posters, by ticket: as webapp.review.media serves a study's."""
+
+from __future__ import annotations
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from webapp.http import without_nul
+from webapp.review.media import file_response
+from webapp.votes.models import Poll, Showing
+from webapp.votes.opening import copy_name
+
+
+@require_safe
+async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    return await _answer(request, token, "mp4", "video/mp4")
+
+
+@require_safe
+async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    return await _answer(request, token, "jpg", "image/jpeg")
+
+
+async def _answer(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
+    token = without_nul(token)
+    showing = (
+        await Showing.objects.select_related("pair")
+        .filter(Q(left_token=token) | Q(right_token=token))
+        .filter(evaluator__withdrawn_at=None, evaluator__poll__status=Poll.Status.OPEN)
+        .afirst()
+    )
+    if showing is None:
+        return HttpResponse(status=404)
+    first = (token == showing.left_token) == showing.first_left
+    file = showing.pair.first_file if first else showing.pair.second_file
+    return file_response(request, copy_name(file, ending), content_type, token)

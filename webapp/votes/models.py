@@ -1,0 +1,234 @@
+"""Blinded A/B votes: a poll, its pairs, the people who vote, what each was shown and what they said."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import uuid
+
+from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
+from django.db import models
+from django.urls import reverse
+
+from webapp.experiments.models import Clip
+from webapp.studies.models import new_token
+
+
+def new_seed() -> int:
+    return secrets.randbits(48)
+
+
+class Poll(models.Model):
+    """Pairs of final clips that N evaluators compare, with an analysis that is fixed before the first vote."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Draft: links do not open yet"
+        OPEN = "open", "Open"
+        CLOSED = "closed", "Closed: no more votes, results can be seen"
+
+    class Correction(models.TextChoices):
+        HOLM = "holm", "Holm"
+        BONFERRONI = "bonferroni", "Bonferroni"
+        NONE = "none", "None"
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    title = models.CharField(max_length=120, help_text="Evaluators read it. It must not name what is compared.")
+    question = models.CharField(
+        max_length=200,
+        default="Which robot does it better?",
+        help_text="Asked above every pair, for example: Which robot runs better?",
+    )
+    instructions = models.TextField(
+        help_text="What evaluators should look at, in plain words: the task and what counts. Plain text."
+    )
+    evaluators_wanted = models.PositiveSmallIntegerField(
+        "evaluators (N)",
+        default=20,
+        validators=[MinValueValidator(1), MaxValueValidator(5000)],
+        help_text="The poll closes by itself when so many have answered every pair. 20 as published; see the power "
+        "table on the poll's page.",
+    )
+    allow_tie = models.BooleanField(
+        "offer “no difference”",
+        default=False,
+        help_text="Off: forced choice, as published. On: such answers are counted but take no part in the test.",
+    )
+    ask_strength = models.BooleanField(
+        "ask how much better", default=False, help_text="Slightly, clearly or much: described, not tested."
+    )
+    alpha = models.FloatField(
+        "significance level",
+        default=0.05,
+        validators=[MinValueValidator(0.0001), MaxValueValidator(0.2)],
+        help_text="Of the whole poll: with several pairs the correction below keeps it. 0.05 is usual.",
+    )
+    correction = models.CharField(
+        max_length=10,
+        choices=Correction,
+        default=Correction.HOLM,
+        help_text="Of the p values where there are several pairs. Holm is never worse than Bonferroni.",
+    )
+    hypothesis = models.TextField(
+        blank=True,
+        help_text="What you expect and why, and which evaluators you will leave out: part of the fixed plan. "
+        "Evaluators never see it.",
+    )
+    consent_text = models.TextField(
+        help_text="Purpose, procedure, duration, risks, data kept and how long, voluntary, withdrawal. Plain text."
+    )
+    consent_version = models.CharField(max_length=20, default="1")
+    contact = models.CharField(max_length=200, help_text="Whom an evaluator can write to; shown on every page.")
+    thanks_text = models.TextField(blank=True, help_text="Shown after the last pair. Empty: a plain thank you.")
+    completion_code = models.CharField(
+        max_length=40, blank=True, help_text="Shown at the end, for a recruitment site. Empty: none."
+    )
+    completion_url = models.CharField(
+        max_length=300,
+        blank=True,
+        validators=[URLValidator(["https", "http"], message="An address starts with https://.")],
+        help_text="Where the last page's link leads back to, for example the address that Prolific gives you.",
+    )
+    recruiting = models.BooleanField(
+        "open recruitment link",
+        default=False,
+        help_text="One link for everybody, for Prolific and the like. Off: personal links alone, which guarantee one "
+        "vote each.",
+    )
+    recruitment_token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    seed = models.PositiveBigIntegerField(default=new_seed, editable=False)
+    """Sides and orders are drawn from it (enrolment.py)."""
+    status = models.CharField(max_length=8, choices=Status, default=Status.DRAFT, editable=False)
+    plan = models.TextField(blank=True, editable=False)
+    """The analysis plan as it stood when the poll was opened."""
+    opened_at = models.DateTimeField(null=True, editable=False)
+    closed_at = models.DateTimeField(null=True, editable=False)
+    closed_by = models.CharField(max_length=150, blank=True, editable=False)
+    """Who closed it early; empty where N was reached."""
+    unblinded_at = models.DateTimeField(null=True, editable=False)
+    unblinded_by = models.CharField(max_length=150, blank=True, editable=False)
+    """Who first looked at the results."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "A/B vote"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("votes:poll", args=[self.public_id])
+
+    @property
+    def consent_hash(self) -> str:
+        return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
+
+    @property
+    def plan_hash(self) -> str:
+        return hashlib.sha256(self.plan.encode()).hexdigest()
+
+
+class Pair(models.Model):
+    """Two final clips. `first` and `second` are names of roles: which is on the left is drawn for each evaluator."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="pairs")
+    position = models.PositiveSmallIntegerField("number", default=1)
+    first = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
+    second = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
+    first_arm = models.CharField(max_length=60, blank=True)
+    second_arm = models.CharField(max_length=60, blank=True)
+    first_file = models.UUIDField(default=uuid.uuid4, editable=False)
+    second_file = models.UUIDField(default=uuid.uuid4, editable=False)
+    """The poll's own copies, made of equal size when it opens: what was judged stays what was judged."""
+    origin = models.JSONField(default=dict, editable=False)
+    """What each clip was when the poll opened: experiment, task, method, seed, candidate."""
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [models.UniqueConstraint(fields=["poll", "position"], name="one_pair_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.first_arm} against {self.second_arm}"
+
+
+class Evaluator(models.Model):
+    """A person who votes, behind a personal link or come by the open one. No personal data but a recruitment id."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.PROTECT, related_name="evaluators")
+    token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    label = models.CharField(max_length=40)
+    external_id = models.CharField(max_length=64, blank=True)
+    """The recruitment site's id, to pay by. In no export."""
+    slot = models.PositiveIntegerField(null=True)
+    """Place in the balanced plan of sides; of somebody who left it goes to the next."""
+    consented_at = models.DateTimeField(null=True)
+    consent_version = models.CharField(max_length=20, blank=True)
+    consent_hash = models.CharField(max_length=64, blank=True)
+    finished_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["poll", "label"], name="one_evaluator_label_per_poll"),
+            models.UniqueConstraint(
+                fields=["poll", "external_id"],
+                condition=~models.Q(external_id=""),
+                name="one_evaluator_per_id",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    def get_absolute_url(self) -> str:
+        return reverse("evaluate", args=[self.token])
+
+
+class Showing(models.Model):
+    """A pair as one evaluator sees it: when, which clip on the left, under which addresses."""
+
+    evaluator = models.ForeignKey(Evaluator, on_delete=models.CASCADE, related_name="showings")
+    pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="showings")
+    position = models.PositiveSmallIntegerField()
+    first_left = models.BooleanField()
+    token = models.CharField(max_length=64, unique=True, default=new_token)
+    left_token = models.CharField(max_length=64, unique=True, default=new_token)
+    right_token = models.CharField(max_length=64, unique=True, default=new_token)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["evaluator", "pair"], name="one_showing_per_pair"),
+            models.UniqueConstraint(fields=["evaluator", "position"], name="one_showing_per_place"),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.pair.position}, as {self.evaluator} sees it"
+
+
+class Vote(models.Model):
+    """What an evaluator said about a pair. Written before the page goes on; never changed."""
+
+    class Choice(models.TextChoices):
+        LEFT = "left"
+        RIGHT = "right"
+        SAME = "same"
+
+    showing = models.OneToOneField(Showing, on_delete=models.CASCADE, related_name="vote")
+    choice = models.CharField(max_length=5, choices=Choice)
+    strength = models.PositiveSmallIntegerField(null=True)
+    """1 slightly, 2 clearly, 3 much; null where it was not asked or there is no difference."""
+    client = models.JSONField(default=dict)
+    """What the browser measured: milliseconds to decide, plays, focus lost."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.showing}: {self.choice}"
+
+    @property
+    def answer(self) -> str:
+        """first, second or equal: whatever the side was."""
+        if self.choice == self.Choice.SAME:
+            return "equal"
+        return "first" if (self.choice == self.Choice.LEFT) == self.showing.first_left else "second"

@@ -1,0 +1,158 @@
+"""A poll's way from draft to open to closed. Each happens once: results that were seen cannot be voted on again."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.experiments.models import Clip
+from webapp.votes.models import Evaluator, Pair, Poll
+
+BLOCK = 4096
+FREE_BOX = 8
+"""Bytes of the smallest MP4 box."""
+
+
+def lock(poll_pk: int) -> Poll:
+    """The poll, held until the transaction ends: votes, places and closing happen one after another."""
+    return Poll.objects.select_for_update().get(pk=poll_pk)
+
+
+def problems(poll: Poll) -> list[str]:
+    """What stands against opening, in words for the experimenter."""
+    pairs = list(_pairs(poll))
+    found = [] if pairs else ["Add at least one pair."]
+    for pair in pairs:
+        found += [f"Pair {pair.position}: {words}" for words in _problems_of(pair)]
+    read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
+    for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
+        if arm and arm.casefold() in read:
+            found.append(f"Evaluators would read “{arm}”, the name of an arm, in what you wrote for them.")
+    return found
+
+
+def _problems_of(pair: Pair) -> list[str]:
+    if pair.first is None or pair.second is None:
+        return ["a clip was deleted. Choose another."]
+    if pair.first == pair.second:
+        return ["both clips are the same."]
+    if not all(clip.status == Clip.Status.READY and _file(clip.video).is_file() for clip in (pair.first, pair.second)):
+        return ["a clip is not ready. Wait until it is filmed, or choose another."]
+    if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
+        return ["name what each clip stands for, with different names."]
+    tasks = {clip.candidate.iteration.experiment.task for clip in (pair.first, pair.second)}
+    return [f"the clips show different tasks ({', '.join(sorted(tasks))})."] if len(tasks) > 1 else []
+
+
+def open_poll(poll: Poll) -> list[str]:
+    """Fix the plan, copy the clips, let people in. Returns what stands against it; empty when it is open."""
+    with transaction.atomic():
+        poll = lock(poll.pk)
+        if poll.status != Poll.Status.DRAFT:
+            return ["It was opened before."]
+        found = problems(poll)
+        if found:
+            return found
+        for pair in _pairs(poll):
+            _copy(pair)
+        poll.plan, poll.status, poll.opened_at = plan_of(poll), Poll.Status.OPEN, timezone.now()
+        poll.save()
+    return []
+
+
+def close(poll: Poll, by: str = "") -> bool:
+    """No more votes, and results from now on. `by`: who closed it before N was reached."""
+    changes = {"status": Poll.Status.CLOSED, "closed_at": timezone.now(), "closed_by": by}
+    return bool(Poll.objects.filter(pk=poll.pk, status=Poll.Status.OPEN).update(**changes))
+
+
+def unblind(poll: Poll, by: str) -> None:
+    """Note who saw the results first, and when."""
+    Poll.objects.filter(pk=poll.pk, unblinded_at=None).update(unblinded_at=timezone.now(), unblinded_by=by)
+
+
+def complete(poll: Poll) -> int:
+    """How many have answered every pair and did not withdraw."""
+    return Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
+
+
+def plan_of(poll: Poll) -> str:
+    """The analysis in words: what is fixed at the opening and shown with the results."""
+    pairs = list(poll.pairs.all())
+    compared = "\n".join(f"  {pair.position}. {pair}" for pair in pairs)
+    answers = "“no difference” is offered" if poll.allow_tie else "forced choice"
+    asked = "; how much better is asked too and described, not tested" if poll.ask_strength else ""
+    correction = f" after {poll.get_correction_display()}'s correction" if len(pairs) > 1 else ""
+    if len(pairs) > 1 and poll.correction == Poll.Correction.NONE:
+        correction = " without correction for several pairs"
+    lines = [
+        f"Question: {poll.question}",
+        f"Pairs:\n{compared}",
+        f"Answers: {answers}{asked}.",
+        f"Sample: stops when {poll.evaluators_wanted} evaluators have answered every pair; only they are counted.",
+        "Sides: drawn for each evaluator, balanced over evaluators; the order of the pairs is shuffled.",
+        f"Test: two-sided exact binomial test against 1/2 for each pair; significant where p{correction} "
+        f"is at most {poll.alpha:g}.",
+        "No difference: such answers are reported and take no part in the test.",
+        f"Intervals of the rate at {100 * (1 - poll.alpha):g}%: Clopper-Pearson, and Bayesian from Beta(1, 1).",
+    ]
+    if len({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}) > 2:
+        lines.append("Over all pairs: Bradley-Terry strengths, 95% intervals; “no difference” counts half each way.")
+    return "\n".join([*lines, *([f"Hypothesis: {poll.hypothesis.strip()}"] if poll.hypothesis.strip() else [])])
+
+
+def _pairs(poll: Poll) -> list[Pair]:
+    of = "candidate__iteration__experiment"
+    return list(poll.pairs.select_related(f"first__{of}", f"second__{of}"))
+
+
+def _file(name: str) -> Path:
+    return Path(settings.MEDIA_ROOT) / name
+
+
+def copy_name(file: object, ending: str) -> str:
+    return f"votes/{file}.{ending}"
+
+
+def _copy(pair: Pair) -> None:
+    """Copies of both clips and posters under new names, the two of a kind equal in size."""
+    assert pair.first and pair.second
+    _file("votes").mkdir(parents=True, exist_ok=True)
+    _equal((pair.first.video, pair.second.video), pair, "mp4")
+    _equal((pair.first.poster, pair.second.poster), pair, "jpg")
+    pair.origin = {"first": _origin(pair.first), "second": _origin(pair.second)}
+    pair.save(update_fields=["origin"])
+
+
+def _equal(names: tuple[str, str], pair: Pair, ending: str) -> None:
+    sources = [_file(name) for name in names]
+    size = (max(source.stat().st_size for source in sources) + FREE_BOX) // BLOCK * BLOCK + BLOCK
+    for source, file in zip(sources, (pair.first_file, pair.second_file), strict=True):
+        target = _file(copy_name(file, ending))
+        shutil.copyfile(source, target)
+        with target.open("ab") as out:
+            out.write(_padding(size - source.stat().st_size, ending))
+
+
+def _padding(length: int, ending: str) -> bytes:
+    """Bytes that players skip: a `free` box at the end of an MP4; whatever follows the end of a JPEG image."""
+    head = length.to_bytes(4, "big") + b"free" if ending == "mp4" else b""
+    return head + secrets.token_bytes(length - len(head))
+
+
+def _origin(clip: Clip) -> dict[str, object]:
+    experiment = clip.candidate.iteration.experiment
+    return {
+        "experiment": str(experiment.public_id),
+        "name": experiment.name,
+        "task": experiment.task,
+        "method": experiment.method,
+        "seed": experiment.seed,
+        "candidate": clip.candidate.key,
+        "clip": str(clip.name),
+    }

@@ -1,0 +1,140 @@
+"""What the votes of a closed poll say."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from llm.judges.panel import Comparison, Rating, compared
+from webapp.votes.ballot import STRENGTHS
+from webapp.votes.models import Evaluator, Pair, Poll, Vote
+from webapp.votes.statistics import CORRECTIONS, Preference, preference, strengths
+
+
+@dataclass(frozen=True)
+class PairResult:
+    pair: Pair
+    preference: Preference
+    equal: int
+    adjusted: float
+    """p after the plan's correction."""
+    significant: bool
+    by_strength: tuple[tuple[str, int, int], ...]
+    """(word, votes for the first, votes for the second); empty where it was not asked."""
+
+    @property
+    def said(self) -> str:
+        """The result in a sentence."""
+        found, pair = self.preference, self.pair
+        counts = f"{pair.first_arm} {found.first}, {pair.second_arm} {found.second}"
+        if not self.significant:
+            return f"{counts}: no significant preference."
+        return f"{counts}: {pair.first_arm if found.first > found.second else pair.second_arm} was preferred."
+
+
+@dataclass(frozen=True)
+class Results:
+    counted: int
+    """Evaluators who answered everything."""
+    left_out: int
+    """Evaluators whose answers are incomplete, and not counted."""
+    pairs: tuple[PairResult, ...]
+    sides: Preference
+    """Left against right, over all votes: 1/2 where sides play no part."""
+    ratings: tuple[tuple[str, Rating], ...]
+    """Bradley-Terry strength of each arm, the strongest first; empty for two arms."""
+    plain: bool
+    """Whether the strengths are the maximum-likelihood estimate."""
+
+
+def counted(poll: Poll) -> list[Vote]:
+    """The votes of everybody who answered every pair, in the order of their labels."""
+    of = Vote.objects.filter(
+        showing__evaluator__poll=poll,
+        showing__evaluator__finished_at__isnull=False,
+        showing__evaluator__withdrawn_at=None,
+    )
+    return list(
+        of.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "showing__position")
+    )
+
+
+def results_of(poll: Poll) -> Results:
+    votes = counted(poll)
+    pairs = _pairs(poll, votes)
+    left = sum(vote.choice == Vote.Choice.LEFT for vote in votes)
+    right = sum(vote.choice == Vote.Choice.RIGHT for vote in votes)
+    ratings, plain = _ratings([result.pair for result in pairs], votes)
+    done = Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
+    begun = Evaluator.objects.filter(poll=poll, consented_at__isnull=False, finished_at=None, withdrawn_at=None)
+    level = 1 - poll.alpha
+    return Results(done, begun.count(), pairs, preference(left, right, level), ratings, plain)
+
+
+def _pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
+    pairs = list(poll.pairs.all())
+    found = []
+    for pair in pairs:
+        answers = [vote.answer for vote in votes if vote.showing.pair_id == pair.pk]
+        found.append(preference(answers.count("first"), answers.count("second"), 1 - poll.alpha))
+    adjusted = CORRECTIONS[poll.correction]([one.p for one in found])
+    return tuple(
+        PairResult(
+            pair=pair,
+            preference=one,
+            equal=sum(vote.answer == "equal" for vote in votes if vote.showing.pair_id == pair.pk),
+            adjusted=p,
+            significant=p <= poll.alpha,
+            by_strength=_by_strength(poll, [vote for vote in votes if vote.showing.pair_id == pair.pk]),
+        )
+        for pair, one, p in zip(pairs, found, adjusted, strict=True)
+    )
+
+
+def _by_strength(poll: Poll, votes: Iterable[Vote]) -> tuple[tuple[str, int, int], ...]:
+    if not poll.ask_strength:
+        return ()
+    said = [(vote.strength, vote.answer) for vote in votes]
+    return tuple((word, said.count((n, "first")), said.count((n, "second"))) for n, word in STRENGTHS.items())
+
+
+def _ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tuple[tuple[str, Rating], ...], bool]:
+    arms = list(dict.fromkeys(arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)))
+    seen: list[Comparison] = []
+    for vote in votes:
+        seen += compared(vote.showing.pair.first_arm, vote.showing.pair.second_arm, vote.answer)
+    if len(arms) < 3 or not seen:
+        return (), True
+    rated, plain = strengths(seen, arms)
+    return tuple(sorted(rated.items(), key=lambda item: -item[1].value)), plain
+
+
+COLUMNS = (
+    *("evaluator", "place", "pair", "left", "right", "choice", "preferred", "strength"),
+    *("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips", "answered_at", "counted"),
+)
+
+
+def to_csv(poll: Poll) -> str:
+    """Every vote, one row each, by pseudonym; those that are not counted say so."""
+    votes = Vote.objects.filter(showing__evaluator__poll=poll, showing__evaluator__withdrawn_at=None)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for vote in votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "pk"):
+        writer.writerow(_row(vote))
+    return out.getvalue()
+
+
+def _row(vote: Vote) -> list[object]:
+    showing, pair = vote.showing, vote.showing.pair
+    arms = (pair.first_arm, pair.second_arm)
+    preferred = {"first": arms[0], "second": arms[1], "equal": ""}[vote.answer]
+    left, right = arms if showing.first_left else arms[::-1]
+    measured = [vote.client.get(key, "") for key in COLUMNS[8:13]]
+    return [
+        *(showing.evaluator.label, showing.position, pair.position, left, right, vote.choice, preferred),
+        *(vote.strength or "", *measured, vote.created_at.isoformat(), int(showing.evaluator.finished_at is not None)),
+    ]

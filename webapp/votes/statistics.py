@@ -1,0 +1,118 @@
+"""The numbers of a vote: exact tests and intervals of a proportion, power, corrections. Pure functions over SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import scipy
+
+from llm.judges.panel import Comparison, Rating, bradley_terry
+
+# scipy.stats is loaded when it is first used: a web process that shows no results does without it.
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Preference:
+    """How often the first of two was preferred, among those who preferred one."""
+
+    first: int
+    second: int
+    p: float
+    """Two-sided exact binomial test of a rate of 1/2."""
+    exact: Interval
+    """Clopper-Pearson interval of the rate."""
+    mean: float
+    """Posterior mean of the rate under the uniform prior Beta(1, 1)."""
+    credible: Interval
+    """Equal-tailed posterior interval."""
+    above_half: float
+    """Posterior probability that the rate is above 1/2."""
+
+    @property
+    def trials(self) -> int:
+        return self.first + self.second
+
+    @property
+    def rate(self) -> float | None:
+        return self.first / self.trials if self.trials else None
+
+
+def preference(first: int, second: int, level: float = 0.95) -> Preference:
+    """Everything said about one pair, from the votes for its first and its second. Without votes p is 1."""
+    n = first + second
+    posterior = scipy.stats.beta(1 + first, 1 + second)
+    low, high = posterior.interval(level)
+    return Preference(
+        first=first,
+        second=second,
+        p=binomial_test(first, n),
+        exact=clopper_pearson(first, n, level),
+        mean=float(posterior.mean()),
+        credible=Interval(float(low), float(high)),
+        above_half=float(posterior.sf(0.5)),
+    )
+
+
+def binomial_test(successes: int, trials: int) -> float:
+    """Two-sided exact p of so many successes where each has probability 1/2; 1 without trials."""
+    return float(scipy.stats.binomtest(successes, trials, 0.5).pvalue) if trials else 1.0
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """The exact interval of a proportion (Clopper and Pearson, 1934): covers the truth at least `level` of the time."""
+    if not trials:
+        return Interval(0.0, 1.0)
+    found = scipy.stats.binomtest(successes, trials).proportion_ci(level, "exact")
+    return Interval(float(found.low), float(found.high))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p values (Holm, 1979), in the order given: p_(i) times (m - i), made non-decreasing, at most 1."""
+    adjusted, least = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = least
+    return adjusted
+
+
+def bonferroni(p_values: Sequence[float]) -> list[float]:
+    return [min(1.0, len(p_values) * p) for p in p_values]
+
+
+CORRECTIONS: dict[str, Callable[[Sequence[float]], list[float]]] = {
+    "holm": holm,
+    "bonferroni": bonferroni,
+    "none": list,
+}
+
+
+def power(trials: int, rate: float, alpha: float = 0.05) -> float:
+    """Probability that the two-sided exact test rejects a rate of 1/2 at `alpha`, where the true rate is `rate`.
+
+    The test rejects for k <= c or k >= n - c, with c the largest k for which 2 P(K <= k | 1/2) <= alpha.
+    """
+    rejecting = [k for k in range((trials + 1) // 2) if 2 * scipy.stats.binom.cdf(k, trials, 0.5) <= alpha]
+    if not rejecting:
+        return 0.0
+    c = rejecting[-1]
+    distribution = scipy.stats.binom(trials, rate)
+    return float(distribution.cdf(c) + distribution.sf(trials - c - 1))
+
+
+def strengths(seen: Sequence[Comparison], arms: Sequence[str]) -> tuple[dict[str, Rating], bool]:
+    """Bradley-Terry strengths of all arms with 95% intervals (logits), and whether they are the plain estimate.
+
+    Where no finite maximum-likelihood estimate exists (an arm won or lost everything), every arm also plays one drawn
+    game against a player of strength 0 (llm.judges.panel), and the second value is False.
+    """
+    try:
+        return bradley_terry(seen, prior=0.0, names=arms), True
+    except ValueError:
+        return bradley_terry(seen, prior=1.0, names=arms), False

@@ -1,0 +1,172 @@
+"""What evaluators see: one address, one page per state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from webapp.http import without_nul
+from webapp.studies import limits
+from webapp.votes import ballot, enrolment
+from webapp.votes.models import Evaluator, Poll
+
+EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
+LONGEST_CLIENT = 2000
+
+
+def personal(view: EvaluatorView) -> Callable[..., HttpResponse]:
+    @never_cache
+    @wraps(view)
+    def wrapper(request: HttpRequest, token: str) -> HttpResponse:
+        evaluator = Evaluator.objects.select_related("poll").filter(token=without_nul(token)).first()
+        return view(request, evaluator) if evaluator else _unknown(request)
+
+    return wrapper
+
+
+def _unknown(request: HttpRequest) -> HttpResponse:
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
+
+
+@require_safe
+@personal
+def evaluate(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    state = _state(evaluator)
+    context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
+    if state == "ballot":
+        context |= _ballot(evaluator)
+    if state == "consent":
+        context["action"] = reverse("evaluate_consent", args=[evaluator.token])
+    return render(request, "votes/page.html", context)
+
+
+def _state(evaluator: Evaluator) -> str:
+    if evaluator.withdrawn_at:
+        return "left"
+    if evaluator.finished_at:
+        return "thanks"
+    if evaluator.poll.status != Poll.Status.OPEN:
+        return "early" if evaluator.poll.status == Poll.Status.DRAFT else "closed"
+    return "ballot" if evaluator.consented_at else "consent"
+
+
+def _ballot(evaluator: Evaluator) -> dict[str, Any]:
+    showing = ballot.current(evaluator)
+    assert showing, "whoever has answered everything has finished"
+    tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
+    return {
+        "showing": showing,
+        "tiles": tiles,
+        "count": evaluator.showings.count(),
+        "strengths": ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
+    }
+
+
+@require_POST
+@personal
+def consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    if _state(evaluator) == "consent" and _agreed(request, evaluator.poll):
+        enrolment.consent(evaluator)
+    return redirect(evaluator)
+
+
+def _agreed(request: HttpRequest, poll: Poll) -> bool:
+    if request.POST.get("hash") != poll.consent_hash:
+        messages.warning(request, "The text was changed while you were reading. Please read this version.")
+    elif request.POST.get("agree") != "yes":
+        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
+    else:
+        return True
+    return False
+
+
+@require_POST
+@personal
+def vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    answer = ballot.Answer(
+        choice=request.POST.get("choice", ""),
+        strength=request.POST.get("strength", ""),
+        client=_client(request.POST.get("client", "")),
+    )
+    message = ballot.cast(evaluator, without_nul(request.POST.get("showing", "")), answer)
+    if message:
+        messages.info(request, message)
+    return redirect(evaluator)
+
+
+def _client(text: str) -> dict[str, int]:
+    """What the browser measured, as far as it is plain numbers."""
+    try:
+        data = json.loads(text[:LONGEST_CLIENT] or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    return {key: value for key, value in data.items() if type(value) is int and 0 <= value < 2**53}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@personal
+def leave(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    if request.method == "POST" and not enrolment.withdraw(evaluator):
+        messages.info(request, "This study has ended, so its answers cannot be taken out any more.")
+        return redirect(evaluator)
+    if request.method == "POST" or evaluator.withdrawn_at:
+        return redirect(evaluator)
+    return render(request, "votes/leave.html", {"poll": evaluator.poll, "evaluator": evaluator})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+    poll = Poll.objects.filter(recruitment_token=without_nul(token), recruiting=True).first()
+    if poll is None:
+        return _unknown(request)
+    external_id = _external_id(request)
+    if external_id is None:
+        return render(request, "votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
+    known = _known(request, poll, external_id)
+    if known:
+        return redirect(known)
+    if poll.status != Poll.Status.OPEN:
+        state = "early" if poll.status == Poll.Status.DRAFT else "closed"
+        return render(request, "votes/page.html", {"poll": poll, "state": state})
+    if request.method == "POST" and _agreed(request, poll):
+        return _enrol(request, poll, external_id)
+    context = {"poll": poll, "state": "consent", "external_id": external_id, "action": request.path}
+    return render(request, "votes/page.html", context)
+
+
+def _external_id(request: HttpRequest) -> str | None:
+    """The recruitment site's id of this person; empty where there is none, None where it is not one."""
+    given = request.POST if request.method == "POST" else request.GET
+    text = given.get("PROLIFIC_PID") or given.get("id") or ""
+    return text if not text or enrolment.EXTERNAL_ID.fullmatch(text) else None
+
+
+def _known(request: HttpRequest, poll: Poll, external_id: str) -> Evaluator | None:
+    """By recruitment id; without one, by this browser."""
+    people = Evaluator.objects.filter(poll=poll)
+    if external_id:
+        return people.filter(external_id=external_id).first()
+    return people.filter(token=request.session.get(f"poll {poll.pk}", ""), external_id="").first()
+
+
+def _enrol(request: HttpRequest, poll: Poll, external_id: str) -> HttpResponse:
+    if not external_id and limits.exceeded(request, "start", limits.STARTS):
+        return render(request, "votes/page.html", {"poll": poll, "state": "many"}, status=429)
+    evaluator = enrolment.newcomer(poll, external_id)
+    enrolment.consent(evaluator)
+    request.session[f"poll {poll.pk}"] = evaluator.token
+    return redirect(evaluator)
