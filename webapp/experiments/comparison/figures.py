@@ -9,6 +9,7 @@ from statistics import mean, stdev
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from webapp.experiments.comparison.gather import Score
 
@@ -43,6 +44,7 @@ def _curves(axes: Axes, scores: Sequence[Score]) -> None:
         above = [m + s for m, s in zip(means, spreads, strict=True)]
         axes.fill_between(spent, below, above, color=colour, alpha=0.12, linewidth=0)
     axes.set_xlabel("candidates trained")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("best RTS so far")
     axes.legend(fontsize="small")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
 from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Q, Sum
 
 from webapp.experiments.comparison.plan import Arm, Plan
-from webapp.experiments.models import Candidate, Experiment, Job, LoopSettings, ModelCall, Request, Run
+from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Result:
     experiment: Experiment
     rounds: tuple[Round, ...]
     ts: float | None
-    """Task score; None while unfinished, and where no candidate was scored."""
+    """Task score; None while unfinished."""
     failed: int
     """Candidates that could not be trained."""
     queries: int
@@ -46,6 +45,11 @@ class Result:
     cost: float | None
     """US dollars; None where some call's price is not known."""
     train_seconds: float
+
+    @property
+    def best(self) -> float | None:
+        """The highest RTS of any candidate, whether the method ended with it or not."""
+        return self.rounds[-1].best_so_far if self.rounds else None
 
     @property
     def finished(self) -> bool:
@@ -113,7 +117,7 @@ def _result(arm: Arm, task: str, index: int, experiment: Experiment) -> Result:
         index=index,
         experiment=experiment,
         rounds=rounds,
-        ts=task_score(experiment, rounds),
+        ts=task_score(experiment),
         failed=candidates.filter(status=Candidate.Status.FAILED).count(),
         queries=queries(experiment),
         calls=calls["calls"],
@@ -124,13 +128,13 @@ def _result(arm: Arm, task: str, index: int, experiment: Experiment) -> Result:
     )
 
 
-def task_score(experiment: Experiment, rounds: Sequence[Round]) -> float | None:
-    """TS: by the faultless proxy judge the highest RTS of all rounds; by any other the RTS of the winner it chose."""
-    if experiment.status != Experiment.Status.FINISHED:
-        return None
-    if experiment.judge == LoopSettings.JudgeKind.PROXY and not experiment.judge_options:
-        return rounds[-1].best_so_far if rounds else None
-    return experiment.winner.rts if experiment.winner else None
+def task_score(experiment: Experiment) -> float | None:
+    """TS: the RTS of the candidate that the experiment ended with; None while unfinished.
+
+    Where a faultless proxy chooses among all rounds that is the highest RTS of all, as the ICPL paper defines it.
+    """
+    ended = experiment.status == Experiment.Status.FINISHED and experiment.winner
+    return ended.rts if ended else None
 
 
 def _rounds(experiment: Experiment) -> tuple[Round, ...]:

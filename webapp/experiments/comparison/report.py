@@ -15,7 +15,8 @@ from webapp.experiments.comparison.ranks import holm, mann_whitney
 
 EXPLAINED = """\
 RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
-TS of an experiment: {ts}. FTS: the highest TS.
+TS of an experiment: the RTS of the candidate that it ended with, which is the highest of all where a faultless proxy
+chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of any candidate, mean over experiments.
 Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
 2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are those of
 the training processes, summed over the rounds."""
@@ -49,7 +50,7 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
     parts = [
         f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
         f"{finished} of {planned} experiments finished, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {_settings(plan)}",
-        EXPLAINED.format(ts=_ts_means(plan)),
+        EXPLAINED,
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
@@ -75,25 +76,21 @@ def _settings(plan: Plan) -> str:
     )
 
 
-def _ts_means(plan: Plan) -> str:
-    if plan.judge == "proxy" and not plan.judge_options:
-        return "the highest RTS of all its candidates (proxy judge)"
-    return "the RTS of the candidate that its judge chose in the end"
-
-
 def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
     rows = []
     for score in scores:
         printed = published.of(score.task, score.arm.method, score.arm.options)
         shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
         values = ", ".join(_number(v) for v in score.values)
-        numbers = [_number(score.fts), _spread(score.mean, score.deviation)]
+        tops = [r.best for r in score.results if r.best is not None]
+        top = _number(sum(tops) / len(tops)) if tops else "-"
+        numbers = [_number(score.fts), _spread(score.mean, score.deviation), top]
         rows.append(
             [score.arm.label, shape, f"{len(score.values)}/{plan.experiments}", *numbers, values, _printed(printed)]
         )
     for row in published.references(scores[0].task) if scores else []:
-        rows.append([row.method, "", "", "", "", "", _printed([row])])
-    return _table(["method", "candidates", "n", "FTS", "mean TS", "each TS", "published"], rows)
+        rows.append([row.method, *[""] * 6, _printed([row])])
+    return _table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
 
 
 def _printed(rows: Iterable[published.Published]) -> str:
@@ -196,6 +193,7 @@ EXPERIMENTS = (
     "status",
     "seed",
     "ts",
+    "best_rts",
     "rounds",
     "untrainable",
     "queries",
@@ -221,7 +219,7 @@ def _experiment(result: Result) -> tuple[Any, ...]:
     row = result.experiment
     spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
     rounds = (len(result.rounds), result.failed, result.queries)
-    return *_who(result), row.public_id, row.status, row.seed, result.ts, *rounds, *spent
+    return *_who(result), row.public_id, row.status, row.seed, result.ts, result.best, *rounds, *spent
 
 
 def _round(r: gather.Round) -> tuple[Any, ...]:
