@@ -1,0 +1,82 @@
+"""Polls between winners of experiments, for tests: real small clips, and sentinels that must never be shown."""
+
+from __future__ import annotations
+
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import rows
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
+from webapp.votes import ballot, enrolment, opening
+from webapp.votes.models import Evaluator, Pair, Poll
+
+ARMS = ("ICPL", "OpenLoop", "Eureka")
+METHODS = {"ICPL": "icpl", "OpenLoop": "openloop", "Eureka": "eureka"}
+
+
+def winner(arm: str, number: int = 1, task: str = "Ant") -> Clip:
+    """The final clip of a finished experiment's winner."""
+    experiment = Experiment.objects.create(
+        name=f"sentinel_experiment {arm} {number}", task=task, method=METHODS[arm], seed=rows.SEED, status="finished"
+    )
+    candidate = Candidate.objects.create(
+        iteration=Iteration.objects.create(experiment=experiment, number=3),
+        index=2,
+        source=rows.SOURCE,
+        status="trained",
+        rts=rows.RTS,
+        final_score=rows.FINAL_SCORE,
+    )
+    Experiment.objects.filter(pk=experiment.pk).update(winner=candidate)
+    clip = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
+    rows.media(clip, 60 * ARMS.index(arm) + 9)
+    return clip
+
+
+def poll(pairs: int = 1, opened: bool = True, **values: object) -> Poll:
+    """Pairs ICPL-OpenLoop, OpenLoop-Eureka, ICPL-Eureka: as many of them as asked for."""
+    made = Poll.objects.create(
+        **{
+            "title": "Which robot walks better",
+            "question": "Which robot walks better?",
+            "instructions": "Look at how steadily it walks.",
+            "consent_text": "You may stop at any time.",
+            "contact": "Dr. Ada Example, ada@example.org",
+            "evaluators_wanted": 20,
+            "hypothesis": "sentinel_hypothesis: people prefer ICPL.",
+            **values,
+        }
+    )
+    clips = {arm: winner(arm) for arm in ARMS[: min(3, pairs + 1)]}
+    for number, (first, second) in enumerate(((0, 1), (1, 2), (0, 2))[:pairs], 1):
+        one, other = ARMS[first], ARMS[second]
+        Pair.objects.create(
+            poll=made, position=number, first=clips[one], second=clips[other], first_arm=one, second_arm=other
+        )
+    if opened:
+        assert opening.open_poll(made) == []
+        made.refresh_from_db()
+    return made
+
+
+def evaluator(of: Poll, consented: bool = True) -> Evaluator:
+    [person] = enrolment.invite(of, 1)
+    if consented:
+        enrolment.consent(person)
+        person.refresh_from_db()
+    return person
+
+
+def prefer(person: Evaluator, arm: str, **answer: str) -> str:
+    """Answer the current pair: for this arm where it is shown, else for the pair's first."""
+    showing = ballot.current(person)
+    first = arm != showing.pair.second_arm
+    choice = "left" if first == showing.first_left else "right"
+    return ballot.cast(person, showing.token, ballot.Answer(**{"choice": choice, **answer}))
+
+
+def answer(browser: Client, person: Evaluator, **fields: str):
+    """Post an answer to the current pair, as the page's form would."""
+    showing = ballot.current(person)
+    data = {"showing": showing.token if showing else "", "choice": "left", **fields}
+    return browser.post(reverse("evaluate_vote", args=[person.token]), data, follow=True)

@@ -1,0 +1,268 @@
+"""A/B votes: the rows. Opening fixes, sides balance, one vote each, N is exactly N."""
+
+import threading
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from tests.webapp import polls
+from webapp.experiments.models import Clip, Experiment
+from webapp.votes import ballot, enrolment, opening, results
+from webapp.votes.ballot import Answer, cast, current
+from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
+
+pytestmark = pytest.mark.django_db
+
+# --- opening --------------------------------------------------------------------------------------------------
+
+
+def test_opening_fixes_the_plan():
+    poll = polls.poll(pairs=3, alpha=0.01)
+    assert poll.status == "open" and poll.opened_at
+    for words in ("ICPL against OpenLoop", "at most 0.01", "Holm", "20 evaluators", "sentinel_hypothesis", "99%"):
+        assert words in poll.plan, words
+    assert "Bradley-Terry" in poll.plan and "Bradley-Terry" not in polls.poll().plan
+    assert opening.open_poll(poll) == ["It was opened before."]
+
+
+def files(pair, ending):
+    return [Path(settings.MEDIA_ROOT) / opening.copy_name(file, ending) for file in (pair.first_file, pair.second_file)]
+
+
+def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
+    import imageio_ffmpeg
+
+    pair = polls.poll().pairs.get()
+    originals = [Path(settings.MEDIA_ROOT) / clip.video for clip in (pair.first, pair.second)]
+    assert originals[0].stat().st_size != originals[1].stat().st_size
+    for ending in ("mp4", "jpg"):
+        sizes = {file.stat().st_size for file in files(pair, ending)}
+        assert len(sizes) == 1 and sizes.pop() % 4096 == 0
+    for original, copy in zip(originals, files(pair, "mp4"), strict=True):
+        assert copy.read_bytes().startswith(original.read_bytes())
+        assert imageio_ffmpeg.count_frames_and_secs(str(copy)) == imageio_ffmpeg.count_frames_and_secs(str(original))
+
+
+def test_a_deleted_experiment_leaves_the_vote_as_it_was():
+    poll = polls.poll()
+    polls.evaluator(poll)
+    Experiment.objects.all().delete()
+    pair = poll.pairs.get()
+    assert pair.first is None and pair.origin["first"]["method"] == "icpl"
+    assert all(file.is_file() for file in files(pair, "mp4"))
+
+
+def _words(poll, **changes):
+    Poll.objects.filter(pk=poll.pk).update(**changes)
+    poll.refresh_from_db()
+    return " ".join(opening.problems(poll))
+
+
+def test_what_stands_against_opening_is_said():
+    poll = polls.poll(opened=False)
+    assert opening.problems(poll) == []
+    assert "would read “ICPL”" in _words(poll, title="icpl or not")
+    pair = poll.pairs.get()
+    Clip.objects.filter(pk=pair.first.pk).update(status="failed")
+    assert "not ready" in _words(poll, title="x")
+    Pair.objects.filter(pk=pair.pk).update(first=pair.second)
+    assert "both clips are the same" in _words(poll)
+    other = polls.winner("Eureka", task="Humanoid")
+    Pair.objects.filter(pk=pair.pk).update(first=other)
+    assert "different tasks" in _words(poll)
+    Pair.objects.filter(pk=pair.pk).update(second_arm="")
+    assert "name what each clip stands for" in _words(poll)
+    Pair.objects.filter(pk=pair.pk).update(first=None)
+    assert "was deleted" in _words(poll)
+    pair.delete()
+    assert "at least one pair" in _words(poll)
+    assert opening.open_poll(poll) and Poll.objects.get(pk=poll.pk).status == "draft"
+
+
+# --- sides and orders -----------------------------------------------------------------------------------------
+
+
+def test_sides_are_balanced_and_orders_differ():
+    poll = polls.poll(pairs=3)
+    people = [polls.evaluator(poll) for _ in range(20)]
+    for pair in poll.pairs.all():
+        sides = Showing.objects.filter(pair=pair).order_by("evaluator__slot").values_list("first_left", flat=True)
+        assert Counter(sides) == {True: 10, False: 10}
+        assert all(first != second for first, second in zip(sides[::2], sides[1::2], strict=True))
+    orders = {tuple(person.showings.values_list("pair__position", flat=True)) for person in people}
+    assert len(orders) > 2 and all(sorted(order) == [1, 2, 3] for order in orders)
+
+
+def test_sides_can_be_drawn_again_from_the_seed_and_pairs_are_independent():
+    poll = polls.poll(pairs=3, seed=7)
+    for _ in range(12):
+        polls.evaluator(poll)
+    for showing in Showing.objects.select_related("pair", "evaluator"):
+        assert showing.first_left == enrolment.first_left(7, showing.pair.position, showing.evaluator.slot)
+    drawn = [[enrolment.first_left(seed, pair, 0) for pair in (1, 2)] for seed in range(400)]
+    for which in (0, 1):
+        assert 140 < sum(sides[which] for sides in drawn) < 260
+    assert 140 < sum(one == other for one, other in drawn) < 260
+
+
+def test_the_place_of_somebody_who_left_goes_to_the_next():
+    poll = polls.poll()
+    first, second, third = (polls.evaluator(poll) for _ in range(3))
+    assert [person.slot for person in (first, second, third)] == [0, 1, 2]
+    enrolment.withdraw(second)
+    Evaluator.objects.filter(pk=first.pk).update(consented_at=timezone.now() - timedelta(hours=3))
+    assert [polls.evaluator(poll).slot for _ in range(3)] == [0, 1, 3]
+
+
+def test_agreeing_twice_draws_nothing_twice():
+    poll = polls.poll(pairs=2)
+    person = polls.evaluator(poll)
+    before = list(person.showings.values_list("token", flat=True))
+    enrolment.consent(person)
+    assert list(person.showings.values_list("token", flat=True)) == before and len(before) == 2
+
+
+# --- voting ---------------------------------------------------------------------------------------------------
+
+
+def test_one_vote_each_in_order():
+    poll = polls.poll(pairs=2)
+    person, other = polls.evaluator(poll), polls.evaluator(poll)
+    first, second = person.showings.all()
+    assert cast(person, second.token, Answer("left")) == ballot.OUT_OF_DATE  # out of order
+    assert cast(other, first.token, Answer("left")) == ballot.OUT_OF_DATE  # for somebody else
+    assert cast(person, "altered", Answer("left")) == ballot.OUT_OF_DATE
+    assert cast(person, first.token, Answer("left")) == ""
+    assert cast(person, first.token, Answer("left")) == ""  # a double click
+    assert "first answer stands" in cast(person, first.token, Answer("right"))  # a replay
+    assert Vote.objects.get().choice == "left" and current(person) == second
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Vote.objects.create(showing=first, choice="right")
+
+
+@pytest.mark.parametrize("choice", ["", "same", "first", "A", "<script>"])
+def test_only_what_was_asked_is_an_answer(choice):
+    person = polls.evaluator(polls.poll())
+    assert "Choose one" in cast(person, current(person).token, Answer(choice))
+    assert not Vote.objects.exists()
+
+
+def test_no_difference_and_how_much_better():
+    poll = polls.poll(pairs=2, allow_tie=True, ask_strength=True)
+    person = polls.evaluator(poll)
+    for strength in ("", "0", "4", "much"):
+        assert "how much better" in cast(person, current(person).token, Answer("left", strength))
+    assert cast(person, current(person).token, Answer("left", "3", {"decide_ms": 5, "name": 1})) == ""
+    assert cast(person, current(person).token, Answer("same", "3")) == ""
+    one, other = Vote.objects.order_by("pk")
+    assert (one.strength, one.client, other.strength, other.answer) == (3, {"decide_ms": 5}, None, "equal")
+
+
+def test_the_answer_does_not_depend_on_the_side():
+    poll = polls.poll()
+    for _ in range(4):
+        polls.prefer(polls.evaluator(poll), "OpenLoop")
+    votes = Vote.objects.select_related("showing")
+    assert {vote.answer for vote in votes} == {"second"}
+    assert Counter(vote.choice for vote in votes) == {"left": 2, "right": 2}
+
+
+def test_it_stops_at_n_and_a_late_answer_is_not_counted():
+    poll = polls.poll(pairs=2, evaluators_wanted=2)
+    late, *others = (polls.evaluator(poll) for _ in range(3))
+    assert polls.prefer(late, "ICPL") == ""
+    for person in others:
+        assert polls.prefer(person, "ICPL") == polls.prefer(person, "ICPL") == ""
+    poll.refresh_from_db()
+    assert (poll.status, poll.closed_by) == ("closed", "")
+    assert polls.prefer(late, "ICPL") == ballot.TOO_LATE
+    assert Vote.objects.count() == 5 and len(results.counted(poll)) == 4
+    assert results.results_of(poll).left_out == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_are_exactly_n():
+    """Eight people give their last answer at the same moment, twice each; five are wanted."""
+    poll = polls.poll(evaluators_wanted=5)
+    people = [polls.evaluator(poll) for _ in range(8)]
+    tokens = {person.pk: current(person).token for person in people}
+    gate, said = threading.Barrier(16), []
+
+    def press(person):
+        gate.wait(60)
+        said.append(cast(person, tokens[person.pk], Answer("left")))
+        connection.close()
+
+    threads = [threading.Thread(target=press, args=[person]) for person in people * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Counter(said) == {"": 10, ballot.TOO_LATE: 6}
+    assert Vote.objects.count() == 5 and Poll.objects.get().status == "closed"
+
+
+def test_leaving_deletes_the_answers_while_it_is_open():
+    poll = polls.poll(evaluators_wanted=2)
+    person, other = polls.evaluator(poll), polls.evaluator(poll)
+    polls.prefer(person, "ICPL")
+    assert enrolment.withdraw(person) and not Vote.objects.exists() and opening.complete(poll) == 0
+    assert polls.prefer(person, "ICPL") == ballot.OUT_OF_DATE
+    polls.prefer(other, "ICPL")
+    opening.close(poll, "ada")
+    assert not enrolment.withdraw(other) and Vote.objects.count() == 1
+    assert not opening.close(poll, "eve") and Poll.objects.get().closed_by == "ada"
+
+
+# --- results --------------------------------------------------------------------------------------------------
+
+
+def voted(poll, counts, **answers):
+    """So many people for each arm, on every pair."""
+    for arm, count in counts.items():
+        for _ in range(count):
+            person = polls.evaluator(poll)
+            while current(person):
+                assert polls.prefer(person, arm, **answers) == ""
+
+
+def test_seventeen_to_three():
+    poll = polls.poll()
+    voted(poll, {"ICPL": 17, "OpenLoop": 3})
+    found = results.results_of(Poll.objects.get(status="closed"))
+    [pair] = found.pairs
+    assert (pair.preference.first, pair.preference.second, pair.equal) == (17, 3, 0)
+    assert round(pair.preference.p, 4) == 0.0026 == round(pair.adjusted, 4) and pair.significant
+    assert pair.said == "ICPL 17, OpenLoop 3: ICPL was preferred."
+    assert found.counted == 20 and found.sides.trials == 20 and not found.ratings
+    table = results.to_csv(poll).splitlines()
+    assert len(table) == 21 and table[0].startswith("evaluator,place,pair,left,right,choice,preferred")
+    assert sum(",ICPL,," in line for line in table) == 17 and poll.evaluators.first().token not in "".join(table)
+
+
+def test_several_pairs_are_corrected_and_ranked():
+    poll = polls.poll(pairs=3, evaluators_wanted=9, allow_tie=True)
+    voted(poll, {"ICPL": 8})
+    person = polls.evaluator(poll)
+    while current(person):
+        polls.prefer(person, "ICPL", choice="same")
+    found = results.results_of(Poll.objects.get())
+    assert [pair.equal for pair in found.pairs] == [1, 1, 1]
+    assert all(pair.adjusted == min(1, 3 * pair.preference.p) == 3 * 2 / 2**8 for pair in found.pairs)
+    assert [arm for arm, _ in found.ratings] == ["ICPL", "OpenLoop", "Eureka"]
+    values = [rating.value for _, rating in found.ratings]
+    assert sum(values) == pytest.approx(0, abs=1e-6)
+
+
+def test_strengths_are_counted_by_side_of_the_result():
+    poll = polls.poll(evaluators_wanted=5, ask_strength=True)
+    voted(poll, {"ICPL": 3}, strength="3")
+    voted(poll, {"OpenLoop": 2}, strength="1")
+    [pair] = results.results_of(poll).pairs
+    assert pair.by_strength == (("slightly", 0, 2), ("clearly", 0, 0), ("much", 3, 0))
+    assert not pair.significant and "no significant preference" in pair.said
