@@ -22,7 +22,18 @@ PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Compared with where they are installed."""
 HELPERS = {"adapters", "command", "machine", "peers", "published"}
 USUAL = ("stepping", "training", "lockstep", "filming")
-TASKWISE = {"stepping", "training", "lockstep", "filming", "competence", "gpu", "round", "bridge", "learning"}
+TASKWISE = {
+    "stepping",
+    "training",
+    "lockstep",
+    "filming",
+    "competence",
+    "gpu",
+    "round",
+    "variants",
+    "bridge",
+    "learning",
+}
 """Take --tasks, or one --task at a time."""
 ONE_TASK = {"bridge", "learning"}
 

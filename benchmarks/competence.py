@@ -3,7 +3,8 @@
     ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset quick] [--data var/bench/competence]
 
 Trains task by task and seed by seed on all cores. What is in the data folder is read, not trained again, and a run that
-was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All tasks: some hours.
+was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All tasks with a metric:
+some hours.
 """
 
 from __future__ import annotations
@@ -144,7 +145,8 @@ def main() -> None:
     """Train what is missing and print the table, a row as soon as it is known."""
     tasks = list(catalog.tasks())
     parser = argparse.ArgumentParser(prog="./prefine bench competence", description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", nargs="+", default=tasks, choices=tasks, metavar="TASK")
+    scored = [name for name, info in catalog.tasks().items() if info.metric is not None]
+    parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", default="quick")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")

@@ -76,7 +76,8 @@ def table(task: str, rounds: int, seconds: float) -> None:
     print(f"\n| K={K} on {task} | samples/s | against one after another |\n|---|---:|---:|")
     for way, rates in results.items():
         rate = statistics.median(rates)
-        print(f"| {way} | {rate:,.0f} | {rate / slowest:.2f} |", flush=True)
+        faster = f"{rate / slowest:.2f}" if slowest else "-"  # within the given seconds no iteration ended
+        print(f"| {way} | {rate:,.0f} | {faster} |", flush=True)
 
 
 if __name__ == "__main__":

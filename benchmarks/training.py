@@ -245,7 +245,9 @@ def tables(task: str, rounds: int, seconds: float) -> None:
     print(f"\n| all {len(cores)} cores | samples/s | ours is faster by |\n|---|---:|---:|")
     best = statistics.median(whole[LOCKSTEP])
     for title, rates in whole.items():
-        print(f"| {title} | {statistics.median(rates):,.0f} | {best / statistics.median(rates):.1f} |", flush=True)
+        rate = statistics.median(rates)
+        faster = f"{best / rate:.1f}" if rate else "-"  # within the given seconds no iteration ended
+        print(f"| {title} | {rate:,.0f} | {faster} |", flush=True)
 
 
 if __name__ == "__main__":

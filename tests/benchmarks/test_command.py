@@ -1,0 +1,77 @@
+"""`./prefine bench`: what it writes, what it says of wrong names, and what competence keeps and reads."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import command, competence
+from benchmarks.peers import absent
+from benchmarks.published import references
+from simulation import catalog
+from trainer.records import TrainJob
+
+
+def test_a_program_gets_its_tasks_in_its_own_way():
+    assert [c[3:] for c in command.commands("stepping", ["Ant", "Cartpole"], [])] == [
+        ["benchmarks.stepping", "--tasks", "Ant", "Cartpole"]
+    ]
+    assert [c[4:] for c in command.commands("bridge", ["Ant", "Cartpole"], [])] == [
+        ["--task", "Ant"],
+        ["--task", "Cartpole"],
+    ]
+    assert [c[4:] for c in command.commands("startup", ["Ant"], ["--starts", "1"])] == [["--starts", "1"]]
+
+
+def test_every_program_is_found_and_the_tables_name_programs():
+    assert {*command.USUAL, *command.TASKWISE} <= set(command.names())
+    assert not command.HELPERS & set(command.names())
+
+
+def test_a_section_has_what_was_printed_and_a_failure_its_reason(capsys):
+    text, fine = command.section([sys.executable, "-c", "print('| 1 |')"], "stepping")
+    assert fine and "| 1 |" in text and "## stepping" in text and "How fast worlds step" in text
+    assert "| 1 |" in capsys.readouterr().out
+    text, fine = command.section([sys.executable, "-c", "print('half'); raise SystemExit(3)"], "stepping")
+    assert not fine and "stepping failed with status 3" in text and "half" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["nonsense"], "no benchmark nonsense; there are: bridge"), (["filming", "--tasks", "Atn"], "unknown task 'Atn'")],
+)
+def test_wrong_names_are_named(monkeypatch, capsys, arguments, message):
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    assert command.main() == 1
+    assert message in capsys.readouterr().err
+
+
+def test_printed_scores_come_from_the_papers_table():
+    assert references("Ant")["Human"] == "6.75 +- 0.30 (RF-Agent, table 1)"
+    assert references("AntLieDown") == {"Sparse": "0.12 +- 0.03 (RF-Agent, table 6)"}
+    assert references("Cartpole") == {}
+
+
+def test_a_row_shows_seeds_failures_and_what_was_printed():
+    fine = competence.Run(0, 3.0, 2.0, 4.0, 900.0, 1000, 20.0)
+    failed = replace(fine, seed=1, rts=None, final=None, evaluated=None, failure="it diverged")
+    row = competence.row("Ant", "quick", [fine, replace(fine, seed=2, rts=5.0), failed])
+    assert row.startswith(
+        "| Ant | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 +- 0 | 6.75"
+    )
+    assert "MuJoCo" in row and row.count("|") == 12
+
+
+def test_a_changed_preset_or_seed_is_another_run(tmp_path):
+    job = TrainJob("Ant", (catalog.reference_reward("Ant"),), film_at=(100,))
+    folders = {
+        competence.folder_of(changed, tmp_path)
+        for changed in (job, replace(job, seed=1), replace(job, overrides={"iterations": 3}), replace(job))
+    }
+    assert len(folders) == 3
+
+
+def test_absent_peers_are_said():
+    assert absent("Anymal", "gymnasium_that_is_not_there") == ["gymnasium_that_is_not_there is not installed."]
+    assert absent("Anymal", "json") == ["json has no task like Anymal."]
+    assert absent("Ant", "json") == []
