@@ -35,7 +35,7 @@ INFO = TaskInfo(
             learning_rate=1e-3,
             kl_target=0.02,
             reward_scale=0.1,
-            initial_std=0.5,
+            initial_std=0.25,
             gamma=0.98,
         ),
         "paper": Preset(
