@@ -30,8 +30,8 @@ LOST = int(mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowTy
 LOST_CONTACTS = int(mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE | mjw.OverflowType.CCD)
 GROW_AFTER = 10
 """Control steps with an overflow after which the buffers are doubled."""
-PLACED_SHARE = 16
-"""Worlds are placed in portions of a sixteenth of all."""
+PLACED_SHARE, PLACED_LEAST = 16, 16
+"""Worlds are placed in portions of a sixteenth of all, at least of so many."""
 
 wp.config.log_level = wp.LOG_WARNING
 
@@ -131,7 +131,7 @@ class WarpPhysics:
 
     def _allocate(self) -> None:
         """Buffers for `self.sizes`, views of them, and what is launched in each step."""
-        portion = max(1, self.worlds // PLACED_SHARE)
+        portion = min(self.worlds, max(PLACED_LEAST, self.worlds // PLACED_SHARE))
         with wp.ScopedDevice(self._device):
             data, small = (self._data(worlds) for worlds in (self.worlds, portion))
             self._state = {name: wp.to_torch(getattr(data, name)) for name in STATE_FIELDS}

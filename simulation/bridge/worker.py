@@ -111,16 +111,16 @@ class Worker:
         return {}
 
 
-def main() -> int:
-    """Serve the client at the other end of the inherited socket."""
+def main() -> None:
+    """Serve the client at the other end of the inherited socket, and end at once: there is nothing to save."""
     parser = argparse.ArgumentParser(prog="python -m simulation.bridge.worker")
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("descriptor", type=int)
     arguments = parser.parse_args()
     channel = wire.Channel(socket.socket(fileno=arguments.descriptor))
     Worker(arguments.engine, channel).serve()
-    return 0
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

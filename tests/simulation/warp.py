@@ -49,8 +49,5 @@ class Twins:
             error = (found[name] - value).abs() / (1 + value.abs())
             self.errors.setdefault(f"{name} {when}", []).append(error.flatten(1).amax(1))
 
-    def worst(self) -> dict[str, float]:
-        return {name: torch.cat(errors).max().item() for name, errors in self.errors.items()}
-
     def __getattr__(self, name):
         return getattr(self._mujoco, name)
