@@ -11,7 +11,7 @@ from webapp.votes import ballot, enrolment, opening
 from webapp.votes.models import Evaluator, Pair, Poll
 
 ARMS = ("ICPL", "OpenLoop", "Eureka")
-METHODS = {"ICPL": "icpl", "OpenLoop": "openloop", "Eureka": "eureka"}
+METHODS = {"ICPL": "icpl", "OpenLoop": "open_loop", "Eureka": "eureka"}
 
 
 def winner(arm: str, number: int = 1, task: str = "Ant") -> Clip:

@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 
-from llm import methods
 from webapp.experiments.models import Clip
 from webapp.votes.models import Pair, Poll
 
@@ -42,7 +41,7 @@ class WinnerField(forms.ModelChoiceField):
 
     def label_from_instance(self, obj: Any) -> str:
         experiment = obj.candidate.iteration.experiment
-        return f"winner of {experiment.name} ({methods.METHODS[experiment.method].title}, {experiment.task})"
+        return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
 
 
 def winners() -> QuerySet[Clip]:
@@ -73,8 +72,7 @@ class PairForm(forms.ModelForm):
         data: dict[str, Any] = super().clean() or {}
         for name in ("first", "second"):
             if data.get(name) and not data.get(f"{name}_arm"):
-                method = data[name].candidate.iteration.experiment.method
-                data[f"{name}_arm"] = methods.METHODS[method].title[:60]
+                data[f"{name}_arm"] = data[name].candidate.iteration.experiment.get_method_display()[:60]
         return data
 
 
