@@ -75,11 +75,10 @@ def test_every_task_runs_on_it_unchanged(task):
     assert torch.allclose(env.obs_buf, after[3:], atol=0.2 if task in ROUGH else 1e-4)
 
 
-@pytest.mark.parametrize("task", ["Cartpole", "Ant"])
-def test_long_random_rollouts_agree_in_their_statistics(task):
+def test_long_random_rollouts_agree_in_their_statistics():
     means, spreads = [], []
     for start in (WARP, MUJOCO):
-        env = Environment(task, worlds=8, seed=4, start=start)
+        env = Environment("Ant", worlds=8, seed=4, start=start)
         generator = torch.Generator().manual_seed(0)
         observed = []
         for _ in range(200):
@@ -156,11 +155,8 @@ def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, cap
     assert tight.overflows == 2 * gpu.GROW_AFTER
     assert (tight.sizes.contacts, tight.sizes.constraints) == (16, 8)
     assert "had more contacts or constraints than fit" in caplog.text
-    for _ in range(3 * gpu.GROW_AFTER):
-        tight.place(torch.arange(3), qpos, qvel)
-        if tight.step(torch.zeros(3, 8)) is None:
-            break
-    assert tight.step(torch.zeros(3, 8)) is None, "grown until they fit"
+    tight.place(torch.arange(3), qpos, qvel)
+    assert tight.step(torch.zeros(3, 8)) is None, "now they fit"
 
 
 def test_room_is_measured_on_the_model(ant):
