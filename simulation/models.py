@@ -22,26 +22,48 @@ def model_path(task: str) -> Path:
 
 
 def visual_model(task: str) -> mujoco.MjModel:
-    """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms."""
-    return mujoco.MjModel.from_xml_path(str(model_path(task)))
+    """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms.
+
+    Raises ValueError naming the file where MuJoCo cannot compile it.
+    """
+    return _compiled(_spec(task), task)
 
 
 def physics_model(task: str) -> mujoco.MjModel:
     """The model without decoration, lights and cameras, whose kinematics would be computed in every step.
 
-    Raises ValueError when the model's time step is not the task's control step over its substeps.
+    Raises ValueError naming the file where MuJoCo cannot compile it, or where its time step is not the task's control
+    step over its substeps.
     """
-    info = catalog.task(task)
-    spec = mujoco.MjSpec.from_file(str(model_path(task)))
+    info, spec = catalog.task(task), _spec(task)
     for geom in list(spec.geoms):
         if geom.group == VISUAL_GROUP:
             spec.delete(geom)
     for element in (*(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
         spec.delete(element)
-    model = spec.compile()
+    model = _compiled(spec, task)
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ValueError(
             f"{model_path(task)}: time step {model.opt.timestep} s x {info.substeps} substeps is not the control step "
             f"of {info.control_dt} s in info.py; change one of them"
         )
     return model
+
+
+def _spec(task: str) -> mujoco.MjSpec:
+    try:
+        return mujoco.MjSpec.from_file(str(model_path(task)))
+    except ValueError as error:
+        raise _unusable(task, error) from error
+
+
+def _compiled(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise _unusable(task, error) from error
+
+
+def _unusable(task: str, error: ValueError) -> ValueError:
+    words = " ".join(str(error).split())
+    return ValueError(f"{model_path(task)} is no model that MuJoCo can compile: {words}")

@@ -1,0 +1,59 @@
+"""A task's model file: what is said of one that cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from simulation import models
+from simulation.environment import Environment
+
+GOOD = models.model_path("Cartpole").read_text()
+COMMON = models.model_path("Cartpole").parents[1] / "common.xml"
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """Give Cartpole's model.xml another text."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "cartpole" / "model.xml"
+        path.parent.mkdir(exist_ok=True)
+        (tmp_path / "common.xml").write_text(COMMON.read_text())
+        path.write_text(text)
+        monkeypatch.setattr(models, "model_path", lambda task: path)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("what?", "XML"),
+        (GOOD[: len(GOOD) // 2], "XML"),
+        (GOOD.replace("<joint", "<hinge"), "unrecognized|Schema"),
+        (GOOD.replace("../common.xml", "../missing.xml"), "missing.xml"),
+        (GOOD.replace("<actuator>", '<actuator><motor joint="knee"/>'), "knee"),
+    ],
+    ids=["no XML", "cut off", "unknown element", "missing include", "unknown joint"],
+)
+def test_a_malformed_model_is_named_with_its_fault(model, text, reason):
+    assert text != GOOD
+    path = model(text)
+    for build in (models.physics_model, models.visual_model, lambda task: Environment(task, worlds=1)):
+        with pytest.raises(ValueError, match=reason) as error:
+            build("Cartpole")
+        assert str(error.value).startswith(f"{path} is no model that MuJoCo can compile: ")
+        assert "\n" not in str(error.value)
+
+
+def test_a_time_step_that_does_not_fit_the_control_step_is_refused(model):
+    model(GOOD.replace('timestep="0.008', 'timestep="0.009', 1))
+    with pytest.raises(ValueError, match="is not the control step"):
+        models.physics_model("Cartpole")
+
+
+def test_both_models_have_the_same_joints():
+    physics, visual = models.physics_model("ShadowHand"), models.visual_model("ShadowHand")
+    assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)
+    assert physics.ngeom < visual.ngeom
