@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ["up", "test", "run", "compare", "train", "check", "replay", "bench"]
+VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench"]
 
 
 def launch(*arguments, folder=ROOT, **environment):
