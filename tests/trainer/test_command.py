@@ -65,7 +65,7 @@ def test_it_trains_films_and_prints_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--task", "Cartpol"], "unknown task 'Cartpol'; known: Ant, Cartpole"),
+        (["--task", "Cartpol"], "unknown task 'Cartpol'; known: AllegroHand, Ant, "),
         (["--task", "Cartpole", "--preset", "slow"], "unknown preset 'slow' of Cartpole"),
         (["--task", "Cartpole", "--override", "iterations"], "--override iterations: give a name and a number"),
         (["--task", "Cartpole", "--override", "speed=2"], "unknown override 'speed'"),
