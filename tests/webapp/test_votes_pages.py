@@ -416,7 +416,7 @@ def admin_form(first, second, **values):
     fields = {
         **{"title": "Walks", "contact": "ada", "question": "Which?", "instructions": "Look.", "evaluators_wanted": 20},
         **{"alpha": "0.05", "correction": "holm", "consent_text": "Free.", "consent_version": "1"},
-        **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0, "pairs-0-position": 1},
+        **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
         **{"pairs-0-first": first.pk, "pairs-0-second": second.pk, "pairs-0-first_arm": "", "pairs-0-second_arm": ""},
     }
     return {**fields, **values}

@@ -55,7 +55,7 @@ class PairForm(forms.ModelForm):
 
     class Meta:
         model = Pair
-        fields = ["position", "first", "first_arm", "second", "second_arm"]
+        fields = ["first", "first_arm", "second", "second_arm"]
         help_texts = {
             "first_arm": "What it stands for in the results, for example ICPL. Empty: its method.",
             "second_arm": "Pairs that name the same arm are compared together.",
@@ -79,7 +79,9 @@ class PairForm(forms.ModelForm):
 class PairInline(TabularInline):
     model = Pair
     form = PairForm
-    extra = 1
+
+    def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
+        return 0 if obj and obj.pairs.exists() else 1
 
     def _draft(self, poll: Poll | None) -> bool:
         return poll is None or poll.status == Poll.Status.DRAFT

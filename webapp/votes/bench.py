@@ -58,6 +58,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 def _results(request: HtmxHttpRequest, poll: Poll) -> dict[str, object]:
     opening.unblind(poll, request.user.get_username())
+    poll.refresh_from_db()
     found = results.results_of(poll)
     drawn = {"preferences": SafeString(figures.forest(*figures.preferences(found)))}
     if found.ratings:

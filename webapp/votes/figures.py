@@ -14,7 +14,7 @@ from webapp.votes.statistics import power
 RATES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 DRAWN = (0.6, 0.7, 0.8, 0.9)
 SIZES = (10, 15, 20, 30, 40, 50, 60, 80, 100)
-WIDTH, ROW, TOP, BOTTOM, NAMES, RIGHT = 640, 44, 34, 40, 200, 24
+WIDTH, ROW, TOP, BOTTOM, NAMES, RIGHT = 640, 44, 18, 40, 200, 24
 
 
 @dataclass(frozen=True)

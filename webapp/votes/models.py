@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import uuid
+from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
@@ -132,7 +133,7 @@ class Pair(models.Model):
     """Two final clips. `first` and `second` are names of roles: which is on the left is drawn for each evaluator."""
 
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="pairs")
-    position = models.PositiveSmallIntegerField("number", default=1)
+    position = models.PositiveSmallIntegerField("number", editable=False)
     first = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
     second = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
     first_arm = models.CharField(max_length=60, blank=True)
@@ -149,6 +150,13 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.first_arm} against {self.second_arm}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new pair is the last."""
+        if self.position is None:
+            last = Pair.objects.filter(poll=self.poll_id).aggregate(last=models.Max("position"))["last"]
+            self.position = (last or 0) + 1
+        super().save(*args, **kwargs)
 
 
 class Evaluator(models.Model):

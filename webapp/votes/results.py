@@ -25,6 +25,14 @@ class PairResult:
     """(word, votes for the first, votes for the second); empty where it was not asked."""
 
     @property
+    def p_words(self) -> str:
+        return p_words(self.preference.p)
+
+    @property
+    def adjusted_words(self) -> str:
+        return p_words(self.adjusted)
+
+    @property
     def said(self) -> str:
         """The result in a sentence."""
         found, pair = self.preference, self.pair
@@ -32,6 +40,10 @@ class PairResult:
         if not self.significant:
             return f"{counts}: no significant preference."
         return f"{counts}: {pair.first_arm if found.first > found.second else pair.second_arm} was preferred."
+
+
+def p_words(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 @dataclass(frozen=True)

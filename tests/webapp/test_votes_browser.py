@@ -1,0 +1,104 @@
+"""A/B votes in a real headless Chromium: a whole way by keyboard alone, and on a phone."""
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.webapp.servers import wait_for
+from tests.webapp.sites import BROWSER, serve
+
+TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
+SECONDS = 60_000
+expect.set_options(timeout=SECONDS)
+MADE = """
+from tests.webapp import polls
+poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
+out["people"] = [polls.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
+"""
+SAID = """
+from webapp.votes.models import Vote
+out["votes"] = [[v.choice, v.strength, v.client] for v in Vote.objects.order_by("pk")]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+    with serve(tmp_path_factory.mktemp("site"), command) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        yield browser
+        browser.close()
+
+
+def opened(chromium, site, address, complaints, **options):
+    page = chromium.new_context(**options).new_page()
+    page.set_default_timeout(SECONDS)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
+    page.goto(site.url + address)
+    return page
+
+
+def test_two_people_vote_by_keyboard_and_by_touch(chromium, site):
+    complaints = []
+    by_keyboard, by_touch = site.python(MADE)["people"]
+    _keyboard(opened(chromium, site, by_keyboard, complaints, viewport={"width": 1280, "height": 800}))
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    _touch(opened(chromium, site, by_touch, complaints, **phone))
+    assert not complaints
+    votes = site.python(SAID)["votes"]
+    assert [vote[:2] for vote in votes] == [["right", 2], ["same", None], ["left", 3], ["left", 1]]
+    assert votes[0][2]["plays"] >= 1 and votes[0][2]["decide_ms"] > 0
+
+
+def _keyboard(page):
+    tick = page.get_by_role("checkbox")
+    for _ in range(8):
+        if tick.evaluate("(tick) => tick === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    confirm, reason = page.get_by_role("button", name="Confirm"), page.locator("#reason")
+    expect(page.get_by_text("Pair 1 of 2")).to_be_visible()
+    expect(confirm).to_be_disabled()
+    expect(reason).to_have_text("Choose one first")
+    wait_for(lambda: all(time > 0.2 for time in page.evaluate(TIMES)), "playing together")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    wait_for(lambda: len(set(page.evaluate(TIMES))) == 1, "standing on the same frame")
+    page.keyboard.press("1")
+    page.keyboard.press("b")
+    expect(page.get_by_role("radio", name="Video B")).to_be_checked()
+    expect(reason).to_have_text("Now say how much better it is")
+    while not page.evaluate("document.activeElement.name === 'strength'"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Clearly")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Pair 2 of 2")).to_be_visible()
+    page.keyboard.press("0")
+    expect(page.get_by_role("radio", name="Slightly")).to_be_disabled()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+def _touch(page):
+    page.get_by_role("checkbox").tap()
+    page.get_by_role("button", name="Agree and begin").tap()
+    for number, word in ((1, "Much"), (2, "Slightly")):
+        expect(page.get_by_text(f"Pair {number} of 2")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.get_by_role("radio", name="Video A").tap()
+        page.get_by_role("radio", name=word).tap()
+        page.get_by_role("button", name="Confirm").tap()
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
