@@ -23,7 +23,7 @@ INFO = TaskInfo(
         "quick": Preset(
             worlds=64,
             horizon=32,
-            iterations=40,
+            iterations=60,
             epochs=5,
             minibatches=2,
             hidden=(32, 32),
@@ -32,6 +32,7 @@ INFO = TaskInfo(
             kl_target=0.02,
             reward_scale=0.1,
             initial_std=0.5,
+            gamma=0.98,
         ),
         "paper": Preset(
             worlds=512,
