@@ -86,13 +86,13 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
         return _download(row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart))
     if row.status != Poll.Status.CLOSED:
         return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")
+    opening.unblind(row, request.user.get_username())
     if slug == "votes" and ending == "csv":
         return _download(row, slug, ending, results.to_csv(row))
     drawn = {"preferences": figures.preferences, "arms": figures.arms}
     found = results.results_of(row)
     if ending != "svg" or slug not in drawn or (slug == "arms" and not found.ratings):
         raise Http404("There is no such figure.")
-    opening.unblind(row, request.user.get_username())
     return _download(row, slug, ending, figures.forest(*drawn[slug](found)))
 
 

@@ -162,7 +162,7 @@ class Pair(models.Model):
 class Evaluator(models.Model):
     """A person who votes, behind a personal link or come by the open one. No personal data but a recruitment id."""
 
-    poll = models.ForeignKey(Poll, on_delete=models.PROTECT, related_name="evaluators")
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="evaluators")
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     label = models.CharField(max_length=40)
     external_id = models.CharField(max_length=64, blank=True)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from webapp.http import without_nul
 from webapp.studies import limits
 from webapp.votes import ballot, enrolment
-from webapp.votes.models import Evaluator, Poll
+from webapp.votes.models import Evaluator, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
 LONGEST_CLIENT = 2000
@@ -42,9 +42,12 @@ def _unknown(request: HttpRequest) -> HttpResponse:
 @personal
 def evaluate(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     state = _state(evaluator)
+    showing = ballot.current(evaluator) if state == "ballot" else None
+    if state == "ballot" and showing is None:
+        state = "thanks"  # the last answer arrived since the person was read
     context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
-    if state == "ballot":
-        context |= _ballot(evaluator)
+    if showing:
+        context |= _ballot(evaluator, showing)
     if state == "consent":
         context["action"] = reverse("evaluate_consent", args=[evaluator.token])
     return render(request, "votes/page.html", context)
@@ -60,9 +63,7 @@ def _state(evaluator: Evaluator) -> str:
     return "ballot" if evaluator.consented_at else "consent"
 
 
-def _ballot(evaluator: Evaluator) -> dict[str, Any]:
-    showing = ballot.current(evaluator)
-    assert showing, "whoever has answered everything has finished"
+def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
     return {
         "showing": showing,
