@@ -302,14 +302,8 @@ def secrets_of(poll):
     pairs = list(poll.pairs.all())
     mine = {"evaluator__poll": poll}
     votes = Vote.objects.filter(showing__evaluator__poll=poll)
-    keys = [
-        poll,
-        *pairs,
-        *poll.evaluators.all(),
-        *Showing.objects.filter(**mine),
-        *votes,
-        *(clip for pair in pairs for clip in (pair.first, pair.second)),
-    ]
+    clips = [clip for pair in pairs for clip in (pair.first, pair.second)]
+    keys = [poll, *pairs, *clips, *poll.evaluators.all(), *Showing.objects.filter(**mine), *votes]
     files = [file for pair in pairs for file in (pair.first_file, pair.second_file)]
     return {
         "method": [r"(?i)\bicpl\b", r"(?i)open_?loop"],
@@ -347,6 +341,12 @@ def test_no_page_no_header_tells_what_is_compared(blinded):
     for _, text in browser.received:
         visible = re.sub(r"<[^>]+>", " ", text.partition("}\n")[2])
         assert not re.findall(FORBIDDEN_WORDS, visible, flags=re.I)
+
+
+def test_the_search_finds_what_is_planted(blinded):
+    pair = blinded.pairs.first()
+    for planted in (pair.first_arm, "open_loop", pair.pk, pair.first.pk, pair.first_file, blinded.seed, rows.SEED):
+        assert leaks([("/", f"<p>{planted}</p>")], secrets_of(blinded)), planted
 
 
 def test_two_evaluators_with_opposite_sides_receive_the_same_but_for_tokens(client):
