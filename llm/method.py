@@ -82,6 +82,8 @@ class Method:
     options: tuple[Option, ...] = ()
     uses_metric: bool = False
     """By its definition the model, or the search, sees values of the hidden metric, and nobody is asked to judge."""
+    asks_judge: bool = True
+    """Whether it ever has a judge, who may be a person, pick or compare. Those that use the metric never do."""
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""

@@ -191,6 +191,7 @@ METHODS = (
         n=1,
         least_k=1,
         options=(_CONTEXT,),
+        asks_judge=False,
     ),
     Method(
         "scaling_batch_score",
@@ -206,6 +207,7 @@ METHODS = (
         f"{_BATCH}the one that the model chooses.",
         partial(batch, by="model"),
         options=(_CONTEXT,),
+        asks_judge=False,
     ),
     Method(
         "scaling_batch_vote",
@@ -213,6 +215,7 @@ METHODS = (
         f"{_BATCH}the first of the commonest.",
         partial(batch, by="vote"),
         options=(_CONTEXT,),
+        asks_judge=False,
     ),
     Method(
         "scaling_turn",
@@ -223,6 +226,7 @@ METHODS = (
         n=30,
         least_k=1,
         options=(_CONTEXT,),
+        asks_judge=False,
     ),
     Method(
         "scaling_3d",

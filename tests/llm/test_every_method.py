@@ -80,6 +80,13 @@ def test_it_ends_with_a_candidate_that_was_trained(whole):
     assert len({o.candidate.id for o in outcomes}) == len(outcomes)
 
 
+def test_it_asks_a_judge_where_it_says_so(whole):
+    experiment, _ = whole
+    method = METHODS[experiment.method]
+    asked = [r for r in experiment.requests if type(r).__name__ in ("Judge", "Choose", "Compare")]
+    assert bool(asked) == (method.asks_judge and not method.uses_metric)
+
+
 def test_killed_at_every_boundary_it_ends_the_same(whole):
     experiment, winner = whole
     for kept in range(len(experiment.saved)):

@@ -306,6 +306,8 @@ def test_options_changed_meanwhile_are_noticed() -> None:
     ("values", "message"),
     [
         ({"method": "eureka", "judge": "human"}, "it asks no person anything"),
+        ({"method": "rda", "judge": "human"}, "RDA has nobody judge"),
+        ({"method": "scaling_turn", "k": 1, "judge": "human"}, "has nobody judge"),
         ({"method": "eureka", "task": "HumanoidJump", "judge": "model"}, "Eureka cannot do without one"),
         ({"k": 13, "judge": "human"}, "at most 12 videos"),
         ({"method": "scaling_turn", "k": 0}, "at least 1"),

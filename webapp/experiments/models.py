@@ -140,6 +140,8 @@ class LoopSettings(models.Model):
             raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
         if chosen.uses_metric and self.judge == self.JudgeKind.HUMAN:
             raise ValidationError({"method": f"{chosen.title} goes by the hidden metric: it asks no person anything."})
+        if not chosen.asks_judge and self.judge == self.JudgeKind.HUMAN:
+            raise ValidationError({"method": f"{chosen.title} has nobody judge: a person would only wait for its end."})
         if self.k < chosen.least_k:
             raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
         if self.judge == self.JudgeKind.HUMAN and self.k > 12:

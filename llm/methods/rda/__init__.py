@@ -171,6 +171,7 @@ METHODS = (
             _WARM,
             _REVISE,
         ),
+        asks_judge=False,
     ),
     Method(
         "rda_judged",
