@@ -334,3 +334,21 @@ def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
     assert (request.kind, request.fingerprint) == ("Ask", fingerprint(asked))
     play(row)
     assert row.status == "finished" and job(row, "ask").status == "done"
+
+
+def test_the_last_rounds_describe_is_gone_and_the_choice_moves_up() -> None:
+    row = started(n=2, judge="human")
+    for best, worst in (("1-2", "1-1"), ("2-3", "2-2")):
+        play(row)
+        loop.answer(loop.waiting_request(row).pk, pick(best, worst))
+    play(row)
+    choose = row.requests.get(kind="Choose")
+    step = choose.step
+    row.requests.filter(pk=choose.pk).update(step=step + 1)
+    body = {"iteration": 2, "messages": [], "seed": 1}
+    row.requests.create(step=step, kind="Describe", fingerprint="0" * 64, payload=body, status="done", result="Higher.")
+    importlib.import_module("webapp.experiments.migrations.0003_models_and_options").ask(apps, None)
+    assert not row.requests.filter(kind__in=("Describe", "Ask")).exists()
+    assert loop.answer(choose.pk, "2-3")
+    advance(row)
+    assert (row.status, row.winner.key) == ("finished", "2-3")

@@ -9,8 +9,19 @@ from django.db import migrations, models
 
 
 def ask(apps, schema_editor):
-    """What was a Describe is an Ask of the describer; saved experiments replay."""
-    for request in apps.get_model("experiments", "Request").objects.filter(kind="Describe"):
+    """What was a Describe is an Ask of the describer; saved experiments replay.
+
+    That of the last round is gone, since no prompt holds it any more: what followed it moves one step up.
+    """
+    requests = apps.get_model("experiments", "Request").objects
+    described = list(requests.filter(kind="Describe").select_related("experiment"))
+    for last in [request for request in described if request.payload["iteration"] == request.experiment.n]:
+        later = requests.filter(experiment=last.experiment_id, step__gt=last.step)
+        last.delete()
+        for request in later.order_by("step"):
+            request.step -= 1
+            request.save(update_fields=["step"])
+    for request in requests.filter(kind="Describe"):
         request.kind, request.payload = "Ask", {**request.payload, "role": "describer"}
         text = json.dumps(["Ask", request.payload], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         request.fingerprint = hashlib.sha256(text.encode()).hexdigest()
