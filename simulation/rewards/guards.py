@@ -77,7 +77,8 @@ def sized(function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a torch function or tensor method that allocates what its arguments say, if that is at most MAX_ELEMENTS.
 
     The bound is the product of every whole number in the arguments (of the size alone for `full`), times the largest
-    tensor among them, the tensor of a method included: never less than what is allocated.
+    tensor among them, the tensor of a method included, unless the arguments alone say the size: never less than what is
+    allocated.
     """
     name, values = function.__name__, [*arguments, *keywords.values()]
     if name in ("full", "new_full"):
@@ -86,9 +87,16 @@ def sized(function: Any, *arguments: Any, **keywords: Any) -> Any:
         raise ValueError("arange takes whole numbers here: scale its result instead")
     tensors = [value for value in (*values, getattr(function, "__self__", None)) if isinstance(value, Tensor)]
     largest = max((tensor.numel() for tensor in tensors), default=1)
-    if math.prod(_sizes(values)) * max(1, largest) > allowed.MAX_ELEMENTS:
+    factor = 1 if name.startswith("new_") or (name == "expand" and _complete(arguments)) else max(1, largest)
+    if math.prod(_sizes(values)) * factor > allowed.MAX_ELEMENTS:
         raise ValueError(f"{name} would allocate more than {allowed.MAX_ELEMENTS} elements")
     return function(*arguments, **keywords)
+
+
+def _complete(sizes: tuple[Any, ...]) -> bool:
+    """Whether these sizes leave none to the tensor, as -1 would."""
+    flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    return len(flat) > 0 and all(isinstance(size, int) and size >= 0 for size in flat)
 
 
 def _sizes(values: Any) -> Iterator[int]:
