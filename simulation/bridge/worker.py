@@ -67,6 +67,9 @@ class Worker:
         return {"ok": True, **getattr(self, "_" + what)(message)}, None
 
     def _start(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
+        if message["model"] is not None and self._block is not None:
+            # by now the client may be locked and run generated code: it must not make this process load files
+            raise ValueError("this worker has its model; another one needs a worker of its own")
         self._host = None
         hosts = importlib.import_module("simulation.bridge." + self._engine + "_host")
         if message["model"] is not None:

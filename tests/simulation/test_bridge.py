@@ -51,6 +51,16 @@ def test_a_diverging_world_is_reported_through_the_bridge(bridge):
     assert env.obs_buf.isfinite().all()
 
 
+def test_a_worker_that_simulates_loads_no_other_file(bridge, tmp_path):
+    """The client is locked by then, the worker is not: generated code that takes over the client ends there."""
+    env = Environment("Cartpole", 2, start=bridge)
+    crafted = {"nq": 2, "nv": 2, "nu": 1, "binary": str(tmp_path / "crafted.mjb")}
+    request = {"do": "start", "model": crafted, "worlds": 2, "substeps": 1, "fields": {}, "threads": 1}
+    with pytest.raises(BridgeError, match="refused: ValueError: this worker has its model"):
+        bridge.ask(request | {"device": "cpu", "reuse": True})
+    assert not env.step(torch.zeros(2, 1)).diverged.any()
+
+
 def test_a_lost_worker_is_a_clear_error_and_another_bridge_goes_on(bridge):
     other = Bridge("mujoco")
     lost, unharmed = (Environment("Cartpole", 2, start=start) for start in (bridge, other))
