@@ -311,3 +311,17 @@ def test_screenings_of_a_withdrawn_person_take_no_vote(client, person, screening
     person.save()
     vote(client, person, screening)
     assert not Vote.objects.exists() and Screening.objects.exists()
+
+
+def test_of_two_only_the_better_is_asked_for(client, person, screening):
+    Request.objects.update(kind="Compare", payload={"iteration": 1, "candidates": ["1-1", "1-2"]})
+    Screening.objects.all().delete()
+    html = client.get(person.get_absolute_url()).content.decode()
+    assert "Which one does it better?" in html and 'data-worst="no"' in html
+    assert 'name="best"' in html and 'name="worst"' not in html and 'name="reason"' not in html
+    shown = Screening.objects.get()
+    vote(client, person, shown, worst="")
+    older()
+    assert ballot.lock_due() == 1
+    expected = "first" if Vote.objects.get().best.key == "1-1" else "second"
+    assert Request.objects.get().result == expected

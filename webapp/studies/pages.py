@@ -105,6 +105,7 @@ def _review(participant: Participant, request: Request) -> Page:
         "screening": screening,
         "tiles": shown,
         "final": request.kind == "Choose",
+        "pair": request.kind == "Compare",
         "single": sum(tile.status == "ready" for tile in shown) == 1,
         "count": count_of(len(shown)),
         "tags_best": ballot.TAGS_BEST,
