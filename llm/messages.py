@@ -109,7 +109,8 @@ def states_text(states: Mapping[str, Any]) -> str:
     """What a robot does in its film (Outcome.states), one line a coordinate; empty where nothing is known."""
     if not states:
         return ""
-    lines = [f"The film lasts {number(states['seconds'])} s; the episode began anew {states['falls']} times in it."]
+    seconds, falls = number(states["seconds"]), states["falls"]
+    lines = [f"The film lasts {seconds} s; after failing, the episode began anew {falls} times in it."]
     for row in states["coordinates"]:
         values = ", ".join(f"{key} {number(value)}" for key, value in row.items() if key != "name")
         lines.append(f"- {row['name']}: {values}")

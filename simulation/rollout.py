@@ -24,6 +24,9 @@ class Rollout:
     """(T,) bool, true where an episode began anew."""
     mocap: np.ndarray
     """(T, nmocap, 7) float64, position and quaternion xyzw of the bodies that are only shown (targets, ghosts)."""
+    fell: np.ndarray | None = None
+    """(T,) bool, true where an episode began anew because the one before had failed, not because its time was over or
+    its goal reached; None where that was not recorded."""
 
 
 def write_rollout(
@@ -33,14 +36,21 @@ def write_rollout(
     control_dt: float,
     restart: np.ndarray,
     mocap: np.ndarray | None = None,
+    fell: np.ndarray | None = None,
 ) -> None:
-    """Write qpos (T, nq), restart (T,) and mocap (T, nmocap, 7) of one world to `path` (.npz), replacing it atomically.
+    """Write qpos (T, nq), restart (T,), mocap (T, nmocap, 7) and fell (T,) of one world to `path` (.npz), replacing it
+    atomically. Where `fell` is not given, every restart counts as one.
 
     Raises ValueError when the shapes do not fit or a pose is not finite.
     """
     mocap = np.empty((len(qpos), 0, 7)) if mocap is None else np.asarray(mocap, dtype=np.float64)
     rollout = Rollout(
-        task, np.asarray(qpos, dtype=np.float64), float(control_dt), np.asarray(restart, dtype=bool), mocap
+        task,
+        np.asarray(qpos, dtype=np.float64),
+        float(control_dt),
+        np.asarray(restart, dtype=bool),
+        mocap,
+        None if fell is None else np.asarray(fell, dtype=bool),
     )
     _require_sound(rollout)
     path = Path(path)
@@ -54,6 +64,7 @@ def write_rollout(
             control_dt=np.float64(control_dt),
             restart=rollout.restart,
             mocap=rollout.mocap,
+            fell=rollout.restart if rollout.fell is None else rollout.fell,
         )
     os.replace(temporary, path)
 
@@ -68,6 +79,7 @@ def read_rollout(path: Path) -> Rollout:
                 control_dt=float(data["control_dt"]),
                 restart=data["restart"].astype(bool),
                 mocap=data["mocap"].astype(np.float64) if "mocap" in data else np.empty((len(data["qpos"]), 0, 7)),
+                fell=data["fell"].astype(bool) if "fell" in data else None,
             )
     except FileNotFoundError as error:
         raise ValueError(f"there is no rollout file {path}") from error
@@ -83,6 +95,8 @@ def _require_sound(rollout: Rollout) -> None:
         raise ValueError(f"qpos of a rollout has shape (steps, nq), not {qpos.shape}")
     if restart.shape != qpos.shape[:1]:
         raise ValueError(f"restart of a rollout has shape {qpos.shape[:1]}, not {restart.shape}")
+    if rollout.fell is not None and rollout.fell.shape != qpos.shape[:1]:
+        raise ValueError(f"fell of a rollout has shape {qpos.shape[:1]}, not {rollout.fell.shape}")
     if mocap.ndim != 3 or (len(mocap), mocap.shape[2]) != (len(qpos), 7):
         raise ValueError(f"mocap of a rollout has shape ({len(qpos)}, nmocap, 7), not {mocap.shape}")
     for name, values in (("qpos", qpos), ("mocap", mocap)):

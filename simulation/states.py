@@ -13,17 +13,20 @@ from simulation.rollout import read_rollout
 def state_statistics(rollout: Path) -> dict[str, Any]:
     """What a rollout file shows: {"seconds", "falls", "coordinates": [{"name", "start", "end", ...}]}.
 
-    `falls` counts how often the episode began anew. Of each coordinate: `start` and `end` of the film, `mean`, `min`,
-    `max`, `travel` (sum of its changes within episodes) and `speed` (travel per second), in metres or radians. A robot
-    that moves freely has x, y, height and `upright` (cosine of the tilt of its z axis) in place of its first seven.
+    `falls` counts how often the episode failed and began anew; one that began anew because its time was over, or its
+    goal reached, is none: that would tell a hidden metric. (Files that do not say why count every time.) Of each
+    coordinate: `start` and `end` of the film, `mean`, `min`, `max`, `travel` (sum of its changes within episodes) and
+    `speed` (travel per second), in metres or radians. A robot that moves freely has x, y, height and `upright` (cosine
+    of the tilt of its z axis) in place of its first seven.
 
     Raises what read_rollout raises on a file that is none.
     """
     recorded = read_rollout(rollout)
     within = ~recorded.restart[1:]
+    fell = recorded.restart if recorded.fell is None else recorded.fell
     return {
         "seconds": round(len(recorded.qpos) * recorded.control_dt, 3),
-        "falls": int(recorded.restart[1:].sum()),
+        "falls": int(fell[1:].sum()),
         "coordinates": [
             {"name": name, **_statistics(values, within, recorded.control_dt)}
             for name, values in _coordinates(recorded.qpos)

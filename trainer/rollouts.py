@@ -25,7 +25,7 @@ def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
     frames = round(info.clip_seconds / info.control_dt)
     qpos = np.empty((len(paths), frames, *env.qpos(0).shape))
     mocap = np.empty((len(paths), frames, *env.mocap(0).shape))
-    restart = np.zeros((len(paths), frames), dtype=bool)
+    restart, fell = np.zeros((2, len(paths), frames), dtype=bool)
     restart[:, 0] = True
     for frame in range(frames):
         for group in range(len(paths)):
@@ -35,5 +35,6 @@ def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
         if done.any():
             env.reset(done)
             restart[:, frame + 1 : frame + 2] = done.unsqueeze(1).numpy()
-    for path, states, restarts, shown in zip(paths, qpos, restart, mocap, strict=True):
-        write_rollout(path, info.name, states, info.control_dt, restarts, shown)
+            fell[:, frame + 1 : frame + 2] = step.terminated.unsqueeze(1).numpy()
+    for path, states, restarts, shown, failures in zip(paths, qpos, restart, mocap, fell, strict=True):
+        write_rollout(path, info.name, states, info.control_dt, restarts, shown, failures)

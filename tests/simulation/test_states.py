@@ -25,6 +25,12 @@ def test_a_walk_with_a_fall_by_hand(tmp_path):
     assert (joint["min"], joint["max"]) == (-1.0, 1.0)
 
 
+def test_episodes_that_ended_in_time_or_at_the_goal_are_no_falls(tmp_path):
+    restart = np.arange(9) % 2 == 0
+    write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((9, 2)), 0.01, restart, fell=np.arange(9) == 4)
+    assert state_statistics(tmp_path / "r.npz")["falls"] == 1
+
+
 def test_a_robot_that_is_fixed_has_joints_only(tmp_path):
     qpos = np.array([[0.0, 0.1], [0.5, 0.1]])
     write_rollout(tmp_path / "r.npz", "Cartpole", qpos, 0.01, np.zeros(2, dtype=bool))

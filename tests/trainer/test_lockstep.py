@@ -178,3 +178,4 @@ def test_a_filmed_policy_that_falls_starts_again_until_the_clip_is_full(tmp_path
     assert abs(starts).max() <= 0.1
     assert (starts[0] == other.qpos[0]).all()
     assert abs(first.qpos[:-1][first.restart[1:], 1]).min() > 0.5
+    assert (first.fell[1:] == first.restart[1:]).all() and not first.fell[0]
