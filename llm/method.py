@@ -80,6 +80,8 @@ class Method:
     n: int = 5
     """Rounds, by default."""
     options: tuple[Option, ...] = ()
+    rounds: Callable[[int, Mapping[str, Any]], int] | None = None
+    """The rounds that follow from K and the options, of a method that does not go by N."""
     uses_metric: bool = False
     """By its definition the model, or the search, sees values of the hidden metric, and nobody is asked to judge."""
     asks_judge: bool = True

@@ -87,6 +87,13 @@ def test_it_asks_a_judge_where_it_says_so(whole):
     assert bool(asked) == (method.asks_judge and not method.uses_metric)
 
 
+def test_it_has_as_many_rounds_as_it_says(whole):
+    experiment, _ = whole
+    method = METHODS[experiment.method]
+    said = method.rounds(experiment.k, experiment.options) if method.rounds else 3
+    assert max(r.iteration for r in experiment.requests if type(r).__name__ == "Train") == said
+
+
 def test_killed_at_every_boundary_it_ends_the_same(whole):
     experiment, winner = whole
     for kept in range(len(experiment.saved)):

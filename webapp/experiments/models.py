@@ -150,6 +150,8 @@ class LoopSettings(models.Model):
             self.options = chosen.settings(self.options)
         except ValueError as error:
             raise ValidationError({"options": str(error)}) from error
+        if chosen.rounds:
+            self.n = chosen.rounds(self.k, self.options)
         try:
             self.judge_options = judges.settings(self.judge, self.judge_options)
         except ValueError as error:

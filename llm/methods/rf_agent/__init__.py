@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -70,6 +71,12 @@ def search(problem: Problem, rng: random.Random, k: int, settings: Settings, val
         tree.rebuild(root, expanded)
         spent += len(candidates)
     return value.winner(root)
+
+
+def rounds(k: int, options: Mapping[str, Any]) -> int:
+    """The initial children, then as many expansions as the budget has left room for."""
+    settings = Settings(**options)
+    return 1 + math.ceil(max(0, settings.budget - k) / len(actions.expansion(settings.actions)))
 
 
 def prompts(
@@ -146,6 +153,7 @@ METHODS = (
         rf_agent,
         n=11,
         options=_OPTIONS,
+        rounds=rounds,
         uses_metric=True,
     ),
     Method(
@@ -155,5 +163,6 @@ METHODS = (
         rf_agent_judged,
         n=11,
         options=(*_OPTIONS, Option("reasons", True, "Show the model what a person wrote about the picks.")),
+        rounds=rounds,
     ),
 )
