@@ -142,8 +142,9 @@ def test_the_open_link_refuses(client, monkeypatch):
         assert response.status_code == 400 and b"alert(1)" not in response.content
         assert agree(client, poll, address, id=wrong).status_code == 400
     assert client.put(address).status_code == 405
-    monkeypatch.setattr(limits, "STARTS", 0)
+    monkeypatch.setattr(limits, "JOINS", 0)
     assert agree(client, poll, address).status_code == 429
+    assert agree(client, poll, address, id="made-up").status_code == 429
     opening.close(poll)
     assert "This study is closed" in client.get(address).content.decode()
     Poll.objects.update(recruiting=False)

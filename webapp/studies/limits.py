@@ -9,6 +9,8 @@ from django.http import HttpRequest
 
 STARTS = 60
 """New demonstrations an hour: a whole class behind one address."""
+JOINS = 300
+"""Evaluators an hour by an open link, also with a recruitment id, which nobody checks: a lecture hall."""
 WRONG_LINKS = 100
 """Links an hour that lead nowhere."""
 PERIOD_SECONDS = 3600

@@ -165,7 +165,7 @@ def _known(request: HttpRequest, poll: Poll, external_id: str) -> Evaluator | No
 
 
 def _enrol(request: HttpRequest, poll: Poll, external_id: str) -> HttpResponse:
-    if not external_id and limits.exceeded(request, "start", limits.STARTS):
+    if limits.exceeded(request, "join", limits.JOINS):
         return render(request, "votes/page.html", {"poll": poll, "state": "many"}, status=429)
     evaluator = enrolment.newcomer(poll, external_id)
     enrolment.consent(evaluator)
