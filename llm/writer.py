@@ -19,6 +19,7 @@ from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
 
 REPAIRS = 2  # at most, for each answer
 ANSWERS_PER_CANDIDATE = 4  # budget: this many replies for each candidate asked for
+LEAST_ANSWERS = 12  # but at least this many: one alone fails no sooner
 
 
 class Checked(Protocol):
@@ -166,14 +167,14 @@ def write(
     """Ask for `request.count` different executable reward functions.
 
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
-    to four replies for each candidate. `check` judges a batch of sources at once. `saved` are the replies of an earlier
-    run of this request; `on_call` is called with each new one as it arrives, so that the caller can save it.
-    `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. `room` is the
+    to four replies for each candidate, but at least twelve. `check` judges a batch of sources at once. `saved` are the
+    replies of an earlier run of this request; `on_call` is called with each new one as it arrives, so that the caller
+    can save it. `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. `room` is the
     model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not fit. Failures
     are in the result, not raised.
     """
     request = replace(request, messages=fitted(request.messages, room))
-    budget = ANSWERS_PER_CANDIDATE * request.count
+    budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens)
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []

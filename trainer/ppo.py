@@ -130,7 +130,7 @@ def ppo_slopes(
     mean_slopes = z.mul_(inverse_std).mul_(slopes).add_(beyond, alpha=2.0 * preset.bounds_weight * share)
     # d max(e^2, (v_kept - return)^2) / d v = 2 e with e = v - return, or nothing where the kept value's error is larger
     errors = values - batch.returns
-    kept = (values - batch.values).clamp_(-preset.clip, preset.clip).add_(batch.values).sub_(batch.returns)
+    kept = torch.clamp(values, batch.values - preset.clip, batch.values + preset.clip).sub_(batch.returns)
     value_slopes = errors.masked_fill(kept.abs_() > errors.abs(), 0.0).mul_(2.0 * share)
     return mean_slopes, value_slopes, log_std_slopes
 

@@ -26,7 +26,7 @@ FINAL = 100
 """The percentage of training whose clips are judged."""
 BEAT_SECONDS = 0.5
 """Progress is written at most this often."""
-PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE)
+PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
 """What is put down when somebody pauses, to go on later from checkpoints or saved answers; the rest is over soon."""
 
 
