@@ -169,9 +169,9 @@ def write(
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
     to four replies for each candidate, but at least twelve. `check` judges a batch of sources at once. `saved` are the
     replies of an earlier run of this request; `on_call` is called with each new one as it arrives, so that the caller
-    can save it. `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing. `room` is the
-    model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not fit. Failures
-    are in the result, not raised.
+    can save it. `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing.
+    `room` is the model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not
+    fit. Failures are in the result, not raised.
     """
     request = replace(request, messages=fitted(request.messages, room))
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
