@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tests.webapp import boards, loops, rows
 from webapp.experiments import bench, loop
-from webapp.experiments.models import Clip, Experiment, ModelCall
+from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall
 from webapp.experiments.templatetags.bench import compact, duration, left, score
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +123,10 @@ def test_every_state_has_its_words_and_controls(staff):
     Experiment.objects.update(status="failed", paused=False, error="The endpoint answered 401.")
     text = html(staff.get(page("experiment", row)))
     assert "The endpoint answered 401." in text and page("act", row, "retry") in text
+    Experiment.objects.update(status="cancelled", error="")
+    Candidate.objects.filter(iteration__number=2).update(status="training")
+    text = html(staff.get(page("experiment", row)))
+    assert "Training stopped" in text and ">stopped<" in text
 
 
 def test_the_list_shows_the_queues_and_what_runs(staff):
