@@ -31,8 +31,10 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()))
-        parser.add_argument("--method", default="icpl", help="one of: " + ", ".join(methods.METHODS))
+        parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()) + " (default: Ant)")
+        parser.add_argument(
+            "--method", default="icpl", help="one of: " + ", ".join(methods.METHODS) + " (default: icpl)"
+        )
         parser.add_argument(
             "--judge", default="proxy", help="proxy or model; a person judges in a study, in the browser"
         )
@@ -45,7 +47,7 @@ class Command(BaseCommand):
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
-            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, else offline"
+            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, else the offline writer"
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
@@ -67,7 +69,10 @@ class Command(BaseCommand):
             headless.drive(experiment, self.report)
         except KeyboardInterrupt:
             self.stdout.write("")
-            self.stderr.write(f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}")
+            self.stderr.write(
+                f"Stopped. Go on with: ./prefine run --resume {experiment.public_id}\n"
+                "(a site that is up on the same data takes it over; pause or cancel it on the bench)"
+            )
             sys.exit(130)
         except OSError as error:  # a full disk; the step is queued again
             raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
