@@ -1,12 +1,13 @@
-"""What a person was shown, and what they picked."""
+"""What a person was shown, how they watched it, and what they picked."""
 
 from __future__ import annotations
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
 from webapp.experiments.models import Candidate, Clip, Request
-from webapp.studies.models import Participant, new_token
+from webapp.studies.models import Participant, Study, new_token
 
 
 class Screening(models.Model):
@@ -28,14 +29,22 @@ class Screening(models.Model):
 
 
 class ClipTicket(models.Model):
-    """An address of a clip for one viewer: opaque, and different for everybody."""
+    """An address of a clip for one viewer on one page: opaque, and different everywhere.
+
+    All clips of one page are sent at equal length: the longest one's, rounded up (webapp.review.media).
+    """
 
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="tickets")
     clip = models.ForeignKey(Clip, on_delete=models.CASCADE, related_name="tickets")
+    shown_in = models.CharField(max_length=64, blank=True, default="")
+    """The token of the screening or trial; empty for practice and the winner."""
     token = models.CharField(max_length=64, unique=True, default=new_token)
+    size = models.PositiveBigIntegerField(default=0)
+    """Bytes as sent, padding included; 0: as the file is."""
+    poster_size = models.PositiveBigIntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["participant", "clip"], name="one_ticket_per_clip")]
+        constraints = [models.UniqueConstraint(fields=["participant", "clip", "shown_in"], name="one_ticket_per_page")]
 
     def __str__(self) -> str:
         return f"{self.clip}, for {self.participant}"
@@ -49,11 +58,13 @@ class Vote(models.Model):
     best = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="+")
     worst = models.ForeignKey(Candidate, null=True, on_delete=models.CASCADE, related_name="+")
     cannot_tell = models.BooleanField(default=False)
-    """The person could not tell the clips apart; best and worst were then drawn from the screening's seed."""
+    """The person could not judge; best and worst were then drawn from the screening's seed."""
+    broken = models.BooleanField(default=False)
+    """Why they could not judge: something was wrong with the videos. False: they could not tell them apart."""
     reason = models.TextField(blank=True, max_length=2000)
     tags = models.JSONField(default=list)
     client = models.JSONField(default=dict)
-    """What the browser measured: milliseconds to decide, plays, focus lost."""
+    """What the browser measured until then: see webapp.review.telemetry."""
     created_at = models.DateTimeField(auto_now_add=True)
     undone_at = models.DateTimeField(null=True)
     locked_at = models.DateTimeField(null=True)
@@ -65,3 +76,102 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.request.title}: best {self.best}, worst {self.worst or 'none'}"
+
+
+class TrialPlan(models.Model):
+    """How many extra sets each participant of a study judges while the robots practise, to check the answers."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="trial_plan")
+    attention = models.PositiveSmallIntegerField(
+        default=0, help_text="Sets in which the page says which videos to pick. One or two show who does not read."
+    )
+    gold = models.PositiveSmallIntegerField(
+        default=0, help_text="Pairs or rounds whose best and worst you know: add them as gold sets."
+    )
+    repeated = models.PositiveSmallIntegerField(
+        default=0, help_text="Earlier rounds shown again in a new order. Two or more tell how consistent a person is."
+    )
+
+    def __str__(self) -> str:
+        return f"Trials of {self.study}: {self.attention} attention, {self.gold} gold, {self.repeated} repeated"
+
+
+class GoldSet(models.Model):
+    """Videos of a past round of which an experimenter says which is best and which worst."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="gold_sets")
+    best = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="+")
+    worst = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="+")
+    whole_round = models.BooleanField(
+        default=False, help_text="Show every video of the round, not only these two. Harder, and easier to dispute."
+    )
+
+    def __str__(self) -> str:
+        return f"best {self.best}, worst {self.worst}{', in their round' if self.whole_round else ''}"
+
+    def clean(self) -> None:
+        if self.best_id == self.worst_id:
+            raise ValidationError("Best and worst must be two different candidates.")
+        if self.whole_round and self.best.iteration_id != self.worst.iteration_id:
+            raise ValidationError("A whole round can be shown only when both come from the same one.")
+
+
+class Trial(models.Model):
+    """A screening of another kind: judged while the robots practise, checked, and never given to the loop."""
+
+    class Kind(models.TextChoices):
+        ATTENTION = "attention", "Attention: the page says what to pick"
+        GOLD = "gold", "Gold: best and worst are known"
+        REPEATED = "repeated", "Repeated: an earlier round again"
+
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="trials")
+    kind = models.CharField(max_length=9, choices=Kind)
+    number = models.PositiveSmallIntegerField()
+    """Its place in the participant's plan."""
+    round = models.PositiveSmallIntegerField()
+    """The round whose robots practised meanwhile."""
+    repeats = models.ForeignKey(Screening, null=True, on_delete=models.CASCADE, related_name="repetitions")
+    token = models.CharField(max_length=64, unique=True, default=new_token)
+    seed = models.PositiveBigIntegerField()
+    order = models.JSONField()
+    """Candidate primary keys in the order shown; the first is letter A."""
+    expected_best = models.ForeignKey(Candidate, null=True, on_delete=models.SET_NULL, related_name="+")
+    expected_worst = models.ForeignKey(Candidate, null=True, on_delete=models.SET_NULL, related_name="+")
+    best = models.ForeignKey(Candidate, null=True, on_delete=models.SET_NULL, related_name="+")
+    worst = models.ForeignKey(Candidate, null=True, on_delete=models.SET_NULL, related_name="+")
+    cannot_tell = models.BooleanField(default=False)
+    broken = models.BooleanField(default=False)
+    client = models.JSONField(default=dict)
+    opened_at = models.DateTimeField(auto_now_add=True)
+    answered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["participant", "number"], name="one_trial_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display().partition(':')[0]} trial of {self.participant}"
+
+
+class Viewing(models.Model):
+    """How one opened page was watched: the browser's account, kept beside the server's own times."""
+
+    screening = models.ForeignKey(Screening, null=True, on_delete=models.CASCADE, related_name="viewings")
+    trial = models.ForeignKey(Trial, null=True, on_delete=models.CASCADE, related_name="viewings")
+    sitting = models.CharField(max_length=16)
+    """Drawn by the page each time it is opened."""
+    data = models.JSONField(default=dict)
+    """See webapp.review.telemetry."""
+    started_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(screening__isnull=True) ^ Q(trial__isnull=True), name="viewing_of_one_thing"
+            ),
+            models.UniqueConstraint(fields=["screening", "sitting"], name="one_viewing_per_sitting"),
+            models.UniqueConstraint(fields=["trial", "sitting"], name="one_trial_viewing_per_sitting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.screening or self.trial}, sitting {self.sitting}"
