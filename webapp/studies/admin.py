@@ -8,8 +8,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -19,7 +17,6 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
 from webapp.experiments.defaults import environment_model
@@ -181,29 +178,6 @@ def invite(study: Study, count: int) -> list[str]:
     last = max((int(label[1:]) for label in labels.values_list("label", flat=True)), default=0)
     people = [Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)]
     return [person.label for person in Participant.objects.bulk_create(people)]
-
-
-admin.site.unregister([Group, User])  # one kind of experimenter, who may do everything here
-
-
-@admin.register(User)
-class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
-    form = UserChangeForm
-    add_form = UserCreationForm
-    change_password_form = AdminPasswordChangeForm
-    fieldsets = [
-        (None, {"fields": ["username", "password", "email"]}),
-        (
-            "Access",
-            {
-                "fields": ["is_active", "is_staff", "is_superuser"],
-                "description": "Staff see the bench. To set up experiments and studies one needs superuser as well.",
-            },
-        ),
-    ]
-    list_display = ["username", "email", "is_staff", "is_superuser", "last_login"]
-    list_filter = ["is_staff", "is_active"]
-    filter_horizontal = []
 
 
 @admin.register(Participant)

@@ -1,0 +1,182 @@
+"""The audit log: what is recorded, by whom, and that a change to it shows."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.urls import reverse
+
+from tests.webapp import boards, rows
+from webapp.audit import chain, record
+from webapp.audit.models import AppendOnly, Entry, Head
+from webapp.studies.models import Participant
+
+pytestmark = pytest.mark.django_db
+
+
+def entries(**values):
+    return list(Entry.objects.filter(**values).order_by("pk"))
+
+
+def test_a_row_says_who_what_and_to_what():
+    person = rows.participant()
+    record("participant", "withdrew", person, deleted=True, rounds=2)
+    row = Entry.objects.get(action="withdrew")
+    assert (row.actor, row.target_type, row.target_label) == ("participant", "studies.participant", "P07")
+    assert row.detail == {"deleted": True, "rounds": 2}
+
+
+def test_sealing_chains_the_rows_in_their_order():
+    for number in range(3):
+        record("system", f"step {number}")
+    assert chain.seal() == 3
+    assert chain.seal() == 0
+    first, second, third = entries()
+    assert [first.number, second.number, third.number] == [1, 2, 3]
+    assert second.previous == first.hash and third.previous == second.hash
+    assert Head.objects.get().hash == third.hash
+    assert list(chain.broken()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_is_sealed_when_its_transaction_is_over():
+    record("system", "began")
+    assert Entry.objects.get().number == 1
+
+
+TAMPERING = [
+    ("UPDATE audit_entry SET actor = 'somebody else' WHERE number = 2", "Row 2"),
+    ("UPDATE audit_entry SET detail = '{}' WHERE number = 2", "Row 2"),
+    ("DELETE FROM audit_entry WHERE number = 2", "Row 2 is missing"),
+    ("DELETE FROM audit_entry WHERE number = 3", "should end with row 3"),
+    ("UPDATE audit_entry SET created_at = '2020-01-01 00:00:00+00:00' WHERE number = 1", "Row 1"),
+]
+
+
+@pytest.mark.parametrize(("statement", "words"), TAMPERING)
+def test_a_change_behind_its_back_shows(statement, words):
+    for number in range(3):
+        record("ada", "closed vote", count=number)
+    chain.seal()
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    with pytest.raises(CommandError, match=words):
+        call_command("verify_audit")
+
+
+def test_the_command_says_that_the_chain_holds_and_finds_a_rewritten_table(capsys):
+    record("ada", "closed vote")
+    call_command("verify_audit")
+    noted = capsys.readouterr().out.split()[-1]
+    assert noted.startswith("1:")
+    call_command("verify_audit", expect=noted)
+    with connection.cursor() as cursor:  # a whole new chain, consistent in itself
+        cursor.execute("DELETE FROM audit_entry")
+        cursor.execute("DELETE FROM audit_head")
+    record("ada", "did nothing at all")
+    call_command("verify_audit")
+    with pytest.raises(CommandError, match="rewritten"):
+        call_command("verify_audit", expect=noted)
+
+
+def test_rows_cannot_be_changed_or_removed_by_our_own_code():
+    row = record("ada", "closed vote")
+    for attempt in (row.save, row.delete, Entry.objects.all().delete, lambda: Entry.objects.update(actor="x")):
+        with pytest.raises(AppendOnly):
+            attempt()
+
+
+def test_a_row_survives_only_with_what_it_tells_of():
+    from django.db import transaction
+
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        record("ada", "closed vote")
+        1 / 0  # noqa: B018
+    assert not entries()
+
+
+def test_values_that_no_database_would_give_back_as_they_were_are_text():
+    record("ada", "set", None, share=0.1, text="a\0b", when=Exception("x"), several={"a": (1, 2)})
+    assert Entry.objects.get().detail == {"share": "0.1", "text": "ab", "when": "x", "several": {"a": [1, 2]}}
+
+
+# --- recorded without anybody thinking of it ---
+
+
+@pytest.fixture
+def staff(client):
+    user = boards.staff()
+    client.force_login(user)
+    return user
+
+
+def test_logging_in_and_out(client):
+    User.objects.create_user("eve", password="open sesame 1", is_staff=True)
+    address = reverse("admin:login")
+    client.post(address, {"username": "eve", "password": "wrong"})
+    client.post(address, {"username": "hunter2", "password": "wrong"})
+    client.post(address, {"username": "eve", "password": "open sesame 1"})
+    client.post(reverse("admin:logout"))
+    told = [(row.actor, row.action) for row in entries() if "log" in row.action]
+    assert told == [
+        ("eve", "failed to log in"),
+        ("unknown account", "failed to log in"),
+        ("eve", "logged in"),
+        ("eve", "logged out"),
+    ]
+    assert "hunter2" not in json.dumps([[row.actor, row.target_label, row.detail] for row in entries()])
+
+
+def test_bench_actions(client, staff):
+    experiment = boards.training()
+    client.post(reverse("bench:act", args=[experiment.public_id, "pause"]))
+    row = Entry.objects.get(action="pause")
+    assert (row.actor, row.target_type, row.target_id) == ("ada", "experiments.experiment", str(experiment.pk))
+
+
+def test_downloads(client, staff):
+    experiment = boards.played()
+    address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])
+    assert client.get(address).status_code == 200
+    row = Entry.objects.get(action="downloaded")
+    assert row.actor == "ada" and row.detail["file"].endswith(".csv")
+
+
+def test_changes_in_the_admin_name_fields_and_no_values(client, staff):
+    group = Group.objects.create(name="Readers")
+    other = User.objects.create_user("bob", email="bob@example.org", is_staff=True)
+    address = reverse("admin:auth_user_change", args=[other.pk])
+    form = {"username": "bob", "email": "robert@example.org", "is_active": "on", "is_staff": "on"}
+    response = client.post(address, {**form, "groups": [group.pk]})
+    assert response.status_code == 302, response.context["errors"]
+    changed = Entry.objects.get(action="changed")
+    assert changed.actor == "ada" and changed.target_label == "bob"
+    assert "robert" not in json.dumps(changed.detail)
+
+
+def test_rights_and_deletions(client, staff):
+    other = User.objects.create(username="bob")
+    other.is_superuser = True
+    other.save()
+    other.groups.add(Group.objects.create(name="Readers"))
+    told = [row.detail for row in entries(action="changed rights", target_label="bob")]
+    assert told == [{"is_active": True}, {"is_superuser": True}, {"add": ["Readers"]}]
+    person = rows.participant(consented=False)
+    person.experiment.delete()
+    Participant.objects.filter(pk=person.pk).delete()
+    assert [row.target_label for row in entries(action="deleted", target_type="studies.participant")] == ["P07"]
+
+
+def test_what_was_refused_is_recorded_too(client, staff):
+    experiment = boards.training()
+    client.post(reverse("bench:act", args=[experiment.public_id, "explode"]))
+    assert Entry.objects.get(action="explode").detail["refused"] == 404
+
+
+def test_participants_pages_are_not_recorded(client):
+    person = rows.participant()
+    client.get(person.get_absolute_url())
+    client.post(reverse("ready", args=[person.token]))
+    assert not entries()

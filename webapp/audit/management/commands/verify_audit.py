@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from webapp.audit import chain
+from webapp.audit.models import Entry, Head
+
+
+class Command(BaseCommand):
+    help = "Say whether the audit log's chain holds. Exit status 1 where a row was changed, removed or put in between."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--expect",
+            metavar="NUMBER:HASH",
+            help="what this command printed before: whoever rewrote the whole table cannot have kept it",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chain.seal()
+        wrong = list(chain.broken())
+        if options["expect"]:
+            number, _, digest = options["expect"].partition(":")
+            known = Entry.objects.filter(number=int(number) if number.isdecimal() else -1).first()
+            if known is None or known.hash != digest:
+                wrong.append(f"Row {number} is not the one that was noted: the log was rewritten or replaced.")
+        if wrong:
+            raise CommandError("The chain does not hold.\n" + "\n".join(wrong))
+        head = Head.objects.filter(pk=1).first() or Head()
+        self.stdout.write(
+            f"The chain holds: {head.number} rows. Note this to check it later: {head.number}:{head.hash}"
+        )

@@ -1,0 +1,34 @@
+"""The request at hand: who sent it, and whether what it did has been recorded."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+
+SYSTEM = "system"
+"""Workers, the reaper, commands."""
+
+
+@dataclass
+class Scope:
+    request: HttpRequest
+    recorded: bool = False
+
+
+current: ContextVar[Scope | None] = ContextVar("current", default=None)
+
+
+def name_of(actor: AbstractBaseUser | AnonymousUser | str | None) -> str:
+    """The actor's name; remembers that this request has been recorded."""
+    scope = current.get()
+    if scope is not None:
+        scope.recorded = True
+    if actor is None:
+        actor = getattr(scope.request, "user", SYSTEM) if scope is not None else SYSTEM
+    if isinstance(actor, str):
+        return actor
+    return actor.get_username() or "visitor"
