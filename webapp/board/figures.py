@@ -1,0 +1,92 @@
+"""A study's figures, as SVG and PDF for a paper. Readable in greyscale."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from statistics import fmean
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from webapp.board.measures import Bias
+
+SIZE = (5.0, 3.0)
+KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf"}
+STYLE: dict[Any, Any] = {"svg.hashsalt": "prefine", "svg.fonttype": "none", "pdf.fonttype": 42}
+"""Text stays text, and the same data gives the same file."""
+
+
+def drawn(draw: Callable[[Axes], None], ending: str) -> bytes:
+    """What `draw` draws, as a file with this ending."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        draw(axes)
+        axes.spines[["top", "right"]].set_visible(False)
+        out = io.BytesIO()
+        dated = {"Date": None} if ending == "svg" else {"CreationDate": None}
+        figure.savefig(out, format=ending, metadata=dated)
+    return out.getvalue()
+
+
+def places(best: Bias, worst: Bias | None) -> Callable[[Axes], None]:
+    """How often each place was picked, beside what chance gives."""
+
+    def draw(axes: Axes) -> None:
+        letters = [chr(ord("A") + place) for place in range(len(best.counts))]
+        axes.bar([x - 0.2 for x in range(len(letters))], best.counts, 0.38, color="#3d4fc4", label="best")
+        if worst:
+            at = [x + 0.2 for x in range(len(worst.counts))]
+            axes.bar(at, worst.counts, 0.38, color="white", edgecolor="#b5520f", hatch="///", label="worst")
+        axes.plot(range(len(letters)), best.expected, "k_", markersize=24, label="expected by chance")
+        axes.set_xticks(range(len(letters)), letters)
+        axes.set_xlabel("place on the page")
+        axes.set_ylabel("picks")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(fontsize="small", frameon=False)
+
+    return draw
+
+
+def seconds_by_round(answers: Mapping[int, Sequence[float]]) -> Callable[[Axes], None]:
+    """Every answer's seconds by round, and their medians' line."""
+
+    def draw(axes: Axes) -> None:
+        rounds = sorted(answers)
+        axes.boxplot([answers[number] for number in rounds], positions=rounds, widths=0.5, showfliers=False)
+        for number in rounds:
+            axes.plot([number] * len(answers[number]), answers[number], "o", color="#3d4fc4", alpha=0.5, markersize=4)
+        axes.set_xlabel("round")
+        axes.set_ylabel("seconds to the answer")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+    return draw
+
+
+def scores_by_round(lines: Mapping[str, Sequence[float | None]], metric: str) -> Callable[[Axes], None]:
+    """The hidden metric of each person's picks over the rounds: one line per experiment, and their mean."""
+
+    def draw(axes: Axes) -> None:
+        for index, (name, values) in enumerate(lines.items()):
+            marker = "osD^vP*Xhd<>"[index % 12]
+            numbers = range(1, len(values) + 1)
+            drawn = [float("nan") if value is None else value for value in values]
+            axes.plot(numbers, drawn, marker=marker, color="0.55", linewidth=1, markersize=4, label=name)
+        rounds = list(zip_longest(*lines.values()))
+        known = [[value for value in scores if value is not None] for scores in rounds]
+        means = [fmean(scores) if scores else float("nan") for scores in known]
+        axes.plot(range(1, len(rounds) + 1), means, color="#3d4fc4", linewidth=2.5, label="mean")
+        axes.set_xlabel("round")
+        axes.set_ylabel(metric)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if len(lines) <= 10:
+            axes.legend(fontsize="x-small", frameon=False)
+
+    return draw

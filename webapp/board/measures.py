@@ -1,0 +1,110 @@
+"""What a study's answers are worth: agreement, position bias, consistency, speed. Pure functions over numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Level = Literal["nominal", "ordinal"]
+RESAMPLES = 1000
+"""Bootstrap and Monte Carlo draws, from a fixed seed: the same answers give the same figures."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's alpha: 1 where raters agree fully, 0 where they agree as often as chance has it."""
+
+    alpha: float
+    low: float
+    high: float
+    """95% percentile interval over resampled units."""
+    raters: int
+    units: int
+    """Things rated by at least two raters."""
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How often each place was picked, against what places that do not matter would give."""
+
+    counts: tuple[int, ...]
+    expected: tuple[float, ...]
+    p: float
+
+    @property
+    def picks(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds to an answer."""
+
+    count: int
+    median: float
+    quarter: float
+    three_quarters: float
+
+
+def agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agreement | None:
+    """Krippendorff's alpha (2011) of one mapping unit -> value per rater; None where no two rated the same thing.
+
+    Also None where everybody gave the same value to everything: without variation there is nothing to agree about.
+    """
+    units = sorted({unit for rater in ratings for unit in rater}, key=repr)
+    table = np.array([[rater.get(unit, np.nan) for unit in units] for rater in ratings], dtype=float)
+    if not table.size:
+        return None
+    table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
+    alpha = _alpha(table, level)
+    if alpha is None:
+        return None
+    draws = np.random.default_rng(0)
+    count = table.shape[1]
+    resampled = (_alpha(table[:, draws.integers(0, count, count)], level) for _ in range(RESAMPLES))
+    low, high = np.quantile([value for value in resampled if value is not None], (0.025, 0.975))
+    return Agreement(alpha, float(low), float(high), int((~np.isnan(table)).any(axis=1).sum()), count)
+
+
+def _alpha(table: np.ndarray, level: Level) -> float | None:
+    import krippendorff  # with numpy's linear algebra: loaded when a result is first shown
+
+    rated = table[~np.isnan(table)]
+    if len(rated) == 0 or (rated == rated[0]).all():
+        return None
+    return float(krippendorff.alpha(reliability_data=table, level_of_measurement=level))
+
+
+def position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
+    """Whether some places are picked more than others: picks are (place from 0, number of places); None without picks.
+
+    p is the share of draws at random whose sum of (count - expected)^2 / expected is at least the one seen. Drawn, not
+    looked up: counts are small and rounds may have unequal numbers of places.
+    """
+    if not picks:
+        return None
+    sizes = np.array([size for _, size in picks])
+    places = int(sizes.max())
+    expected = np.array([sum(1 / size for size in sizes if place < size) for place in range(places)])
+    counts = np.bincount([place for place, _ in picks], minlength=places)
+    seen = _distance(counts, expected)
+    draws = np.random.default_rng(0)
+    drawn = (draws.random((RESAMPLES, len(sizes))) * sizes).astype(int)
+    random = [_distance(np.bincount(row, minlength=places), expected) for row in drawn]
+    as_far = sum(value >= seen - 1e-9 for value in random)
+    return Bias(tuple(map(int, counts)), tuple(map(float, expected)), (as_far + 1) / (RESAMPLES + 1))
+
+
+def _distance(counts: np.ndarray, expected: np.ndarray) -> float:
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+def times(seconds: Sequence[float]) -> Times | None:
+    """Median and quartiles; None without answers."""
+    if not seconds:
+        return None
+    quarter, median, three_quarters = np.quantile(seconds, (0.25, 0.5, 0.75))
+    return Times(len(seconds), float(median), float(quarter), float(three_quarters))
