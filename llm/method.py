@@ -86,6 +86,10 @@ class Method:
     """By its definition the model, or the search, sees values of the hidden metric, and nobody is asked to judge."""
     asks_judge: bool = True
     """Whether it ever has a judge, who may be a person, pick or compare. Those that use the metric never do."""
+    chooses: bool = True
+    """Whether its judge, after several rounds, is asked for the best of the rounds' bests."""
+    compares: bool = False
+    """Whether its judge is also asked which of two is better."""
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""

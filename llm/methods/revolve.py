@@ -220,5 +220,7 @@ METHODS = (
         "Evolution on islands: ratings from people's picks decide who has children. Published with 16 a generation.",
         partial(revolve, by=ByJudges),
         options=(_ISLANDS, Option("reasons", True, "Show the model the raters' commonest tags and last words.")),
+        chooses=False,
+        compares=True,
     ),
 )

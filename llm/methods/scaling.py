@@ -242,5 +242,6 @@ METHODS = (
             ),
             _CONTEXT,
         ),
+        chooses=False,
     ),
 )

@@ -87,6 +87,14 @@ def test_it_asks_a_judge_where_it_says_so(whole):
     assert bool(asked) == (method.asks_judge and not method.uses_metric)
 
 
+def test_it_asks_for_the_best_of_all_and_for_comparisons_where_it_says_so(whole):
+    experiment, _ = whole
+    method = METHODS[experiment.method]
+    asked = {type(r).__name__ for r in experiment.requests}
+    judged = method.asks_judge and not method.uses_metric
+    assert ("Choose" in asked, "Compare" in asked) == (judged and method.chooses, judged and method.compares)
+
+
 def test_it_has_as_many_rounds_as_it_says(whole):
     experiment, _ = whole
     method = METHODS[experiment.method]

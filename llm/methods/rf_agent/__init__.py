@@ -164,5 +164,6 @@ METHODS = (
         n=11,
         options=(*_OPTIONS, Option("reasons", True, "Show the model what a person wrote about the picks.")),
         rounds=rounds,
+        chooses=False,
     ),
 )
