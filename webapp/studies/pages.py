@@ -6,13 +6,15 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.urls import reverse
+
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies.models import Participant, Study
-from webapp.studies.words import count_of, wait_for_the_last_choice, wait_of
+from webapp.studies.words import ask_of, count_of, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
@@ -99,15 +101,17 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
 def _review(participant: Participant, request: Request) -> Page:
     screening = screening_of(request, participant)
     shown = tiles(screening)
-    if not any(tile.status == "ready" for tile in shown):
+    ready = sum(tile.status == "ready" for tile in shown)
+    if not ready:
         return Page("failed")
     context = {
+        "action": reverse("vote", args=[participant.token]),
         "screening": screening,
         "tiles": shown,
         "final": request.kind == "Choose",
         "pair": request.kind == "Compare",
-        "single": sum(tile.status == "ready" for tile in shown) == 1,
-        "count": count_of(len(shown)),
+        "single": ready == 1,
+        "ask": ask_of(request.kind, len(shown), ready),
         "tags_best": ballot.TAGS_BEST,
         "tags_worst": ballot.TAGS_WORST,
     }

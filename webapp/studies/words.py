@@ -62,3 +62,16 @@ def time_left(seconds: float | None) -> str:
 
 def count_of(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
+
+
+def ask_of(kind: str, shown: int, ready: int) -> str:
+    """What a page of videos asks, for the kind of its request: Judge, Choose or Compare."""
+    if kind == "Choose":
+        return "These won your rounds. Which one is the best of all?"
+    if ready == 1:
+        return "Only one robot finished practising this time. Have a look, then confirm."
+    if kind == "Compare":
+        return "Two once more. Which one does it better?"
+    if shown == 2:
+        return "Which of these two does it better? Mark it as the best, and the other as the worst."
+    return f"Which of these {count_of(shown)} does it best, and which worst?"
