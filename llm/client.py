@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-import openai
-
-from llm import errors, prices
+from llm import errors, failures, prices
+from llm.asking import Asking, Turn, Watch, open_client
+from llm.gate import Gate, Slots
+from llm.messages import token_estimate
 from llm.records import Message, canonical
+from llm.wire import Answer
 
 MAX_RETRIES = 5
-OPTIONAL = ("seed", "temperature", "max_tokens", "max_completion_tokens")  # parameters that a server may refuse
+PLUMBING = ("messages", "stream", "stream_options")
+"""What is sent and has no part in what is asked."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class ChatBackend(Protocol):
     It returns the replies that arrived, ordered by seed; fewer than `count` when some requests failed. It raises a
     ModelError when none arrived, or when one failed permanently. `on_reply` is called, one call at a time, with each
     reply as it arrives, also before an error is raised. An answer of more than `tokens` tokens (0: no limit) is cut
-    off, with the finish reason "length".
+    off, with the finish reason "length". `watch` is told how far it is; what it raises gives the open requests up.
     """
 
     def complete(
@@ -98,6 +99,7 @@ class ChatBackend(Protocol):
         seed: int,
         on_reply: OnReply | None = None,
         tokens: int = 0,
+        watch: Watch | None = None,
     ) -> list[Reply]: ...
 
 
@@ -111,23 +113,24 @@ class OpenAIBackend:
         model: str,
         price_list: Sequence[prices.Price] | None = None,
         timeout: float = 300.0,
-        concurrency: int = 8,
+        gate: Gate | None = None,
         temperature: float = 1.0,
         max_retries: int = MAX_RETRIES,
     ) -> None:
-        """`price_list` None takes the published prices of the model; `timeout` is in seconds for each try."""
+        """`price_list` None takes the published prices of the model; `timeout` is in seconds of silence, for each try.
+
+        `gate` None lets eight requests at once through.
+        """
         self.model = model
-        self.endpoint = _without_credentials(base_url)
+        self.endpoint = without_credentials(base_url)
         self.prices = prices.known_prices(model) if price_list is None else tuple(price_list)
         self.temperature = temperature
+        self.timeout = timeout
         self.max_retries = max_retries
-        api_key = api_key.strip()
-        self._strange_key = not (api_key.isascii() and (api_key + "x").isprintable())
-        self._secrets = [s for s in (api_key, urlsplit(base_url).password) if s]
-        self._slots = threading.BoundedSemaphore(concurrency)
-        self._client = openai.OpenAI(
-            base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=max_retries
-        )
+        self.gate = gate or Slots(8)
+        self._base_url, self._key = base_url, api_key.strip()
+        self._strange_key = not (self._key.isascii() and (self._key + "x").isprintable())
+        self._secrets = [s for s in (self._key, urlsplit(base_url).password) if s]
 
     def complete(
         self,
@@ -136,125 +139,81 @@ class OpenAIBackend:
         seed: int,
         on_reply: OnReply | None = None,
         tokens: int = 0,
+        watch: Watch | None = None,
     ) -> list[Reply]:
-        replies: list[Reply] = []
-        failures: list[errors.ModelError] = []
-        with ThreadPoolExecutor(max_workers=count) as pool:
-            pending = [pool.submit(self._one, tuple(messages), seed + i, tokens) for i in range(count)]
-            for future in as_completed(pending):
-                try:
-                    reply = future.result()
-                except errors.ModelError as error:
-                    failures.append(error)
-                    continue
-                replies.append(reply)
-                if on_reply:
-                    on_reply(reply)
-        permanent = [f for f in failures if f.permanent]
-        if permanent or not replies:
-            raise (permanent or failures)[0]
-        return sorted(replies, key=lambda r: r.seed)
-
-    def _one(self, messages: tuple[Message, ...], seed: int, tokens: int) -> Reply:
-        """One request. Parameters that the endpoint refuses are left out from then on."""
         if self._strange_key:
             raise errors.Unauthorized("the API key holds characters that no key has: copy it again")
-        with self._slots:
-            started = time.monotonic()
-            while True:
-                parameters = self._parameters(seed, tokens)
-                answer, failure = self._try(messages, parameters)
-                if answer is not None:
-                    return self._reply(messages, parameters, seed, answer, time.monotonic() - started)
-                refused = _refused_parameter(failure, parameters)
-                if refused is None:
-                    raise self._translate(failure)
-                _remember_refused(self.endpoint, self.model, refused)
+        self._check_address()
+        replies: list[Reply] = []
+        failed: list[errors.ModelError] = []
+
+        def ended(turn: Turn, result: Answer | failures.Failure) -> bool:
+            if not isinstance(result, Answer):
+                where = (self.endpoint, self.model, turn.tries, self._secrets)
+                failed.append(failures.translated(result, *where))
+                return not failed[-1].permanent
+            replies.append(self._reply(messages, turn, result))
+            if on_reply:
+                on_reply(replies[-1])
+            return True
+
+        asking = Asking(
+            gate=self.gate,
+            body=lambda number: self._body(messages, number, tokens),
+            refused=partial(_remember_refused, self.endpoint, self.model),
+            ended=ended,
+            size=token_estimate(messages) + tokens,
+            most_tries=self.max_retries + 1,
+            watch=watch,
+        )
+        with open_client(self._base_url, self._key, self.timeout) as client:
+            asking.run(client, range(seed, seed + count))
+        permanent = [failure for failure in failed if failure.permanent]
+        if permanent or not replies:
+            raise (permanent or failed)[0]
+        return sorted(replies, key=lambda r: r.seed)
+
+    def _check_address(self) -> None:
+        """Raises Unreachable for what can be no address, before a client trips over it."""
+        try:
+            parts = urlsplit(self._base_url)
+            possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is none
+            possible = False
+        if not possible:
+            raise failures.unreachable(self.endpoint or repr(self._base_url))
+
+    def _body(self, messages: Sequence[Message], seed: int, tokens: int) -> dict[str, Any]:
+        streaming = {"stream": True, "stream_options": {"include_usage": True}}
+        wanted = {**streaming, **self._parameters(seed, tokens)}
+        no = refused(self.endpoint, self.model)
+        return {"model": self.model, "messages": list(messages)} | {k: v for k, v in wanted.items() if k not in no}
 
     def _parameters(self, seed: int, tokens: int) -> dict[str, Any]:
-        """What is asked for beside the messages. A server that refuses one name of the token limit gets the other."""
+        """What shapes the answer beside the messages. A server that refuses one name of the limit gets the other."""
         no = refused(self.endpoint, self.model)
         wanted: dict[str, Any] = {"seed": seed, "temperature": self.temperature}
         if tokens:
             wanted["max_completion_tokens" if "max_tokens" in no else "max_tokens"] = tokens
-        return {name: value for name, value in wanted.items() if name not in no}
+        return wanted
 
-    def _try(
-        self, messages: tuple[Message, ...], parameters: Mapping[str, Any]
-    ) -> tuple[Any, openai.OpenAIError | ValueError | None]:
-        """The answer or the failure: returned, so that no traceback of it carries a header into a log."""
-        try:
-            answer = self._client.chat.completions.create(model=self.model, messages=list(messages), **parameters)  # type: ignore[arg-type]
-        except (openai.OpenAIError, ValueError) as failure:
-            return None, failure
-        return answer, None
-
-    def _reply(
-        self, messages: tuple[Message, ...], parameters: Mapping[str, Any], seed: int, answer: Any, latency: float
-    ) -> Reply:
-        choices = getattr(answer, "choices", None)
-        if not choices or getattr(choices[0], "message", None) is None:
-            raise errors.BadAnswer(f"{self.endpoint} answered without any choices. Is it a chat completions endpoint?")
-        request = {"endpoint": self.endpoint, "model": self.model, "messages": digested(messages), **parameters}
-        usage, content = _usage(answer), choices[0].message.content
+    def _reply(self, messages: Sequence[Message], turn: Turn, answer: Answer) -> Reply:
+        shaping = {name: value for name, value in turn.sent.items() if name not in PLUMBING}
+        request = {"endpoint": self.endpoint, **shaping, "messages": digested(messages)}
         now = datetime.now(UTC)
         return Reply(
-            text=_storable(content) if isinstance(content, str) else "",
-            finish_reason=choices[0].finish_reason or "stop",
-            usage=usage,
-            cost=prices.cost(usage, self.prices, now.date()),
-            latency=latency,
-            model=getattr(answer, "model", None) or self.model,
-            fingerprint=getattr(answer, "system_fingerprint", None) or "",
+            text=_storable(answer.text),
+            finish_reason=answer.finish_reason,
+            usage=answer.usage,
+            cost=prices.cost(answer.usage, self.prices, now.date()),
+            latency=time.monotonic() - (turn.started or 0.0),
+            model=answer.model or self.model,
+            fingerprint=answer.fingerprint,
             request=request,
             request_hash=request_hash(request),
-            seed=seed,
+            seed=turn.seed,
             at=now.isoformat(timespec="seconds"),
         )
-
-    def _translate(self, failure: openai.OpenAIError | ValueError | None) -> errors.ModelError:
-        """The failure as one of ours, with what to do, without secrets."""
-        where, said = self.endpoint, self._clean(failure)
-        match failure:
-            case openai.APITimeoutError():
-                return errors.TimedOut(
-                    f"{where} did not answer in time, tried {self.max_retries + 1} times. Is the server overloaded? "
-                    "Raise the timeout or lower the concurrency."
-                )
-            case openai.APIConnectionError():
-                return errors.Unreachable(
-                    f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
-                )
-            case openai.AuthenticationError() | openai.PermissionDeniedError():
-                return errors.Unauthorized(
-                    f"{where} refuses the API key. Check the key and that it may use {self.model}."
-                )
-            case openai.NotFoundError():
-                return errors.UnknownModel(
-                    f"{where} knows no model {self.model!r}, or the address is wrong (it often ends in /v1)."
-                )
-            case openai.RateLimitError():
-                return errors.RateLimited(
-                    f"{where} says too many requests, or the quota is used up: wait, lower the concurrency, or check "
-                    f"the account. It said: {said}"
-                )
-            case openai.APIStatusError() if failure.status_code >= 500:
-                return errors.ServerFailed(
-                    f"{where} failed with status {failure.status_code}; try again later. It said: {said}"
-                )
-            case openai.APIStatusError():
-                return errors.BadRequest(
-                    f"{where} refuses the request with status {failure.status_code}. It said: {said}"
-                )
-        return errors.BadAnswer(f"{where} answered with something that is not a chat completion. Check the address.")
-
-    def _clean(self, failure: Exception | None) -> str:
-        """The server's words, short and without anything that looks like a key."""
-        text = str(failure)
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)
-        return text[:300]
 
 
 def _storable(text: str) -> str:
@@ -262,14 +221,7 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
-def _usage(answer: Any) -> prices.Usage | None:
-    """The tokens, where the endpoint reports them as numbers."""
-    usage = getattr(answer, "usage", None)
-    read, written = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
-    return prices.Usage(read, written) if isinstance(read, int) and isinstance(written, int) else None
-
-
-def _without_credentials(url: str) -> str:
+def without_credentials(url: str) -> str:
     """The address without user, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
@@ -285,11 +237,3 @@ def refused(endpoint: str, model: str) -> frozenset[str]:
 
 def _remember_refused(endpoint: str, model: str, parameter: str) -> None:
     _refused[endpoint, model] = refused(endpoint, model) | {parameter}
-
-
-def _refused_parameter(failure: Exception | None, sent: Mapping[str, Any]) -> str | None:
-    """Which optional parameter a 400 or 422 complains about, if any."""
-    if not isinstance(failure, openai.BadRequestError | openai.UnprocessableEntityError):
-        return None
-    said = f"{failure.param or ''} {failure}".lower()
-    return next((name for name in OPTIONAL if name in sent and name in said), None)

@@ -61,3 +61,7 @@ class Unreachable(ModelError):
 
 class BadAnswer(ModelError):
     """The endpoint answered 200 with something that is not a chat completion."""
+
+
+class BrokenOff(ModelError):
+    """The answer ended in the middle."""

@@ -51,7 +51,19 @@ ANSWER_TOKENS = 2000
 """Kept free for the answer."""
 LETTERS_PER_TOKEN = 3
 """Of code and numbers; prose has more, so that prompts are taken for longer than they are."""
+TOKENS_PER_IMAGE = 500
 _EARLIER = re.compile(r"^## Best of iteration \d+\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def token_estimate(messages: Sequence[Message]) -> int:
+    """About how many tokens these messages are; rather too many."""
+    letters = images = 0
+    for message in messages:
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        letters += sum(len(part["text"]) for part in parts if part["type"] == "text")
+        images += sum(part["type"] != "text" for part in parts)
+    return letters // LETTERS_PER_TOKEN + images * TOKENS_PER_IMAGE
 
 
 def fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:

@@ -2,7 +2,8 @@
 
     python -m llm.serve --port 8800 [--key SECRET]
 
-answers POST /v1/chat/completions and GET /v1/models, on loopback only. Point any OpenAI client at it.
+answers POST /v1/chat/completions (whole or streamed) and GET /v1/models, on loopback only. Point any OpenAI client at
+it. Pictures in a question are accepted and not looked at; the answer says so.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import hmac
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from llm.offline import MODEL, OfflineWriter
 
-MAX_BODY = 4_000_000  # bytes
+MAX_BODY = 40_000_000
+"""Bytes: room for the frames of a clip."""
+Body = dict[str, Any] | str
+"""A JSON answer, or a stream of events."""
 
 
 class BadCall(Exception):
@@ -53,18 +57,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # noqa: N802
         self.answer(self.completion)
 
-    def answer(self, action: Any) -> None:
+    def answer(self, action: Callable[[], Body]) -> None:
+        status, body = 500, None
         try:
             self.authorise()
             status, body = 200, action()
         except BadCall as bad:
-            self.close_connection = True
             status, body = bad.status, bad.body
-        except Exception as error:  # a mistake of ours; unanswered, the client would take it for a lost connection
-            self.close_connection = True
-            self.server.handle_error(self.request, self.client_address)  # the traceback, to stderr
-            status, body = 500, BadCall(500, "server_error", f"{type(error).__name__}: {error}").body
-        self.send(status, body)
+        finally:  # a mistake of ours goes on to the log; unanswered, the client would take it for a lost connection
+            self.send(status, body or _mistake(sys.exception()))
 
     def authorise(self) -> None:
         given = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -76,10 +77,15 @@ class Handler(BaseHTTPRequestHandler):
             raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
         return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "prefine"}]}
 
-    def completion(self) -> dict[str, Any]:
+    def completion(self) -> Body:
         if self.path != "/v1/chat/completions":
             raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
-        return complete(self.body())
+        body = self.body()
+        whole = complete(body)
+        if not body.get("stream"):
+            return whole
+        options = body.get("stream_options")
+        return events(whole, isinstance(options, dict) and bool(options.get("include_usage")))
 
     def body(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
@@ -93,13 +99,16 @@ class Handler(BaseHTTPRequestHandler):
             raise BadCall(400, "invalid_request_error", "The body must be a JSON object.")
         return data
 
-    def send(self, status: int, body: dict[str, Any]) -> None:
-        data = json.dumps(body).encode()
+    def send(self, status: int, body: Body) -> None:
+        """JSON, or text as a stream of events. After a failure the connection is closed, and the client told so."""
+        data, kind = (body, "text/event-stream") if isinstance(body, str) else (json.dumps(body), "application/json")
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data.encode())))
+        if status != 200:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(data)
+        self.wfile.write(data.encode())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing: request lines are of no use, and headers must never reach a log."""
@@ -109,11 +118,9 @@ def complete(body: dict[str, Any]) -> dict[str, Any]:
     """The chat completion for this request body. Raises BadCall."""
     if body.get("model") != MODEL:
         raise BadCall(404, "invalid_request_error", f"The model {body.get('model')!r} does not exist.", "model")
-    if body.get("stream"):
-        raise BadCall(400, "invalid_request_error", "This server does not stream.", "stream")
     messages, count, seed = body.get("messages"), body.get("n", 1), body.get("seed", 0)
     if not isinstance(messages, list) or not messages or not all(_is_message(m) for m in messages):
-        raise BadCall(400, "invalid_request_error", "messages must be a list of {role, content} texts.", "messages")
+        raise BadCall(400, "invalid_request_error", "messages must be a list of {role, content}.", "messages")
     if not isinstance(count, int) or not 1 <= count <= 64:
         raise BadCall(400, "invalid_request_error", "n must be between 1 and 64.", "n")
     if not isinstance(seed, int):
@@ -140,10 +147,43 @@ def complete(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+PIECE = 40
+"""Letters in a piece of a streamed answer."""
+
+
+def events(whole: dict[str, Any], usage: bool) -> str:
+    """The completion as OpenAI streams it: pieces of text, the finish reason, where asked for the usage, [DONE]."""
+    shared = {name: whole[name] for name in ("id", "created", "model", "system_fingerprint")}
+    shared["object"] = "chat.completion.chunk"
+    chunks: list[dict[str, Any]] = []
+    for choice in whole["choices"]:
+        text = choice["message"]["content"]
+        pieces = [text[i : i + PIECE] for i in range(0, len(text), PIECE)]
+        deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces)]
+        chunks += [{"index": choice["index"], "delta": delta, "finish_reason": None} for delta in deltas]
+        chunks.append({"index": choice["index"], "delta": {}, "finish_reason": choice["finish_reason"]})
+    said = [{**shared, "choices": [chunk]} for chunk in chunks]
+    if usage:
+        said.append({**shared, "choices": [], "usage": whole["usage"]})
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in said) + "data: [DONE]\n\n"
+
+
+def _mistake(error: BaseException | None) -> dict[str, Any]:
+    return BadCall(500, "server_error", f"{type(error).__name__}: {error}").body
+
+
 def _is_message(message: Any) -> bool:
-    return (
-        isinstance(message, dict) and isinstance(message.get("role"), str) and isinstance(message.get("content"), str)
-    )
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        return False
+    content = message.get("content")
+    return isinstance(content, str) or (isinstance(content, list) and bool(content) and all(map(_is_part, content)))
+
+
+def _is_part(part: Any) -> bool:
+    """Text, or a picture, which is not looked at."""
+    if not isinstance(part, dict) or part.get("type") not in ("text", "image_url"):
+        return False
+    return isinstance(part.get("text"), str) if part["type"] == "text" else isinstance(part.get("image_url"), dict)
 
 
 @contextmanager

@@ -13,18 +13,20 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from llm.client import OnReply, Reply, request_hash
+from llm.asking import Watch
+from llm.client import OnReply, Reply, digested, request_hash
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
 from llm.offline.quantities import Quantity, derive
-from llm.offline.reading import Reading, read, written
+from llm.offline.reading import Reading, pictures, read, written
 from llm.offline.refining import refine
 from llm.prices import Usage
 from llm.records import Message, canonical
 
 MODEL = "offline-writer"
 NOTICE = "This is Prefine's offline writer: a set of rules, not a language model."
+BLIND = "It looks at no pictures: those in the question were ignored."
 
 
 class OfflineWriter:
@@ -40,7 +42,9 @@ class OfflineWriter:
         seed: int,
         on_reply: OnReply | None = None,
         tokens: int = 0,
+        watch: Watch | None = None,
     ) -> list[Reply]:
+        """As any backend; it answers at once, so that `watch` is told nothing."""
         replies = [self._one(messages, seed + i, tokens) for i in range(count)]
         for reply in replies:
             if on_reply:
@@ -50,7 +54,7 @@ class OfflineWriter:
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
         started = time.monotonic()
         text, finish = cut(answer(messages, seed), limit)
-        request = {"endpoint": self.endpoint, "model": MODEL, "messages": list(messages), "seed": seed}
+        request = {"endpoint": self.endpoint, "model": MODEL, "messages": digested(messages), "seed": seed}
         return Reply(
             text=text,
             finish_reason=finish,
@@ -79,6 +83,11 @@ def cut(text: str, limit: int) -> tuple[str, str]:
 
 def answer(messages: Sequence[Message], seed: int) -> str:
     """The reply to these messages."""
+    said = _answer(messages, seed)
+    return said.replace(NOTICE, f"{NOTICE} {BLIND}", 1) if any(map(pictures, messages)) else said
+
+
+def _answer(messages: Sequence[Message], seed: int) -> str:
     reading = read(messages)
     digest = hashlib.sha256(f"{seed}:{canonical(list(messages))}".encode()).digest()
     rng = random.Random(digest)

@@ -76,6 +76,12 @@ def written(message: Message) -> str:
     return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")
 
 
+def pictures(message: Message) -> bool:
+    """Whether there is anything in the message that is not text."""
+    content = message["content"]
+    return not isinstance(content, str) and any(part["type"] != "text" for part in content)
+
+
 def sections(text: str) -> list[tuple[str, str]]:
     """(title, body) of each Markdown section; lines inside code blocks are never headings."""
     parts: list[tuple[str, list[str]]] = [("", [])]

@@ -5,13 +5,39 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Answer = tuple[int, Any]  # status, JSON body (or text as it is)
+Answer = tuple[int, Any]  # status, JSON body (or text as it is, or a Stream)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A streamed answer. `finish` "" breaks it off; `pause` is waited before each piece; `error` comes at the end."""
+
+    pieces: Sequence[str]
+    finish: str = "stop"
+    pause: float = 0.0
+    error: str = ""
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
+        for piece in self.pieces:
+            time.sleep(self.pause)
+            yield {**shared, "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+        if self.error:
+            yield {"error": {"message": self.error, "type": "server_error", "param": None, "code": None}}
+        if self.finish:
+            yield {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": self.finish}]}
+            usage = {"prompt_tokens": 100, "completion_tokens": len(self.pieces), "total_tokens": 100}
+            yield {**shared, "choices": [], "usage": usage}
+
+
+def stream(*pieces: str, **more: Any) -> Answer:
+    return 200, Stream(pieces, **more)
 
 
 def completion(text: Any, finish: str = "stop", **more: Any) -> Answer:
@@ -42,6 +68,10 @@ class Faulty:
     base_url: str = ""
     at_once: int = 0
     most_at_once: int = 0
+    hung_up: threading.Event = field(default_factory=threading.Event)
+    """Set when a client closed its connection in the middle of a stream."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Sent with every failure."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -56,17 +86,36 @@ class Handler(BaseHTTPRequestHandler):
             faulty.keys.append(self.headers["Authorization"])
         time.sleep(faulty.delay)
         status, answer = faulty.script(body)
+        if isinstance(answer, Stream):
+            self.send_stream(answer)
         with faulty.lock:
             faulty.at_once -= 1
+        if isinstance(answer, Stream):
+            return
         data = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
         try:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
+            for name, value in faulty.headers.items() if status >= 400 else ():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
         except (BrokenPipeError, ConnectionResetError):
             return
+
+    def send_stream(self, answer: Stream):
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.end_headers()
+        try:
+            for event in answer.events():
+                self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+            if answer.finish:
+                self.wfile.write(b"data: [DONE]\n\n")
+        except (BrokenPipeError, ConnectionResetError):
+            self.server.faulty.hung_up.set()
 
     def log_message(self, *args):
         return

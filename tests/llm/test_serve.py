@@ -56,8 +56,8 @@ def test_a_whole_experiment_over_http_equals_the_one_in_process(server):
 class Complete(OpenAIBackend):
     """No answer may be missing: the writer would go on with another, and the experiments would part."""
 
-    def complete(self, messages, count, seed, on_reply=None):
-        replies = super().complete(messages, count, seed, on_reply)
+    def complete(self, messages, count, seed, on_reply=None, **more):
+        replies = super().complete(messages, count, seed, on_reply, **more)
         assert len(replies) == count, f"the server answered {len(replies)} of {count} calls, from seed {seed}"
         return replies
 
@@ -113,7 +113,9 @@ HELLO = [{"role": "user", "content": "hello"}]
         ({"model": MODEL, "messages": [{"role": "user"}]}, 400, "messages"),
         ({"model": MODEL, "messages": HELLO, "n": 1000}, 400, "n"),
         ({"model": MODEL, "messages": HELLO, "seed": "x"}, 400, "seed"),
-        ({"model": MODEL, "messages": HELLO, "stream": True}, 400, "stream"),
+        ({"model": MODEL, "messages": [{"role": "user", "content": []}]}, 400, "messages"),
+        ({"model": MODEL, "messages": [{"role": "user", "content": [{"type": "audio"}]}]}, 400, "messages"),
+        ({"model": MODEL, "messages": [{"role": "user", "content": [{"type": "text"}]}]}, 400, "messages"),
         ({"messages": HELLO}, 404, "model"),
     ],
 )
@@ -121,6 +123,36 @@ def test_a_bad_request_is_refused_with_a_reason(server, body, status, param):
     answered, error = call(server, body)
     assert (answered, error["param"]) == (status, param)
     assert error["message"]
+
+
+LOOK = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,QUJD"}}
+
+
+def test_a_picture_is_accepted_and_said_to_be_ignored(server):
+    parts = [{"type": "text", "text": first_prompt(PROBLEM)[1]["content"]}, LOOK]
+    remote = OpenAIBackend(server.base_url, "open sesame", MODEL, max_retries=0)
+    (reply,) = remote.complete([{"role": "user", "content": parts}], 1, 0)
+    assert "It looks at no pictures" in reply.text and "def compute_reward" in reply.text
+    (plain,) = remote.complete(first_prompt(PROBLEM), 1, 0)
+    assert "pictures" not in plain.text
+
+
+def test_a_streamed_answer_is_the_whole_answer_in_pieces(server):
+    body = {"model": MODEL, "messages": HELLO, "stream": True, "stream_options": {"include_usage": True}, "n": 2}
+    request = urllib.request.Request(
+        server.base_url + "/chat/completions", json.dumps(body).encode(), {"Authorization": "Bearer open sesame"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        *lines, end, _ = answer.read().decode().split("\n\n")
+    assert end == "data: [DONE]"
+    chunks = [json.loads(line.removeprefix("data: ")) for line in lines]
+    _, whole = call(server, {"model": MODEL, "messages": HELLO, "n": 2})
+    for choice in whole["choices"]:
+        own = [c["choices"][0] for c in chunks if c["choices"] and c["choices"][0]["index"] == choice["index"]]
+        assert "".join(c["delta"].get("content", "") for c in own) == choice["message"]["content"]
+        assert [c["finish_reason"] for c in own][-1] == "stop"
+    assert chunks[-1]["usage"] == whole["usage"] and chunks[-1]["choices"] == []
 
 
 def test_other_addresses_do_not_exist(server):

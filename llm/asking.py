@@ -1,0 +1,158 @@
+"""Several requests to one endpoint at once: who starts when, who is asked again, and giving all of them up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import openai
+
+from llm import failures, wire
+from llm.gate import Gate
+
+TICK_SECONDS = 0.2
+"""How often whoever waits for answers is told how far they are, and may give them up."""
+
+
+@dataclass(frozen=True)
+class Underway:
+    """How far the requests of one call of `complete` are."""
+
+    tokens: int
+    """Pieces of text heard so far in answers that have not ended: about as many tokens. 0 where nothing is streamed."""
+    answered: int
+    asked: int
+    held: bool
+    """Something waits for a rate limit, for its turn, or for the endpoint to recover."""
+
+
+Watch = Callable[[Underway], None]
+"""Told of the progress several times a second. What it raises gives all requests up and goes on to the caller."""
+
+
+@dataclass
+class Turn:
+    """One of the requests."""
+
+    seed: int
+    tries: int = 0
+    not_before: float = 0.0
+    started: float | None = None
+    heard: int = 0
+    ticket: Any = None
+    sent: Mapping[str, Any] = field(default_factory=dict)
+
+    def hear(self) -> None:
+        self.heard += 1
+
+
+@dataclass
+class Asking:
+    """`body(seed)` is what to send now; `ended` takes each turn with its answer or its last failure.
+
+    `refused` notes a parameter that the endpoint does not take. `size` is about how many tokens one request costs.
+    """
+
+    gate: Gate
+    body: Callable[[int], Mapping[str, Any]]
+    refused: Callable[[str], None]
+    ended: Callable[[Turn, wire.Answer | failures.Failure], bool]
+    """False when no further requests are to be started."""
+    size: int
+    most_tries: int
+    watch: Watch | None = None
+    waiting: list[Turn] = field(default_factory=list)
+    running: dict[Future[wire.Answer], Turn] = field(default_factory=dict)
+    answered: int = 0
+
+    def run(self, client: openai.AsyncOpenAI, seeds: range) -> None:
+        """All of them, to their ends."""
+        self.waiting = [Turn(seed) for seed in seeds]
+        try:
+            while self.waiting or self.running:
+                self._start(client)
+                if self.watch:
+                    self.watch(self._underway(len(seeds)))
+                for future in self._next():
+                    self._take(self.running.pop(future), future)
+        finally:
+            for future, turn in self.running.items():
+                future.cancel()
+                self.gate.leave(turn.ticket, None)
+
+    def _start(self, client: openai.AsyncOpenAI) -> None:
+        now = time.monotonic()
+        for turn in [turn for turn in self.waiting if turn.not_before <= now]:
+            ticket = self.gate.enter(self.size)
+            if ticket is None:
+                return
+            self.waiting.remove(turn)
+            turn.ticket, turn.heard, turn.sent = ticket, 0, self.body(turn.seed)
+            turn.tries, turn.started = turn.tries + 1, turn.started or now
+            asked = wire.ask(client, turn.sent, turn.hear)
+            self.running[asyncio.run_coroutine_threadsafe(asked, wire.loop())] = turn
+
+    def _next(self) -> list[Future[wire.Answer]]:
+        if not self.running:
+            time.sleep(TICK_SECONDS)
+            return []
+        return list(wait(self.running, TICK_SECONDS, FIRST_COMPLETED).done)
+
+    def _take(self, turn: Turn, future: Future[wire.Answer]) -> None:
+        answer, failure = _result(future)
+        self.gate.leave(turn.ticket, _spent(answer))
+        if failure is not None and self._again(turn, failure):
+            self.waiting.append(turn)
+            return
+        self.answered += answer is not None
+        if not self.ended(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
+            self.waiting.clear()
+
+    def _again(self, turn: Turn, failure: failures.Failure) -> bool:
+        """Whether this turn is to be tried once more, and from when on."""
+        name = failures.refused_parameter(failure, turn.sent)
+        if name is not None:
+            self.refused(name)
+            turn.tries -= 1
+            return True
+        if not failures.again(failure) or turn.tries >= self.most_tries:
+            return False
+        asked = failures.asked_pause(failure)
+        if asked is not None and asked > failures.LONGEST_PAUSE:
+            return False
+        turn.not_before = time.monotonic() + failures.pause(failure, turn.tries)
+        if asked:
+            self.gate.rest(asked)
+        return True
+
+    def _underway(self, asked: int) -> Underway:
+        tokens = sum(turn.heard for turn in self.running.values())
+        return Underway(tokens, self.answered, asked, bool(self.waiting))
+
+
+def _result(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.Failure | None]:
+    """The answer or the failure: returned, so that no traceback of it carries a header into a log."""
+    try:
+        return future.result(), None
+    except failures.FAILURES as failure:
+        return None, failure
+
+
+def _spent(answer: wire.Answer | None) -> int | None:
+    usage = answer.usage if answer else None
+    return usage.input_tokens + usage.output_tokens if usage else None
+
+
+@contextmanager
+def open_client(base_url: str, api_key: str, timeout: float) -> Iterator[openai.AsyncOpenAI]:
+    """A client for one call of `complete`; its connections are closed at the end, whatever they were doing."""
+    client = wire.client(base_url, api_key, timeout)
+    try:
+        yield client
+    finally:
+        asyncio.run_coroutine_threadsafe(client.close(), wire.loop()).result(timeout=10)

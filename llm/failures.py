@@ -1,0 +1,123 @@
+"""What the failures of an endpoint mean: whether to ask again, when, and what to tell the person who waits."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx2
+import openai
+
+from llm import errors
+from llm.wire import BrokenOff, NoAnswer
+
+Failure = openai.OpenAIError | httpx2.HTTPError | ValueError | BrokenOff | NoAnswer
+FAILURES = (openai.OpenAIError, httpx2.HTTPError, ValueError, BrokenOff, NoAnswer)
+OPTIONAL = ("seed", "temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream")
+"""Parameters that a server may refuse; it is asked again without the one that it complains about."""
+LONGEST_PAUSE = 600.0
+"""Seconds: an endpoint that asks for a longer pause has failed."""
+FIRST_BACKOFF, LAST_BACKOFF = 0.5, 8.0
+
+
+def again(failure: Failure) -> bool:
+    """Whether the same request may succeed a little later."""
+    if isinstance(failure, openai.APIStatusError):
+        said = failure.response.headers.get("x-should-retry", "")
+        if said in ("true", "false"):
+            return said == "true"
+        return failure.status_code in (408, 409, 429) or failure.status_code >= 500
+    return isinstance(failure, openai.APIConnectionError | httpx2.TransportError | BrokenOff)
+
+
+def pause(failure: Failure, tries: int) -> float:
+    """Seconds until the next try: as the server asks (Retry-After), else 0.5, 1, 2, 4, 8, ... a little shortened."""
+    asked = asked_pause(failure)
+    if asked is not None:
+        return asked
+    return float(min(FIRST_BACKOFF * 2 ** (tries - 1), LAST_BACKOFF) * (1 - 0.25 * random.random()))
+
+
+def asked_pause(failure: Failure) -> float | None:
+    """What the server's answer asks for, in seconds; None where it asks for nothing that can be read."""
+    if not isinstance(failure, openai.APIStatusError):
+        return None
+    headers = failure.response.headers
+    for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / divisor
+        except ValueError:
+            continue
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    try:
+        at = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
+    """Which optional parameter a 400 or 422 complains about, if any."""
+    if not isinstance(failure, openai.BadRequestError | openai.UnprocessableEntityError):
+        return None
+    said = f"{failure.param or ''} {failure}".lower()
+    return next((name for name in OPTIONAL if name in sent and name in said), None)
+
+
+def translated(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:
+    """The failure as one of ours, with what to do, without secrets."""
+    said = cleaned(failure, secrets)
+    match failure:
+        case openai.APITimeoutError() | httpx2.TimeoutException():
+            return errors.TimedOut(
+                f"{where} did not answer in time, tried {tries} times. Is the server overloaded? Raise the timeout or "
+                "lower the concurrency."
+            )
+        case BrokenOff():
+            return errors.BrokenOff(f"{where} broke off in the middle of its answer, {tries} times; try again later.")
+        case openai.APIConnectionError() | httpx2.HTTPError():
+            return unreachable(where)
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            return errors.Unauthorized(f"{where} refuses the API key. Check the key and that it may use {model}.")
+        case openai.NotFoundError():
+            return errors.UnknownModel(
+                f"{where} knows no model {model!r}, or the address is wrong (it often ends in /v1)."
+            )
+        case openai.RateLimitError():
+            wait = asked_pause(failure)
+            long = f" It asks to wait for {wait / 60:.0f} minutes." if wait and wait > LONGEST_PAUSE else ""
+            return errors.RateLimited(
+                f"{where} says too many requests, or the quota is used up: wait, lower the concurrency, or check the "
+                f"account.{long} It said: {said}"
+            )
+        case openai.APIStatusError() if failure.status_code >= 500:
+            return errors.ServerFailed(
+                f"{where} failed with status {failure.status_code}; try again later. It said: {said}"
+            )
+        case openai.APIStatusError():
+            return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
+        case openai.APIError():  # an error event within a stream
+            return errors.ServerFailed(f"{where} failed while it answered; try again later. It said: {said}")
+        case NoAnswer():
+            return errors.BadAnswer(f"{where} answered {failure}. Is it a chat completions endpoint?")
+    return errors.BadAnswer(f"{where} answered with something that is not a chat completion. Check the address.")
+
+
+def unreachable(where: str) -> errors.Unreachable:
+    return errors.Unreachable(
+        f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
+    )
+
+
+def cleaned(failure: Failure, secrets: Sequence[str]) -> str:
+    """The server's words, short and without anything that looks like a key."""
+    text = str(failure)
+    for secret in secrets:
+        text = text.replace(secret, "[key]")
+    text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)
+    return text[:300]

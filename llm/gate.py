@@ -1,0 +1,39 @@
+"""Who may ask an endpoint now: requests at once, requests and tokens a minute, and pauses that it asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Protocol
+
+
+class Gate(Protocol):
+    """One endpoint's door. Any thread may call it."""
+
+    def enter(self, tokens: int) -> Any | None:
+        """A ticket for one request of about so many tokens; None where it has to wait: ask again a little later."""
+
+    def leave(self, ticket: Any, tokens: int | None) -> None:
+        """The request is over and took so many tokens; None where that is not known."""
+
+    def rest(self, seconds: float) -> None:
+        """The endpoint asked not to be asked for so long, by anybody."""
+
+
+class Slots:
+    """The gate of one process: so many requests at once."""
+
+    def __init__(self, most: int) -> None:
+        self._free = threading.BoundedSemaphore(most)
+        self._closed_until = 0.0
+
+    def enter(self, tokens: int) -> object | None:
+        if time.monotonic() < self._closed_until or not self._free.acquire(blocking=False):
+            return None
+        return self._free
+
+    def leave(self, ticket: object, tokens: int | None) -> None:
+        self._free.release()
+
+    def rest(self, seconds: float) -> None:
+        self._closed_until = max(self._closed_until, time.monotonic() + seconds)

@@ -1,0 +1,168 @@
+"""Streamed answers over real HTTP: heard piece by piece, given up in the middle, broken off, waited for."""
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from llm import client, errors, failures
+from llm.gate import Slots
+from llm.prices import Usage
+from tests.llm.faulty import completion, failure, serving, stream
+from tests.llm.test_client import ASK, backend
+
+
+@pytest.fixture(autouse=True)
+def forget_refused(monkeypatch):
+    monkeypatch.setattr(client, "_refused", {})
+
+
+class GaveUp(Exception):
+    pass
+
+
+def test_a_stream_becomes_one_reply_with_its_usage():
+    with serving(lambda body: stream("def ", "compute", "_reward")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.finish_reason, reply.usage) == ("def compute_reward", "stop", Usage(100, 3))
+    assert server.seen[0]["stream"] is True and server.seen[0]["stream_options"] == {"include_usage": True}
+    assert not {"stream", "stream_options"} & set(reply.request)
+
+
+def test_what_was_heard_so_far_is_told():
+    told = []
+    with serving(lambda body: stream(*"abcdefgh", pause=0.15)) as server:
+        backend(server).complete(ASK, 2, 0, watch=told.append)
+    heard = [under.tokens for under in told]
+    assert max(heard) >= 4 and all(under.asked == 2 for under in told)
+    assert sorted({under.answered for under in told})[0] == 0
+
+
+def test_giving_up_closes_the_connection_while_the_server_still_writes():
+    def watch(under):
+        if under.tokens >= 2:
+            raise GaveUp
+
+    with serving(lambda body: stream(*["x"] * 2000, pause=0.05)) as server:
+        with pytest.raises(GaveUp):
+            backend(server).complete(ASK, 1, 0, watch=watch)
+        assert server.hung_up.wait(60)
+
+
+def test_giving_up_before_the_first_word_is_as_quick():
+    asked = threading.Event()
+
+    def script(body):
+        asked.set()
+        return stream("x", pause=0.2)
+
+    def watch(under):
+        if asked.is_set():
+            raise GaveUp
+
+    gate = Slots(1)
+    with serving(script, delay=0.5) as server:
+        with pytest.raises(GaveUp):
+            backend(server, gate=gate).complete(ASK, 3, 0, watch=watch)
+        assert len(server.seen) == 1
+    assert gate.enter(0) is not None  # its slot is free again
+
+
+def test_giving_up_during_a_pause_between_tries_asks_no_more():
+    told = itertools.count()
+
+    def watch(under):
+        if server.seen and under.held and next(told) > 2:
+            raise GaveUp
+
+    with serving(lambda body: failure(429, "slow down")) as server:
+        server.headers["Retry-After"] = "60"
+        with pytest.raises(GaveUp):
+            backend(server, max_retries=5).complete(ASK, 1, 0, watch=watch)
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("pieces", [(), ("def comp",)])
+def test_a_stream_that_breaks_off_is_asked_again_and_never_taken_for_an_answer(pieces):
+    answers = [stream(*pieces, finish=""), completion("at last")]
+    with serving(lambda body: answers.pop(0)) as server:
+        if pieces:
+            (reply,) = backend(server).complete(ASK, 1, 0)
+            assert reply.text == "at last" and len(server.seen) == 2
+        else:
+            with pytest.raises(errors.BadAnswer, match="without any choices"):
+                backend(server).complete(ASK, 1, 0)
+
+
+def test_streams_that_only_break_off_are_a_failure_that_may_pass():
+    with serving(lambda body: stream("x", finish="")) as server, pytest.raises(errors.BrokenOff) as raised:
+        backend(server).complete(ASK, 1, 0)
+    assert "in the middle of its answer, 2 times" in str(raised.value) and not raised.value.permanent
+
+
+def test_an_error_within_a_stream_is_the_servers():
+    with serving(lambda body: stream("x", error="no memory")) as server, pytest.raises(errors.ServerFailed) as raised:
+        backend(server).complete(ASK, 1, 0)
+    assert "no memory" in str(raised.value)
+
+
+def test_a_stream_that_falls_silent_times_out():
+    with serving(lambda body: stream("x", "y", pause=1.5)) as server, pytest.raises(errors.TimedOut):
+        backend(server, timeout=0.3, max_retries=0).complete(ASK, 1, 0)
+
+
+def test_a_cut_off_stream_says_length():
+    with serving(lambda body: stream("x", finish="length")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.finish_reason == "length"
+
+
+def test_a_server_that_cannot_stream_is_asked_for_whole_answers():
+    def script(body):
+        if "stream_options" in body:
+            return failure(422, "extra fields not permitted: stream_options")
+        return failure(400, "stream is not supported", "stream") if "stream" in body else completion("fine")
+
+    with serving(script) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+        backend(server).complete(ASK, 1, 1)
+    assert reply.text == "fine" and "stream" not in server.seen[-1] and len(server.seen) == 4
+
+
+def test_retry_after_is_waited_for_by_everybody_at_this_gate():
+    answers = iter([failure(429, "slow down")])
+    gate, rested = Slots(4), []
+    rest = gate.rest
+    gate.rest = lambda seconds: (rested.append(seconds), rest(seconds))
+    with serving(lambda body: next(answers, completion("x"))) as server:
+        server.headers["Retry-After"] = "1"
+        begun = time.monotonic()
+        backend(server, gate=gate).complete(ASK, 1, 0)
+    assert rested == [1.0] and time.monotonic() - begun >= 1.0
+
+
+def test_a_pause_that_is_too_long_is_a_failure_that_says_so():
+    with serving(lambda body: failure(429, "daily quota")) as server:
+        server.headers["Retry-After"] = "7200"
+        with pytest.raises(errors.RateLimited, match="It asks to wait for 120 minutes"):
+            backend(server).complete(ASK, 1, 0)
+        assert len(server.seen) == 1
+
+
+def test_pauses_are_read_in_every_form():
+    def asked(headers):
+        response = failures.httpx2.Response(429, headers=headers, request=failures.httpx2.Request("POST", "http://x"))
+        return failures.asked_pause(failures.openai.RateLimitError("slow", response=response, body=None))
+
+    assert asked({"retry-after": "3"}) == 3.0 and asked({"retry-after-ms": "1500", "retry-after": "3"}) == 1.5
+    assert asked({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert asked({}) is asked({"retry-after": "soon"}) is asked({"retry-after": "inf"}) is None
+
+
+def test_the_server_may_say_itself_whether_to_try_again():
+    with serving(lambda body: failure(500, "never")) as server:
+        server.headers["x-should-retry"] = "false"
+        with pytest.raises(errors.ServerFailed):
+            backend(server, max_retries=5).complete(ASK, 1, 0)
+        assert len(server.seen) == 1
