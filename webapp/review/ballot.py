@@ -16,7 +16,7 @@ from llm.records import Pick
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.http import without_nul
-from webapp.review.models import Screening, Vote
+from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import FINAL, LETTERS, letters_of
 from webapp.studies.models import Participant
 
@@ -24,7 +24,6 @@ TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the righ
 TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
 TAGS = tuple(f"best: {tag}" for tag in TAGS_BEST) + tuple(f"worst: {tag}" for tag in TAGS_WORST)
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
-CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,16 @@ class Choice:
     best: str = ""
     worst: str = ""
     cannot_tell: bool = False
+    broken: bool = False
+    """Something is wrong with the videos."""
     reason: str = ""
     tags: tuple[str, ...] = ()
-    client: dict[str, int] = field(default_factory=dict)
+    client: dict[str, Any] = field(default_factory=dict)
+    """What the browser measured (webapp.review.telemetry)."""
+
+    @property
+    def cannot_judge(self) -> bool:
+        return self.cannot_tell or self.broken
 
 
 @dataclass(frozen=True)
@@ -60,16 +66,24 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
             return Cast(standing, "" if _same(standing, screening, choice) else _already(standing, screening))
         if request.status != Request.Status.OPEN or not experiment.live:
             return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
-        picked = _picked(screening, choice)
-        if isinstance(picked, str):
-            return Cast(None, picked)
-        vote = _save(screening, choice, *picked)
+        chosen = picked(screening, choice, needs_worst=request.kind == "Judge")
+        if isinstance(chosen, str):
+            return Cast(None, chosen)
+        vote = _save(screening, choice, *chosen)
         events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
+        if choice.broken:
+            said = f"{participant.label} says that something is wrong with the videos."
+            events.emit(experiment, "reported", said, payload={"vote": vote.pk})
     return Cast(vote)
 
 
 def standing_vote(request: Request) -> Vote | None:
     return Vote.objects.filter(request=request, undone_at=None).first()
+
+
+def vote_of(screening: Screening) -> Vote | None:
+    """What this person has said of this screening, taken back votes aside."""
+    return Vote.objects.filter(screening=screening, undone_at=None).first()
 
 
 def undo(vote: Vote) -> bool:
@@ -103,7 +117,8 @@ def answer_of(vote: Vote) -> Any:
     """The vote as the request's result: a Pick, the id of the winner, or which of two."""
     if vote.request.kind == "Compare":
         first = vote.best.key == vote.request.payload["candidates"][0]
-        return "equal" if vote.cannot_tell else "first" if first else "second"
+        undecided = "skip" if vote.broken else "equal"
+        return undecided if vote.cannot_tell else "first" if first else "second"
     if vote.request.kind == "Choose":
         return vote.best.key
     worst = vote.worst.key if vote.worst else None
@@ -115,11 +130,11 @@ def seconds_to_undo(vote: Vote) -> float:
     return 0.0 if vote.locked_at or vote.undone_at else max(0.0, settings.UNDO_SECONDS - age)
 
 
-def _picked(screening: Screening, choice: Choice) -> tuple[int, int | None] | str:
+def picked(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> tuple[int, int | None] | str:
     """Primary keys of best and worst, or what is wrong with the choice."""
     playable = set(_playable(screening))
-    needs_worst = screening.request.kind == "Judge" and len(playable) > 1
-    if choice.cannot_tell:
+    needs_worst = needs_worst and len(playable) > 1
+    if choice.cannot_judge:
         drawn = random.Random(f"{screening.seed} cannot tell").sample(sorted(playable), min(2, len(playable)))
         return (drawn[0], drawn[1] if needs_worst else None) if drawn else "There is no video to choose from."
     best, worst = _candidate(screening, choice.best), _candidate(screening, choice.worst)
@@ -132,12 +147,12 @@ def _picked(screening: Screening, choice: Choice) -> tuple[int, int | None] | st
     return best, worst if needs_worst else None
 
 
-def _playable(screening: Screening) -> list[int]:
+def _playable(screening: Screening | Trial) -> list[int]:
     ready = Clip.objects.filter(candidate__in=screening.order, percent=FINAL, status=Clip.Status.READY)
     return list(ready.values_list("candidate_id", flat=True))
 
 
-def _candidate(screening: Screening, letter: str) -> int | None:
+def _candidate(screening: Screening | Trial, letter: str) -> int | None:
     shown = dict(zip(LETTERS, screening.order, strict=False))
     return shown.get(letter)
 
@@ -148,21 +163,24 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         screening=screening,
         best_id=best,
         worst_id=worst,
-        cannot_tell=choice.cannot_tell,
+        cannot_tell=choice.cannot_judge,
+        broken=choice.broken,
         reason=without_nul(choice.reason).strip()[:2000],
         tags=[tag for tag in choice.tags if tag in TAGS],
-        client={key: value for key, value in choice.client.items() if key in CLIENT_KEYS},
+        client=choice.client,
     )
 
 
 def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
-    if choice.cannot_tell or vote.cannot_tell:
-        return choice.cannot_tell == vote.cannot_tell
+    if choice.cannot_judge or vote.cannot_tell:
+        return (choice.cannot_judge, choice.broken) == (vote.cannot_tell, vote.broken)
     worst_too = vote.worst_id is None or vote.worst_id == _candidate(screening, choice.worst)
     return vote.best_id == _candidate(screening, choice.best) and worst_too
 
 
 def _already(vote: Vote, screening: Screening) -> str:
+    if vote.broken:
+        return "You had already answered this round: something was wrong with the videos. That answer stands."
     if vote.cannot_tell:
         return "You had already answered this round: you could not tell the videos apart. That answer stands."
     letters = letters_of(screening, [vote.best_id, vote.worst_id])

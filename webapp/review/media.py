@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from webapp.experiments.models import Clip
 from webapp.http import without_nul
+from webapp.review import padding
 from webapp.review.models import ClipTicket
 
 CHUNK = 256 * 1024
@@ -24,13 +26,17 @@ RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
 @require_safe
 async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
-    return file_response(request, ticket.clip.video, "video/mp4", token) if ticket else HttpResponse(status=404)
+    if ticket is None:
+        return HttpResponse(status=404)
+    return file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
 async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
-    return file_response(request, ticket.clip.poster, "image/jpeg", token) if ticket else HttpResponse(status=404)
+    if ticket is None:
+        return HttpResponse(status=404)
+    return file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
 async def _ticket(token: str) -> ClipTicket | None:
@@ -41,14 +47,31 @@ async def _ticket(token: str) -> ClipTicket | None:
     )
 
 
-def file_response(request: HttpRequest, name: str, content_type: str, token: str) -> HttpResponseBase:
+@dataclass(frozen=True)
+class Padded:
+    """A file and what is sent behind it."""
+
+    path: Path
+    length: int
+    tail: bytes
+
+    @property
+    def size(self) -> int:
+        return self.length + len(self.tail)
+
+
+def file_response(
+    request: HttpRequest, name: str, content_type: str, token: str, padded_to: int = 0
+) -> HttpResponseBase:
     path = Path(settings.MEDIA_ROOT) / name
     if not path.is_file():
         return HttpResponse(status=404)
-    size = path.stat().st_size
+    length = path.stat().st_size
+    file = Padded(path, length, padding.tail(length, padded_to, content_type))
+    size = file.size
     # Derived from the ticket: time and size of the file would be the same for everybody who watches it.
     headers = {
-        "ETag": f'"{hashlib.sha256(f"{token} {content_type}".encode()).hexdigest()[:24]}"',
+        "ETag": f'"{hashlib.sha256(f"{token} {content_type} {padded_to}".encode()).hexdigest()[:24]}"',
         "Cache-Control": "private, max-age=86400, immutable",
         "Accept-Ranges": "bytes",
     }
@@ -56,14 +79,14 @@ def file_response(request: HttpRequest, name: str, content_type: str, token: str
         return HttpResponseNotModified(headers=headers)
     wanted = RANGE.fullmatch(request.headers.get("Range", ""))
     if not wanted or request.headers.get("If-Range", headers["ETag"]) != headers["ETag"]:
-        return _answer(request, path, 0, size, 200, content_type, headers)
+        return _answer(request, file, 0, size, 200, content_type, headers)
     start, end = wanted.groups()
     span = _span(start, end, size)
     if span is None:
         return HttpResponse(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
     first, last = span
     headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-    return _answer(request, path, first, last - first + 1, 206, content_type, headers)
+    return _answer(request, file, first, last - first + 1, 206, content_type, headers)
 
 
 def _span(start: str, end: str, size: int) -> tuple[int, int] | None:
@@ -76,17 +99,21 @@ def _span(start: str, end: str, size: int) -> tuple[int, int] | None:
 
 
 def _answer(
-    request: HttpRequest, path: Path, start: int, length: int, status: int, content_type: str, headers: dict[str, str]
+    request: HttpRequest, file: Padded, start: int, length: int, status: int, content_type: str, headers: dict[str, str]
 ) -> HttpResponseBase:
     headers = {**headers, "Content-Length": str(length)}
     if request.method == "HEAD":
         return HttpResponse(status=status, content_type=content_type, headers=headers)
-    return StreamingHttpResponse(_read(path, start, length), status=status, content_type=content_type, headers=headers)
+    return StreamingHttpResponse(_read(file, start, length), status=status, content_type=content_type, headers=headers)
 
 
-async def _read(path: Path, start: int, length: int) -> AsyncIterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(start)
-        while length > 0 and (data := await asyncio.to_thread(file.read, min(CHUNK, length))):
+async def _read(file: Padded, start: int, length: int) -> AsyncIterator[bytes]:
+    behind = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
+    length = max(0, min(length, file.length - start))
+    with file.path.open("rb") as opened:
+        opened.seek(start)
+        while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
             length -= len(data)
             yield data
+    if behind:
+        yield behind

@@ -9,6 +9,9 @@ from django.db.models import Q
 from webapp.experiments.models import Candidate, Clip, Request
 from webapp.studies.models import Participant, Study, new_token
 
+WATCH_SECONDS = 5
+"""How much of each clip must have been watched before a choice can be confirmed; all of a shorter one."""
+
 
 class Screening(models.Model):
     """A Judge or Choose request as one participant sees it: the realised order, with its seed."""
@@ -23,6 +26,8 @@ class Screening(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["request", "participant"], name="one_screening_per_viewer")]
+
+    watch_seconds = WATCH_SECONDS
 
     def __str__(self) -> str:
         return f"{self.request.title}, as {self.participant} sees it"
@@ -147,6 +152,12 @@ class Trial(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["participant", "number"], name="one_trial_per_number")]
+
+    watch_seconds = WATCH_SECONDS
+
+    @property
+    def asks_worst(self) -> bool:
+        return len(self.order) > 2
 
     def __str__(self) -> str:
         return f"{self.get_kind_display().partition(':')[0]} trial of {self.participant}"

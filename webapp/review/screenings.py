@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from webapp.experiments.models import Candidate, Clip, Request
-from webapp.review.models import ClipTicket, Screening
+from webapp.review import padding
+from webapp.review.models import ClipTicket, Screening, Trial
 from webapp.studies.models import Participant
 
 FINAL = 100
@@ -54,9 +55,9 @@ def screening_of(request: Request, participant: Participant) -> Screening:
     return screening
 
 
-def tiles(screening: Screening) -> list[Tile]:
+def tiles(screening: Screening | Trial) -> list[Tile]:
     clips = {clip.candidate_id: clip for clip in Clip.objects.filter(candidate__in=screening.order, percent=FINAL)}
-    tokens = tickets(screening.participant, clips.values())
+    tokens = tickets(screening.participant, clips.values(), screening.token)
     return [
         Tile(letter, tokens[clips[pk].pk], clips[pk].status) if pk in clips else Tile(letter, "", Clip.Status.FAILED)
         for letter, pk in zip(LETTERS, screening.order, strict=False)
@@ -74,18 +75,23 @@ def practice(participant: Participant, request: Request) -> list[Tile]:
     return [Tile("", token, Clip.Status.READY) for token in sorted(tokens.values())]
 
 
-def tickets(participant: Participant, clips: Iterable[Clip]) -> dict[int, str]:
-    """Clip primary key -> its address token for this person."""
+def tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "") -> dict[int, str]:
+    """Clip primary key -> its address token for this person on this page; all of a page are sent at equal length."""
     clips = list(clips)
-    mine = ClipTicket.objects.filter(participant=participant, clip__in=clips)
-    known = dict(mine.values_list("clip_id", "token"))
-    missing = [ClipTicket(participant=participant, clip=clip) for clip in clips if clip.pk not in known]
-    if not missing:
-        return known
-    ClipTicket.objects.bulk_create(missing, ignore_conflicts=True)
+    mine = ClipTicket.objects.filter(participant=participant, clip__in=clips, shown_in=shown_in)
+    known = {clip_pk: (token, size) for clip_pk, token, size in mine.values_list("clip_id", "token", "size")}
+    ready = {clip.pk for clip in clips if clip.status == Clip.Status.READY}
+    if len(known) < len(clips) or any(not known[pk][1] for pk in ready):
+        missing = [clip for clip in clips if clip.pk not in known]
+        ClipTicket.objects.bulk_create(
+            [ClipTicket(participant=participant, clip=clip, shown_in=shown_in) for clip in missing],
+            ignore_conflicts=True,
+        )
+        size, poster_size = padding.sizes([clip for clip in clips if clip.pk in ready])
+        mine.filter(clip__in=ready).update(size=size, poster_size=poster_size)
     return dict(mine.values_list("clip_id", "token"))
 
 
-def letters_of(screening: Screening, candidates: Sequence[int | None]) -> list[str]:
+def letters_of(screening: Screening | Trial, candidates: Sequence[int | None]) -> list[str]:
     """The letters under which these candidates (primary keys) were shown."""
     return [LETTERS[screening.order.index(pk)] for pk in candidates if pk in screening.order]

@@ -1,8 +1,6 @@
-"""Voting: cast, take back, report a clip that does not play."""
+"""Voting: cast, take back, report a clip that does not play; and what a page tells about how it was watched."""
 
 from __future__ import annotations
-
-import json
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -12,8 +10,8 @@ from django.views.decorators.http import require_POST
 from webapp.experiments import events
 from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest, without_nul
-from webapp.review import ballot
-from webapp.review.models import ClipTicket, Vote
+from webapp.review import ballot, telemetry, trials
+from webapp.review.models import ClipTicket, Screening, Trial, Vote
 from webapp.studies.models import Participant
 from webapp.studies.personal import personal
 
@@ -23,10 +21,27 @@ from webapp.studies.personal import personal
 def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if participant.withdrawn_at:
         return redirect(participant)
-    cast = ballot.cast(participant, without_nul(request.POST.get("screening", "")), _choice(request))
+    token = without_nul(request.POST.get("screening", ""))
+    trial = Trial.objects.filter(participant=participant, token=token).first()
+    if trial:
+        messages.info(request, trials.answer(trial, _choice(request)) or "Saved, thank you.")
+        return redirect(participant)
+    cast = ballot.cast(participant, token, _choice(request))
     if cast.message:
         messages.info(request, cast.message)
     return redirect(participant)
+
+
+@require_POST
+@personal
+def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """How a page has been watched so far. Sent now and then and when it is left; nobody waits for the answer."""
+    mine = {"participant": participant, "token": without_nul(request.POST.get("screening", ""))}
+    shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
+    if shown is None or participant.withdrawn_at:
+        return HttpResponse(status=404)
+    telemetry.keep(shown, request.POST.get("sitting", ""), telemetry.read(request.POST.get("client", "")))
+    return HttpResponse(status=204)
 
 
 @require_POST
@@ -63,18 +78,8 @@ def _choice(request: HtmxHttpRequest) -> ballot.Choice:
         best=request.POST.get("best", ""),
         worst=request.POST.get("worst", ""),
         cannot_tell="cannot_tell" in request.POST,
+        broken="broken" in request.POST,
         reason=request.POST.get("reason", ""),
         tags=tuple(request.POST.getlist("tags")),
-        client=_client(request.POST.get("client", "")),
+        client=telemetry.read(request.POST.get("client", "")),
     )
-
-
-def _client(text: str) -> dict[str, int]:
-    """What the browser measured, as far as it is plain numbers."""
-    try:
-        data = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    if not isinstance(data, dict):
-        return {}
-    return {key: value for key, value in data.items() if type(value) is int and 0 <= value < 2**53}

@@ -1,0 +1,79 @@
+"""What a page tells about how it was watched: known keys, whole numbers, bounded. Nothing personal is asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from webapp.http import without_nul
+from webapp.review.models import Screening, Trial, Viewing
+from webapp.review.screenings import LETTERS
+
+KEYS = {
+    "started_ms": "the browser's clock when the page was opened, milliseconds since 1970",
+    "sent_ms": "the browser's clock when this was sent",
+    "load_ms": "from opening the page until its videos could play together",
+    "decide_ms": "from then until the choice was confirmed, or the page left",
+    "first_choice_ms": "from opening the page to the first choice",
+    "changes": "choices that replaced an earlier one",
+    "plays": "times that all videos were started",
+    "scrubs": "times that the time bar was moved",
+    "steps": "single frames stepped",
+    "speeds": "changes of speed",
+    "focus_lost": "times that another window or tab was looked at",
+    "away_ms": "for how long in all",
+    "failed_clips": "videos that did not load at some time",
+    "retries": "attempts to load one again",
+    "slow_line": "1 where the videos were loaded one after another",
+    "viewport": "width of the page: 1 phone, 2 tablet, 3 desktop",
+    "enough": "1 when every video that could play had been watched for long enough",
+}
+"""What is kept of one opened page, and of a vote the same until it was cast. Server times are on the rows."""
+CLIP_KEYS = {
+    "first_play_ms": "from opening the page until this video first ran",
+    "watched_ms": "for how long it ran, at any speed",
+    "replays": "times that it ran from its beginning again",
+    "enlarged": "times that it was enlarged",
+    "stalls": "times that it stood still to load",
+    "failed": "times that it did not load",
+}
+"""Of each video, under "clips" and its letter."""
+MOST_BYTES = 8192
+MOST_SITTINGS = 20
+"""Opened pages of one screening that are kept: whoever reloads for ever fills nothing."""
+
+
+def read(text: str) -> dict[str, Any]:
+    """What a browser sent, as far as it is what a page sends; {} for anything else."""
+    if len(text) > MOST_BYTES:
+        return {}
+    try:
+        data = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    kept: dict[str, Any] = _numbers(data, KEYS)
+    clips = data.get("clips")
+    if isinstance(clips, dict):
+        kept["clips"] = {
+            letter: _numbers(clip, CLIP_KEYS)
+            for letter, clip in sorted(clips.items())
+            if len(letter) == 1 and letter in LETTERS and isinstance(clip, dict)
+        }
+    return kept
+
+
+def _numbers(data: dict[str, Any], keys: dict[str, str]) -> dict[str, int]:
+    return {key: value for key, value in data.items() if key in keys and type(value) is int and 0 <= value < 2**53}
+
+
+def keep(shown: Screening | Trial, sitting: str, data: dict[str, Any]) -> Viewing | None:
+    """Save the newest account of one opened page; None where it is none, or there are too many already."""
+    sitting = without_nul(sitting)[:16]
+    of = {"screening": shown} if isinstance(shown, Screening) else {"trial": shown}
+    known = Viewing.objects.filter(**of)
+    if not (sitting and data) or (known.count() >= MOST_SITTINGS and not known.filter(sitting=sitting).exists()):
+        return None
+    viewing, _ = Viewing.objects.update_or_create(**of, sitting=sitting, defaults={"data": data})
+    return viewing
