@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.urls import reverse
 
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
-from webapp.review import ballot
-from webapp.review.models import Vote
+from webapp.review import ballot, trials
+from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies.models import Participant, Study
 from webapp.studies.words import ask_of, count_of, wait_for_the_last_choice, wait_of
@@ -74,6 +74,10 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
     if experiment.paused:
         return Page("paused")
     request = loop.waiting_request(experiment)
+    waits_for = 0 if request else progress.of(experiment).iteration
+    trial = trials.current(participant, experiment.n, waits_for)
+    if trial:
+        return _trial(trial)
     if request is None:
         return _waiting(participant, experiment)
     vote = ballot.standing_vote(request)
@@ -101,17 +105,25 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
 def _review(participant: Participant, request: Request) -> Page:
     screening = screening_of(request, participant)
     shown = tiles(screening)
+    return _ballot(screening, shown, request.kind) if any(tile.status == "ready" for tile in shown) else Page("failed")
+
+
+def _trial(trial: Trial) -> Page:
+    """A set between two rounds, which looks like a round."""
+    page = _ballot(trial, tiles(trial), "Judge" if trial.asks_worst else "Compare")
+    return replace(page, context=page.context | {"trial": True, "told": trials.told(trial)})
+
+
+def _ballot(screening: Screening | Trial, shown: list[Tile], kind: str) -> Page:
     ready = sum(tile.status == "ready" for tile in shown)
-    if not ready:
-        return Page("failed")
     context = {
-        "action": reverse("vote", args=[participant.token]),
+        "action": reverse("vote", args=[screening.participant.token]),
         "screening": screening,
         "tiles": shown,
-        "final": request.kind == "Choose",
-        "pair": request.kind == "Compare",
+        "final": kind == "Choose",
+        "pair": kind == "Compare",
         "single": ready == 1,
-        "ask": ask_of(request.kind, len(shown), ready),
+        "ask": ask_of(kind, len(shown), ready),
         "tags_best": ballot.TAGS_BEST,
         "tags_worst": ballot.TAGS_WORST,
     }
