@@ -3,6 +3,9 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("bench/", include("webapp.board.urls")),
+    path("bench/account/", include("webapp.people.urls")),
+    path("bench/audit/", include("webapp.audit.urls")),
     path("bench/", include("webapp.experiments.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),

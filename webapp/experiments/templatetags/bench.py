@@ -62,6 +62,12 @@ def score(value: Unknown) -> str:
 
 
 @register.filter
+def signed(value: Unknown) -> str:
+    """A difference, with its sign."""
+    return score(value) if value is None or isinstance(value, str) or value <= 0 else f"+{score(value)}"
+
+
+@register.filter
 def dollars(value: Unknown) -> str:
     if value is None or isinstance(value, str):
         return "unknown"
