@@ -13,10 +13,10 @@ from pathlib import Path
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 VERSION_FLAG, PATH_BENEATH = 1, 1
 
-WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-FILE_RIGHTS = READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV
+FILE_RIGHTS = EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE
 DEVICE = READ_FILE | WRITE_FILE | IOCTL_DEV
@@ -42,8 +42,12 @@ def version() -> int:
     return max(0, found)
 
 
-def restrict(readable: Sequence[Path], writable: Sequence[Path], devices: Sequence[Path]) -> None:
+def restrict(
+    readable: Sequence[Path], writable: Sequence[Path], devices: Sequence[Path], executable: Sequence[Path] = ()
+) -> None:
     """Allow this thread to read `readable`, to read and write `writable` and `devices`, and no other file.
+
+    It may start programs from `executable`, and read there. Where there are none, it may start nothing.
 
     Where the kernel can, TCP and signals and abstract sockets that leave this process are refused as well. Paths that
     do not exist, or that this user cannot reach, are skipped. Raises OSError when the kernel refuses.
@@ -53,7 +57,7 @@ def restrict(readable: Sequence[Path], writable: Sequence[Path], devices: Sequen
     ruleset = _Ruleset(handled, 0b11 if known >= 4 else 0, 0b11 if known >= 6 else 0)
     size = 24 if known >= 6 else 16 if known >= 4 else 8
     descriptor = _call(CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), ctypes.c_uint32(0))
-    for paths, rights in ((readable, READ), (writable, WRITE), (devices, DEVICE)):
+    for paths, rights in ((readable, READ), (writable, WRITE), (devices, DEVICE), (executable, READ | EXECUTE)):
         for path in paths:
             _allow(descriptor, path, rights & handled)
     _call(RESTRICT_SELF, descriptor, ctypes.c_uint32(0))
