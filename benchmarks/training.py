@@ -47,9 +47,8 @@ NEEDS = {
 
 def ours(task: str, mixed: bool = True) -> Iterator[None]:
     """The trainer's own loop; one iteration per step of the generator."""
-    import torch
-
     from simulation.environment import Environment
+    from simulation.noise import SharedNoise
     from simulation.rewards.contract import compile_reward
     from trainer.collect import Collector
     from trainer.lockstep import mixed_precision
@@ -60,11 +59,11 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
     env = Environment(task, worlds=preset.worlds)
     collector = Collector(env, [compile_reward(catalog.reference_reward(task), task)])
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
-    ppo = PPO(shape, preset, 1, seed=0, mixed_precision=mixed and mixed_precision())
-    generator = torch.Generator().manual_seed(0)
+    ppo = PPO(shape, preset, [0], mixed_precision=mixed and mixed_precision())
+    shared = SharedNoise([0])
     while True:
-        noise = torch.randn(preset.horizon, preset.worlds, info.num_actions, generator=generator)
-        ppo.update(collector.collect(ppo, noise).experience, generator)
+        noise = shared.normal(preset.horizon, preset.worlds, info.num_actions)
+        ppo.update(collector.collect(ppo, noise).experience, shared)
         yield
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from simulation import catalog, models
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
+from simulation.noise import SharedNoise
 from simulation.worlds import Worlds
 
 
@@ -37,8 +38,9 @@ class Step:
 class Environment:
     """N = groups x worlds worlds of one task, group-major: group g owns rows g * worlds to (g + 1) * worlds.
 
-    All noise is drawn once per step for one group and repeated for every group, so a group's history depends neither
-    on the groups beside it nor on which worlds reset. It is drawn on the CPU, so that it is the same on every device.
+    All noise is drawn once per step and seed and repeated for every group of that seed, so a group's history depends
+    neither on the groups beside it nor on which worlds reset. It is drawn on the CPU, so that it is the same on every
+    device. `seed` is that of all groups, or one for each.
 
     `device` is cpu or cuda:<index> (see `backends.choice.device`); `start` replaces that device's engine by
     another one. Raises ValueError on an unknown task.
@@ -49,7 +51,7 @@ class Environment:
         task: str,
         worlds: int,
         groups: int = 1,
-        seed: int = 0,
+        seed: int | Sequence[int] = 0,
         threads: int = 1,
         device: torch.device | str = "cpu",
         start: StartPhysics | None = None,
@@ -62,7 +64,7 @@ class Environment:
         self._start = start or choice.engine(str(device))
         self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
         _move(self._task, self.device)
-        self._generator = torch.Generator().manual_seed(seed)
+        self._source = SharedNoise([seed] * groups if isinstance(seed, int) else seed)
         self._noise = self._draw()
         self._physics = self._start_physics()
         self._state = Worlds(self.num_envs, self._task.constants)
@@ -98,7 +100,7 @@ class Environment:
         """
         state = self._state
         self._noise = self._draw()
-        state.noise = self._noise.repeat(self.groups, 1)
+        state.noise = self._noise
         state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
         state.progress_buf = state.progress_buf + 1
         diverged = torch.isnan(actions).any(1)
@@ -118,14 +120,15 @@ class Environment:
             ids = torch.arange(self.num_envs) if mask is None else torch.nonzero(mask).squeeze(1)
             if len(ids) == 0:
                 return
-            qpos, qvel = self._task.start(self._noise[ids % self.worlds])
+            qpos, qvel = self._task.start(self._noise[ids])
             self._begin(ids, qpos, qvel, torch.zeros(len(ids), dtype=torch.int64))
 
     def keep(self, groups: Sequence[int]) -> None:
         """Go on with these groups only, in this order."""
         ids = torch.arange(self.num_envs, device=self.device).view(self.groups, -1)[list(groups)].flatten()
         physics = self._physics.state()[ids]
-        self._state = self._state.rows(ids)
+        self._state, self._noise = self._state.rows(ids), self._noise[ids]
+        self._source.keep(groups)
         self.groups = len(groups)
         self._physics = self._start_physics()
         self._physics.load(physics)
@@ -140,7 +143,7 @@ class Environment:
             "physics": self._physics.state(),
             "variables": {name: value.clone() for name, value in self._state.variables().items()},
             "noise": self._noise.clone(),
-            "generator": self._generator.get_state(),
+            "source": self._source.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -164,7 +167,7 @@ class Environment:
         variables = {name: value.to(self.device) for name, value in state["variables"].items()}
         self._state = Worlds(self.num_envs, self._task.constants, variables)
         self._noise = state["noise"].to(self.device, copy=True)
-        self._generator.set_state(state["generator"])
+        self._source.load_state_dict(state["source"])
 
     def qpos(self, world: int) -> np.ndarray:
         """One world's generalised position (nq,), float64, in MuJoCo's order: for filming."""
@@ -186,8 +189,9 @@ class Environment:
         return contextlib.nullcontext() if self.device.type == "cpu" else self.device
 
     def _draw(self) -> Tensor:
-        """The noise of one group for one step: uniform in [0, 1), (worlds, noise_size)."""
-        return torch.rand(self.worlds, self._task.noise_size, generator=self._generator, device="cpu").to(self.device)
+        """The noise of one step: uniform in [0, 1), (num_envs, noise_size)."""
+        noise = self._source.uniform(self.worlds, self._task.noise_size)
+        return noise.expand(self.groups, -1, -1).flatten(0, 1).to(self.device)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""
@@ -195,7 +199,7 @@ class Environment:
         fresh = Worlds(len(ids), self._task.constants, self._physics.read(ids))
         fresh.start_qpos, fresh.start_qvel, fresh.progress_buf = qpos, qvel, progress
         fresh.actions = torch.zeros(len(ids), self.info.num_actions)
-        fresh.noise = self._noise[ids % self.worlds]
+        fresh.noise = self._noise[ids]
         self._task.begin(fresh)
         self._task.observe(fresh)
         self._state.replace_rows(ids, fresh)

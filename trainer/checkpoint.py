@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from torch import Tensor
 from simulation import catalog
 from trainer.networks import NetworkShape, StackedActorCritic
 from trainer.normalizer import RunningNormalizer
-from trainer.ppo import PPO
 
 VERSION = 1
 """Of what these files hold; files without one are of the first."""
@@ -58,22 +57,10 @@ def _read(path: Path) -> dict[str, Any]:
     return state
 
 
-def save_policy(path: Path, ppo: PPO, group: int, *, task: str, preset: str, seed: int) -> None:
-    """Write one candidate's policy with everything needed to run it again."""
+def save_policy(path: Path, state: dict[str, Any], *, task: str, preset: str, seed: int) -> None:
+    """Write one candidate's policy (Learner.policy_state) with everything needed to run it again."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    shape = asdict(ppo.networks.shape)
-    save(
-        path,
-        {
-            "task": task,
-            "preset": preset,
-            "seed": seed,
-            "shape": {**shape, "hidden": list(shape["hidden"])},
-            "parameters": ppo.networks.flat[group].clone().cpu(),
-            "observation_mean": ppo.observations.mean[group].clone().cpu(),
-            "observation_variance": ppo.observations.variance[group].clone().cpu(),
-        },
-    )
+    save(path, {"task": task, "preset": preset, "seed": seed, **state})
 
 
 @dataclass(frozen=True)

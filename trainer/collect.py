@@ -11,7 +11,8 @@ from torch import Tensor
 
 from simulation.environment import Environment, Step
 from simulation.rewards.contract import RewardFailure, RewardFunction
-from trainer.ppo import PPO, Experience
+from trainer.experience import Experience
+from trainer.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -89,19 +90,18 @@ class Collector:
         """(N,) steps since each world's episode began."""
 
     @torch.no_grad()
-    def collect(self, ppo: PPO, noise: Tensor) -> Horizon:
-        """One horizon of T = len(noise) steps; noise (T, M, num_actions) is added, scaled, to every candidate's mean
-        actions.
-        """
+    def collect(self, learner: Learner, noise: Tensor) -> Horizon:
+        """One horizon of T steps; noise (K or 1, T, M, num_actions) makes the candidates' actions explore."""
         env = self.env
         observations, means, actions = [env.obs_buf], [], []
         reached: list[dict[str, Tensor | float]] = []
         steps: list[Step] = []
         lengths: list[Tensor] = []
         final_observations: dict[int, Tensor] = {}
-        for t, scaled in enumerate((ppo.std.unsqueeze(1) * noise.unsqueeze(1)).unbind()):
-            means.append(ppo.mean_actions(self._grouped(observations[-1])).flatten(0, 1))
-            actions.append(means[-1] + scaled.flatten(0, 1))
+        for t, exploration in enumerate(noise.unbind(1)):
+            action, mean = learner.act(self._grouped(observations[-1]), exploration)
+            actions.append(action.flatten(0, 1))
+            means.append(mean.flatten(0, 1))
             step = env.step(actions[-1])
             steps.append(step)
             reached.append(env.attributes)

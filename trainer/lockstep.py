@@ -12,7 +12,7 @@ import hashlib
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,18 @@ from simulation import catalog
 from simulation.backends import choice
 from simulation.bridge.client import BridgeError
 from simulation.environment import Environment
+from simulation.noise import SharedNoise
 from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
 from simulation.rewards.syntax import Refused
 from trainer import checkpoint, memory
+from trainer.candidate import EPISODE_LENGTH, Candidate
 from trainer.collect import Collector, Horizon
-from trainer.networks import NetworkShape
-from trainer.ppo import PPO
+from trainer.learner import learner_for
 from trainer.process import EXIT_DISK_FULL, die_with_parent
 from trainer.records import (
     WARM,
     CandidateProgress,
-    CandidateResult,
     Progress,
     TrainJob,
     TrainResult,
@@ -43,7 +43,7 @@ from trainer.records import (
     write_json,
 )
 from trainer.rollouts import record_rollouts
-from trainer.traces import Series, metric_summary, summary, write_table
+from trainer.traces import Series, write_table
 
 CHECKPOINT_SECONDS = 2.0
 """Between two checkpoints; at least CHECKPOINT_SHARE times as long as writing one takes."""
@@ -51,45 +51,6 @@ CHECKPOINT_SHARE = 50
 PROGRESS_SECONDS = 0.5
 MEMORY_BYTES = 16 << 30
 """What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
-
-
-EPISODE_LENGTH = "episode_length"
-"""The series beside the reward's own: no component may be called so."""
-
-
-@dataclass
-class Candidate:
-    """What is known about one candidate's training so far."""
-
-    index: int
-    reason: str = ""
-    cancelled: bool = False
-    series: dict[str, Series] = field(default_factory=dict)
-    """Component, "total", EPISODE_LENGTH -> its series."""
-    metric: Series = field(default_factory=Series)
-    rollouts: list[int] = field(default_factory=list)
-    samples: int = 0
-    nan_worlds: int = 0
-
-    def changed(self, sums: dict[str, float]) -> str:
-        """What is wrong if the reward's components are not those of the iterations before."""
-        before = [name for name in self.series if name != EPISODE_LENGTH]
-        if not before or list(sums) == before:
-            return ""
-        return f"its components changed from {before[1:]} to {list(sums)[1:]} between two calls"
-
-    def state_dict(self) -> dict[str, Any]:
-        """Plain values only."""
-        return asdict(self) | {
-            "series": {name: [s.sums, s.counts] for name, s in self.series.items()},
-            "metric": [self.metric.sums, self.metric.counts],
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Candidate:
-        """Inverse of state_dict."""
-        series = {name: Series(*saved) for name, saved in state["series"].items()}
-        return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
 
 
 class Lockstep:
@@ -106,8 +67,6 @@ class Lockstep:
         self._threads, self._device = threads, device
         self._env: Environment | None = None
         self._fingerprinted = self._fingerprint()
-        self._generator = torch.Generator().manual_seed(job.seed)
-        self._shape = NetworkShape(self.info.num_obs, self.info.num_actions, self.preset.hidden, self.preset.activation)
         self._told_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
 
@@ -122,7 +81,8 @@ class Lockstep:
 
         def started() -> Environment:
             count = len(self.candidates)
-            return Environment(self.info.name, self.preset.worlds, count, self.job.seed, self._threads, on, start)
+            seeds = [self.job.seed_of(c.index) for c in self.candidates]
+            return Environment(self.info.name, self.preset.worlds, count, seeds, self._threads, on, start)
 
         self._env = memory.halving(started, self._halve)
 
@@ -150,15 +110,17 @@ class Lockstep:
             env.keep([group for group, candidate in enumerate(self.candidates) if not candidate.reason])
         self.collector = Collector(env, [rewards[c.index] for c in self.active])
         mixed = mixed_precision(env.device)
-        self.ppo = PPO(self._shape, self.preset, len(self.active), self.job.seed, mixed, env.device)
+        seeds = [self.job.seed_of(c.index) for c in self.active]
+        self._noise = SharedNoise(seeds)
+        self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device)
         if saved is not None:
             env.load_state_dict(saved["env"])
             self.collector.ages = saved["ages"].to(env.device)
-            self.ppo.load_state_dict(saved["ppo"])
-            self._generator.set_state(saved["generator"])
+            self.learner.load_state_dict(saved["learner"])
+            self._noise.load_state_dict(saved["noise"])
         elif self.job.warm:
             policy = checkpoint.load_policy(self.job_dir / WARM, self.info.name)
-            self.ppo.start_from(policy.networks.flat, policy.observations)
+            self.learner.start_from(policy.networks, policy.observations)
 
     def train(self) -> TrainResult:
         """Train to the end of the budget, or until cancelled or no candidate is left."""
@@ -172,8 +134,9 @@ class Lockstep:
             self._tick(save=filmed)
         for group, candidate in enumerate(self.active):
             path = self.job_dir / "checkpoints" / "policies" / f"{candidate.index}.pt"
+            seed = self.job.seed_of(candidate.index)
             checkpoint.save_policy(
-                path, self.ppo, group, task=self.info.name, preset=self.job.preset, seed=self.job.seed
+                path, self.learner.policy_state(group), task=self.info.name, preset=self.job.preset, seed=seed
             )
         for candidate in self.candidates:
             table = self.job_dir / "traces" / f"{candidate.index}.csv"
@@ -200,26 +163,24 @@ class Lockstep:
         if not self._halve():
             return False
         self._env = None
-        del self.collector, self.ppo
-        self._generator.manual_seed(self.job.seed)
+        del self.collector, self.learner
         self.prepare()
         return True
 
     def _iterate(self) -> None:
         horizon = memory.halving(self._collect_and_update, self._begin_smaller)
         self._trace(horizon)
-        for candidate, finite in zip(self.active, self.ppo.finite().tolist(), strict=True):
+        for candidate, finite in zip(self.active, self.learner.finite().tolist(), strict=True):
             if not finite and not candidate.reason:
                 candidate.reason = "training diverged: the policy's parameters became infinite or not a number"
         self.iteration += 1
         self._drop_failed()
 
     def _collect_and_update(self) -> Horizon:
-        shape = (self.preset.horizon, self.preset.worlds, self.info.num_actions)
-        noise = torch.randn(shape, generator=self._generator).to(self.ppo.device)
-        horizon = self.collector.collect(self.ppo, noise)
+        noise = self._noise.normal(self.preset.horizon, self.preset.worlds, self.info.num_actions)
+        horizon = self.collector.collect(self.learner, noise.to(self.learner.device))
         # Dropping what failed before the update would change nothing for the others, but need slices of the experience.
-        self.ppo.update(horizon.experience, self._generator)
+        self.learner.update(horizon.experience, self._noise)
         return horizon
 
     def _trace(self, horizon: Horizon) -> None:
@@ -247,7 +208,8 @@ class Lockstep:
         self.active = [self.active[group] for group in groups]
         if self.active:
             self.collector.keep(groups)
-            self.ppo.keep(groups)
+            self.learner.keep(groups)
+            self._noise.keep(groups)
 
     def _film(self) -> bool:
         """Record the rollouts that are due; whether there were any."""
@@ -258,7 +220,7 @@ class Lockstep:
             if not due or not waiting:
                 continue
             paths = [self.job_dir / "rollouts" / f"{c.index}-{percent:03d}.npz" for c in waiting]
-            record_rollouts(self.info, self.ppo, paths)
+            record_rollouts(self.info, self.learner, paths)
             for candidate in waiting:
                 candidate.rollouts.append(percent)
             filmed = True
@@ -287,8 +249,8 @@ class Lockstep:
             state |= {
                 "env": self.collector.env.state_dict(),
                 "ages": self.collector.ages,
-                "ppo": self.ppo.state_dict(),
-                "generator": self._generator.get_state(),
+                "learner": self.learner.state_dict(),
+                "noise": self._noise.state_dict(),
             }
         checkpoint.save(self.folder / "checkpoint.pt", state)
 
@@ -341,26 +303,10 @@ class Lockstep:
 
     def _result(self) -> TrainResult:
         return TrainResult(
-            candidates=tuple(self._candidate_result(c) for c in self.candidates),
+            candidates=tuple(c.result(self.preset.iterations) for c in self.candidates),
             seconds=self.seconds,
             samples=sum(c.samples for c in self.candidates),
             cancelled=any(c.cancelled for c in self.candidates),
-        )
-
-    def _candidate_result(self, candidate: Candidate) -> CandidateResult:
-        iterations = self.preset.iterations
-        trace = {name: summary(series, iterations) for name, series in candidate.series.items()}
-        metric = metric_summary(candidate.metric, iterations)
-        return CandidateResult(
-            index=candidate.index,
-            ok=not candidate.reason,
-            reason=candidate.reason,
-            trace={name: values for name, values in trace.items() if values},
-            metric_trace=metric,
-            rts=metric["max"] if metric else None,
-            final_score=metric["all"][-1] if metric else None,
-            samples=candidate.samples,
-            nan_worlds=candidate.nan_worlds,
         )
 
 

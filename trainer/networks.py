@@ -69,6 +69,12 @@ def initial_parameters(shape: NetworkShape, initial_std: float, generator: torch
     return torch.cat([*parts, torch.full((shape.num_actions,), math.log(initial_std))])
 
 
+def seeded(seeds: Sequence[int], draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+    """What `draw` gives for each of K seeds, [K, ...]; equal seeds get the same."""
+    drawn = {seed: draw(torch.Generator().manual_seed(seed)) for seed in dict.fromkeys(seeds)}
+    return torch.stack([drawn[seed] for seed in seeds])
+
+
 class StackedActorCritic:
     """K actor-critics over flat parameters [K, P], with which the layers share their memory.
 

@@ -9,16 +9,20 @@ which others share its stack.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from simulation.catalog import Preset
+from simulation.noise import SharedNoise
 from trainer import memory
-from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters
+from trainer.experience import Experience
+from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, seeded
 from trainer.normalizer import RunningNormalizer
+from trainer.replay import select
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 LEARNING_RATES = (1e-6, 1e-2)
@@ -27,28 +31,6 @@ ACTION_BOUND = 1.1
 """Mean actions beyond this are penalised (the bounds loss of rl_games); the environment clips at 1."""
 MOST_PARTS = 64
 """Of a minibatch. What does not fit then is not the minibatch."""
-
-
-@dataclass(frozen=True)
-class Experience:
-    """One horizon of experience of K candidates."""
-
-    observations: Tensor
-    """(K, T, M, num_obs), as the policy received them, not normalised."""
-    actions: Tensor
-    """(K, T, M, num_actions), not clipped."""
-    means: Tensor
-    """(K, T, M, num_actions), the policy's mean actions."""
-    rewards: Tensor
-    """(K, T, M)."""
-    terminated: Tensor
-    """(K, T, M) bool: the episode ended in a terminal state, whose value is zero."""
-    truncated: Tensor
-    """(K, T, M) bool: the episode was cut off by time."""
-    next_observations: Tensor
-    """(K, M, num_obs): where the next horizon begins, after resets."""
-    final_observations: dict[int, Tensor]
-    """Step -> (K, M, num_obs): observations before the reset, for each step at which some world was truncated."""
 
 
 @dataclass(frozen=True)
@@ -182,17 +164,18 @@ class PPO:
         self,
         shape: NetworkShape,
         preset: Preset,
-        candidates: int,
-        seed: int,
+        seeds: Sequence[int],
         mixed_precision: bool,
         device: torch.device | str = "cpu",
     ) -> None:
-        initial = initial_parameters(shape, preset.initial_std, torch.Generator().manual_seed(seed)).to(device)
+        """`seeds`: of each candidate's initial weights."""
+        candidates = len(seeds)
+        initial = seeded(seeds, lambda generator: initial_parameters(shape, preset.initial_std, generator))
         self.preset = preset
         self.parts = 1
         """In how many parts a minibatch is worked through; doubled when memory does not suffice."""
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
-        self.networks = StackedActorCritic(shape, initial.repeat(candidates, 1), self._dtype)
+        self.networks = StackedActorCritic(shape, initial.to(device), self._dtype)
         self.optimizer = StackedAdam(self.networks.flat)
         self.observations = RunningNormalizer(candidates, shape.num_obs, device)
         self.values = RunningNormalizer(candidates, 1, device)
@@ -208,36 +191,46 @@ class PPO:
         """The policies' mean actions (K, M, num_actions) for observations (K, M, num_obs) of the environment."""
         return self.networks.mean(self.observations.normalize(observations))
 
+    @torch.no_grad()
+    def act(self, observations: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Exploring actions and mean actions (K, M, num_actions) for observations (K, M, num_obs) of the environment
+        and standard normal noise (K or 1, M, num_actions).
+        """
+        means = self.mean_actions(observations)
+        return means + self.std.unsqueeze(1) * noise, means
+
     @property
     def std(self) -> Tensor:
         """Standard deviations of the actions (K, num_actions)."""
         return self.networks.log_std.exp()
 
-    def update(self, experience: Experience, generator: torch.Generator) -> None:
-        """Improve all K policies from one horizon of experience; the generator draws the minibatch order they share."""
+    def update(self, experience: Experience, noise: SharedNoise) -> None:
+        """Improve all K policies from one horizon of experience; `noise` draws the order of minibatches."""
         packed = self._pack(experience)
         old_log_std = self.networks.log_std.clone()
         samples = packed.shape[1]
         for _ in range(self.preset.epochs):
-            order = torch.randperm(samples, generator=generator).to(self.device)
-            for indices in order.chunk(self.preset.minibatches):
+            order = noise.permutation(samples).to(self.device)
+            for indices in order.chunk(self.preset.minibatches, dim=1):
                 self._step(packed, indices, old_log_std)
         self.observations.update(experience.observations.flatten(1, 2))
 
-    def start_from(self, parameters: Tensor, observations: RunningNormalizer) -> None:
-        """Begin with these parameters [1, P] for all K in place of random ones.
+    def start_from(self, networks: object, observations: RunningNormalizer) -> None:
+        """Begin with this policy's networks for all K in place of random ones.
 
         The statistics of the observations count as if they came from one horizon, so that new ones soon outweigh them.
         Optimiser, learning rates and the statistics of the values, which belong to another reward, begin anew. Raises
         ValueError where the parameters are those of other networks.
         """
         candidates = len(self.networks.flat)
-        if parameters.shape[1] != self.networks.flat.shape[1]:
+        if not isinstance(networks, StackedActorCritic):
+            raise ValueError("the policy to start from was trained with another algorithm than PPO")
+        if networks.flat.shape[1] != self.networks.flat.shape[1]:
             raise ValueError(
-                f"the policy to start from has {parameters.shape[1]} parameters, these networks have "
+                f"the policy to start from has {networks.flat.shape[1]} parameters, these networks have "
                 f"{self.networks.flat.shape[1]}: it was trained with another preset or for another task"
             )
-        repeated = parameters.to(self.device).repeat(candidates, 1)
+        repeated = networks.flat.to(self.device).repeat(candidates, 1)
         self.networks = StackedActorCritic(self.networks.shape, repeated, self._dtype)
         mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
         seen = self.preset.worlds * self.preset.horizon
@@ -255,6 +248,16 @@ class PPO:
         self.observations.keep(groups)
         self.values.keep(groups)
         self.rates = self.rates[groups]
+
+    def policy_state(self, group: int) -> dict[str, Any]:
+        """One candidate's policy, as checkpoint.load_policy reads it."""
+        shape = asdict(self.networks.shape)
+        return {
+            "shape": {**shape, "hidden": list(shape["hidden"])},
+            "parameters": self.networks.flat[group].clone().cpu(),
+            "observation_mean": self.observations.mean[group].clone().cpu(),
+            "observation_variance": self.observations.variance[group].clone().cpu(),
+        }
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a continuation needs: tensors and plain values."""
@@ -350,11 +353,11 @@ class PPO:
     def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of a minibatch: the means of its parts', weighted by their sizes."""
         if self.parts == 1:
-            return self._gradient(packed.index_select(1, indices), old_log_std)
+            return self._gradient(select(packed, indices), old_log_std)
         gradient, kl = torch.zeros_like(self.networks.flat), torch.zeros_like(self.rates)
-        for part in indices.chunk(self.parts):
-            share = len(part) / len(indices)
-            part_gradient, part_kl = self._gradient(packed.index_select(1, part), old_log_std)
+        for part in indices.chunk(self.parts, dim=1):
+            share = part.shape[1] / indices.shape[1]
+            part_gradient, part_kl = self._gradient(select(packed, part), old_log_std)
             gradient.add_(part_gradient, alpha=share)
             kl.add_(part_kl, alpha=share)
         return gradient, kl

@@ -49,6 +49,13 @@ class TrainJob:
     warm: bool = False
     """All K start from the policy in warm.pt of the folder (a policies/<index>.pt of another run), not from random
     weights."""
+    seeds: tuple[int, ...] = ()
+    """A seed for each of the K, in place of `seed`: several seeds, or several experiments, in one batch. What comes of
+    a candidate is what would come of it in a job with its seed alone."""
+
+    def seed_of(self, index: int) -> int:
+        """The seed of a candidate."""
+        return self.seeds[index] if self.seeds else self.seed
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,8 @@ def write_json(path: Path, record: Any) -> None:
 def read_job(job_dir: Path) -> TrainJob:
     """The job of this folder. Raises FileNotFoundError or TypeError on a folder that is not a job."""
     data = json.loads((job_dir / "job.json").read_text())
-    return TrainJob(**{**data, "sources": tuple(data["sources"]), "film_at": tuple(data["film_at"])})
+    tuples = {name: tuple(data.get(name, ())) for name in ("sources", "film_at", "seeds")}
+    return TrainJob(**{**data, **tuples})
 
 
 def read_progress(job_dir: Path) -> Progress:
@@ -144,7 +152,9 @@ def read_result(job_dir: Path) -> TrainResult | None:
 
 
 def preset_of(job: TrainJob) -> Preset:
-    """The job's preset with its overrides. Raises ValueError naming what is unknown or not positive."""
+    """The job's preset with its overrides. Raises ValueError naming what is unknown, not positive or missing."""
+    if job.seeds and len(job.seeds) != len(job.sources):
+        raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")
     preset = catalog.preset(job.task, job.preset)
     numbers = {f.name: type(getattr(preset, f.name)) for f in fields(preset)}
     numbers = {name: kind for name, kind in numbers.items() if kind in (int, float)}

@@ -11,14 +11,14 @@ import torch
 from simulation.catalog import TaskInfo
 from simulation.environment import Environment
 from simulation.rollout import write_rollout
-from trainer.ppo import PPO
+from trainer.learner import Learner
 
 FILM_SEED = 2_000_000_011
 """Resets of filmed episodes: equal for every candidate, iteration and run."""
 
 
 @torch.no_grad()
-def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
+def record_rollouts(info: TaskInfo, learner: Learner, paths: Sequence[Path]) -> None:
     """Run each of the K policies' mean actions for the task's clip length and write one rollout file per candidate."""
     env = Environment(info.name, worlds=1, groups=len(paths), seed=FILM_SEED)
     env.reset()
@@ -30,7 +30,7 @@ def record_rollouts(info: TaskInfo, ppo: PPO, paths: Sequence[Path]) -> None:
     for frame in range(frames):
         for group in range(len(paths)):
             qpos[group, frame], mocap[group, frame] = env.qpos(group), env.mocap(group)
-        step = env.step(ppo.mean_actions(env.obs_buf.unsqueeze(1).to(ppo.device)).squeeze(1).cpu())
+        step = env.step(learner.mean_actions(env.obs_buf.unsqueeze(1).to(learner.device)).squeeze(1).cpu())
         done = step.terminated | step.truncated
         if done.any():
             env.reset(done)

@@ -49,10 +49,10 @@ def test_results_do_not_depend_on_how_the_candidates_are_split(tmp_path, task):
     sources = CARTPOLE if task == "Cartpole" else ant_sources()
     job = TrainJob(task, sources, seed=4, overrides=SHORT, film_at=())
     together, result = trained(tmp_path / "together", job)
-    assert not torch.equal(together.ppo.networks.flat[0], together.ppo.networks.flat[1])
+    assert not torch.equal(together.learner.networks.flat[0], together.learner.networks.flat[1])
     for first, last in ((0, 2), (2, 3), (1, 2)):
         part, part_result = trained(tmp_path / f"{first}", job, first, last)
-        assert torch.equal(part.ppo.networks.flat, together.ppo.networks.flat[first:last])
+        assert torch.equal(part.learner.networks.flat, together.learner.networks.flat[first:last])
         assert part_result.candidates == result.candidates[first:last]
 
 
@@ -104,7 +104,7 @@ def test_continuing_from_a_checkpoint_gives_the_same_result(tmp_path):
     broken._save()
     continued, result = trained(tmp_path / "broken", job)
     assert continued.iteration == SHORT["iterations"]
-    assert torch.equal(whole.ppo.networks.flat, continued.ppo.networks.flat)
+    assert torch.equal(whole.learner.networks.flat, continued.learner.networks.flat)
     assert result.candidates == expected.candidates
 
 
@@ -148,7 +148,7 @@ def test_a_saved_policy_acts_as_it_was_filmed(tmp_path):
     policy = checkpoint.load_policy(tmp_path / "checkpoints" / "policies" / "1.pt")
     assert policy.task == "Cartpole"
     observations = torch.randn(5, 4)
-    expected = lockstep.ppo.mean_actions(observations.expand(3, 5, 4))[1]
+    expected = lockstep.learner.mean_actions(observations.expand(3, 5, 4))[1]
     torch.testing.assert_close(policy(observations), expected, rtol=0.05, atol=0.02)  # float32 against bfloat16
     rollout = read_rollout(tmp_path / "rollouts" / "1-100.npz")
     assert rollout.qpos.shape == (600, 2) and rollout.restart[0]

@@ -5,6 +5,7 @@ import torch
 
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
+from simulation.noise import SharedNoise
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from tests.trainer.test_ppo import experience, learner
 from trainer import memory
@@ -51,9 +52,9 @@ def limited(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:
 
 def test_a_minibatch_in_parts_is_the_same_update(monkeypatch, capsys):
     whole, parted = learner(2), learner(2)
-    whole.update(experience(2), torch.Generator().manual_seed(0))
+    whole.update(experience(2), SharedNoise([0]))
     limited(monkeypatch, samples=5)
-    parted.update(experience(2), torch.Generator().manual_seed(0))
+    parted.update(experience(2), SharedNoise([0]))
     assert parted.parts > 1
     assert f"going on in {parted.parts} parts" in capsys.readouterr().out
     torch.testing.assert_close(parted.networks.flat, whole.networks.flat, rtol=1e-4, atol=1e-5)
@@ -64,7 +65,7 @@ def test_an_update_that_fits_in_no_parts_says_so(monkeypatch):
     limited(monkeypatch, samples=0)
     ppo = learner(1)
     with pytest.raises(torch.OutOfMemoryError):
-        ppo.update(experience(1), torch.Generator().manual_seed(0))
+        ppo.update(experience(1), SharedNoise([0]))
     assert ppo.parts == MOST_PARTS
 
 

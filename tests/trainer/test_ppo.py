@@ -8,10 +8,11 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from simulation.catalog import Preset
+from simulation.noise import SharedNoise
+from trainer.experience import Experience
 from trainer.networks import NetworkShape
 from trainer.ppo import (
     PPO,
-    Experience,
     Minibatch,
     StackedAdam,
     adapted_learning_rate,
@@ -171,7 +172,7 @@ def experience(candidates: int, seed: int = 0) -> Experience:
 
 
 def learner(candidates: int) -> PPO:
-    return PPO(SHAPE, PRESET, candidates, seed=1, mixed_precision=False)
+    return PPO(SHAPE, PRESET, [1] * candidates, mixed_precision=False)
 
 
 def test_time_outs_are_valued_at_the_observation_before_the_reset():
@@ -192,11 +193,11 @@ def test_time_outs_are_valued_at_the_observation_before_the_reset():
 def test_a_candidate_learns_the_same_alone_and_beside_others():
     alone, together = learner(1), learner(3)
     for seed in range(2):
-        alone.update(experience(1, seed), torch.Generator().manual_seed(seed))
+        alone.update(experience(1, seed), SharedNoise([seed]))
         data = experience(3, seed)
         data.rewards[0] *= 7
         data.rewards[2] *= torch.nan
-        together.update(data, torch.Generator().manual_seed(seed))
+        together.update(data, SharedNoise([seed]))
     torch.testing.assert_close(together.networks.flat[1], alone.networks.flat[0])
     torch.testing.assert_close(together.rates[1], alone.rates[0])
     assert together.finite().tolist() == [True, True, False]
@@ -207,12 +208,12 @@ def test_a_candidate_learns_the_same_alone_and_beside_others():
 
 def test_a_restored_learner_continues_exactly():
     ppo = learner(2)
-    ppo.update(experience(2), torch.Generator().manual_seed(0))
+    ppo.update(experience(2), SharedNoise([0]))
     state = {k: v.clone() if isinstance(v, Tensor) else v for k, v in ppo.state_dict().items()}
     restored = learner(2)
     restored.load_state_dict(state)
     for one in (ppo, restored):
-        one.update(experience(2, 5), torch.Generator().manual_seed(9))
+        one.update(experience(2, 5), SharedNoise([9]))
     assert torch.equal(ppo.networks.flat, restored.networks.flat)
 
 
@@ -224,7 +225,7 @@ def test_the_update_makes_good_actions_likelier():
     data.means.copy_(ppo.mean_actions(data.observations.flatten(1, 2)).view_as(data.means))
     data.actions.copy_(data.means + torch.where(good, 1.0, -1.0).unsqueeze(-1) * ppo.std[:, None, None])
     for _ in range(3):
-        ppo.update(data, torch.Generator().manual_seed(0))
+        ppo.update(data, SharedNoise([0]))
     assert ppo.mean_actions(data.observations.flatten(1, 2))[..., 0].mean() > before
     assert math.isfinite(float(ppo.rates[0]))
 

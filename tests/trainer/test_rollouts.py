@@ -17,7 +17,7 @@ def recorded(tmp_path_factory):
     info = catalog.task("AllegroHand")
     shape = NetworkShape(info.num_obs, info.num_actions, (8,), "silu")
     paths = [tmp_path_factory.mktemp("rollouts") / f"{index}.npz" for index in range(2)]
-    record_rollouts(info, PPO(shape, catalog.preset("AllegroHand", "quick"), 2, seed=0, mixed_precision=False), paths)
+    record_rollouts(info, PPO(shape, catalog.preset("AllegroHand", "quick"), [0, 0], mixed_precision=False), paths)
     return [read_rollout(path) for path in paths]
 
 

@@ -24,11 +24,11 @@ def warm(folder, policy, **changed):
 def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(tmp_path, before):
     lockstep = shard(tmp_path, warm(tmp_path, before / "1.pt"))
     policy = checkpoint.load_policy(before / "1.pt")
-    assert torch.equal(lockstep.ppo.networks.flat, policy.networks.flat.repeat(3, 1))
+    assert torch.equal(lockstep.learner.networks.flat, policy.networks.flat.repeat(3, 1))
     observations = torch.randn(3, 8, 4)
     expected = torch.stack([policy(o) for o in observations])
-    assert torch.allclose(lockstep.ppo.mean_actions(observations), expected, atol=2e-2)  # bfloat16 where there is
-    assert lockstep.ppo.observations.count == 16 * 16
+    assert torch.allclose(lockstep.learner.mean_actions(observations), expected, atol=2e-2)  # bfloat16 where there is
+    assert lockstep.learner.observations.count == 16 * 16
 
 
 def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, before):
@@ -38,7 +38,9 @@ def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, before):
     after = checkpoint.load_policy(tmp_path / "checkpoints" / "policies" / "1.pt")
     assert not torch.equal(after.networks.flat, policy.networks.flat)
     cold = shard(tmp_path / "cold", TrainJob("Cartpole", CARTPOLE, seed=5, overrides=SHORT, film_at=()))
-    assert not torch.equal(cold.ppo.networks.flat[0], policy.networks.flat[0]) and cold.ppo.observations.count == 0
+    assert (
+        not torch.equal(cold.learner.networks.flat[0], policy.networks.flat[0]) and cold.learner.observations.count == 0
+    )
 
 
 def test_an_interrupted_warm_run_goes_on_from_its_checkpoint(tmp_path, before):

@@ -1,0 +1,63 @@
+"""What is known about one candidate's training, and how it is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from trainer.records import CandidateResult
+from trainer.traces import Series, metric_summary, summary
+
+EPISODE_LENGTH = "episode_length"
+"""The series beside the reward's own: no component may be called so."""
+
+
+@dataclass
+class Candidate:
+    """What is known about one candidate's training so far."""
+
+    index: int
+    reason: str = ""
+    cancelled: bool = False
+    series: dict[str, Series] = field(default_factory=dict)
+    """Component, "total", EPISODE_LENGTH -> its series."""
+    metric: Series = field(default_factory=Series)
+    rollouts: list[int] = field(default_factory=list)
+    samples: int = 0
+    nan_worlds: int = 0
+
+    def changed(self, sums: dict[str, float]) -> str:
+        """What is wrong if the reward's components are not those of the iterations before."""
+        before = [name for name in self.series if name != EPISODE_LENGTH]
+        if not before or list(sums) == before:
+            return ""
+        return f"its components changed from {before[1:]} to {list(sums)[1:]} between two calls"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values only."""
+        return asdict(self) | {
+            "series": {name: [s.sums, s.counts] for name, s in self.series.items()},
+            "metric": [self.metric.sums, self.metric.counts],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Candidate:
+        """Inverse of state_dict."""
+        series = {name: Series(*saved) for name, saved in state["series"].items()}
+        return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
+
+    def result(self, iterations: int) -> CandidateResult:
+        """What came of it, in a run of so many iterations."""
+        trace = {name: summary(series, iterations) for name, series in self.series.items()}
+        metric = metric_summary(self.metric, iterations)
+        return CandidateResult(
+            index=self.index,
+            ok=not self.reason,
+            reason=self.reason,
+            trace={name: values for name, values in trace.items() if values},
+            metric_trace=metric,
+            rts=metric["max"] if metric else None,
+            final_score=metric["all"][-1] if metric else None,
+            samples=self.samples,
+            nan_worlds=self.nan_worlds,
+        )

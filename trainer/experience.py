@@ -1,0 +1,29 @@
+"""What K candidates lived through in one horizon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Experience:
+    """One horizon of experience of K candidates."""
+
+    observations: Tensor
+    """(K, T, M, num_obs), as the policy received them, not normalised."""
+    actions: Tensor
+    """(K, T, M, num_actions), not clipped."""
+    means: Tensor
+    """(K, T, M, num_actions), the policy's mean actions."""
+    rewards: Tensor
+    """(K, T, M)."""
+    terminated: Tensor
+    """(K, T, M) bool: the episode ended in a terminal state, whose value is zero."""
+    truncated: Tensor
+    """(K, T, M) bool: the episode was cut off by time."""
+    next_observations: Tensor
+    """(K, M, num_obs): where the next horizon begins, after resets."""
+    final_observations: dict[int, Tensor]
+    """Step -> (K, M, num_obs): observations before the reset, for each step at which some world was truncated."""

@@ -1,0 +1,63 @@
+"""What every learning algorithm offers: K candidates, all in lockstep, no row of which touches another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from simulation.catalog import Preset, TaskInfo
+from simulation.noise import SharedNoise
+from trainer.experience import Experience
+from trainer.networks import NetworkShape
+from trainer.normalizer import RunningNormalizer
+from trainer.ppo import PPO
+
+
+class Learner(Protocol):
+    """K policies that learn, of PPO or SAC. M: worlds of one candidate."""
+
+    observations: RunningNormalizer
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors are."""
+
+    def act(self, observations: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Exploring actions and mean actions (K, M, num_actions) for observations (K, M, num_obs) of the environment
+        and standard normal noise (K or 1, M, num_actions).
+        """
+
+    def mean_actions(self, observations: Tensor) -> Tensor:
+        """The policies' mean actions (K, M, num_actions) for observations (K, M, num_obs) of the environment."""
+
+    def update(self, experience: Experience, noise: SharedNoise) -> None:
+        """Improve all K policies after one horizon of experience."""
+
+    def start_from(self, networks: object, observations: RunningNormalizer) -> None:
+        """Begin with this policy for all K in place of random ones. Raises ValueError where it does not fit."""
+
+    def finite(self) -> Tensor:
+        """[K] bool: whether everything that each candidate has learned is finite."""
+
+    def keep(self, groups: list[int]) -> None:
+        """Go on with these candidates only."""
+
+    def policy_state(self, group: int) -> dict[str, Any]:
+        """One candidate's policy, as checkpoint.load_policy reads it."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a continuation needs: tensors and plain values."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict, on this learner's device."""
+
+
+def learner_for(
+    info: TaskInfo, preset: Preset, seeds: Sequence[int], mixed_precision: bool, device: torch.device
+) -> Learner:
+    """Learners for this task by the preset's algorithm, one for each of these seeds."""
+    shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
+    return PPO(shape, preset, seeds, mixed_precision, device)
