@@ -42,6 +42,8 @@ class Progress:
     seconds_left: float | None
     """Until this round's videos are there; None before that can be said."""
     candidates: tuple[CandidateState, ...] = ()
+    in_line: bool = False
+    """Nobody works on it yet, because work for other experiments comes first."""
 
 
 def of(experiment: Experiment) -> Progress:
@@ -58,7 +60,8 @@ def of(experiment: Experiment) -> Progress:
     fraction, left = _estimate(experiment, step, job)
     if phase != step:
         left = None
-    return Progress(phase, number, experiment.n, fraction, left, candidates)
+    in_line = phase == step and job is not None and _stands_in_line(job)
+    return Progress(phase, number, experiment.n, fraction, left, candidates, in_line)
 
 
 def _phase(experiment: Experiment, request: Request | None) -> str:
@@ -106,16 +109,18 @@ def _estimate(experiment: Experiment, step: str, job: Job | None) -> tuple[float
 
 
 def _own_left(step: str, job: Job | None, expected: float | None, done: float) -> float | None:
-    """Seconds left of the current step: as the trainer measures it, else from earlier jobs; None behind others."""
-    if job and job.status == Job.Status.QUEUED and _stands_in_line(job):
+    """Seconds left of the current step: as its worker measures it, else from earlier jobs; None behind others."""
+    if job and _stands_in_line(job):
         return None
     said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
-    if step == "training" and said is not None:
+    if said is not None:
         return float(said)
     return None if expected is None else expected * (1 - done)
 
 
 def _stands_in_line(job: Job) -> bool:
+    if job.status != Job.Status.QUEUED:
+        return False
     ahead = Job.objects.filter(kind=job.kind, pk__lt=job.pk, status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
     return ahead.exclude(experiment__paused=True).exists()
 

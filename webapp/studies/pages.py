@@ -14,12 +14,12 @@ from webapp.review import ballot, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies.models import Participant, Study
-from webapp.studies.words import ask_of, count_of, wait_for_the_last_choice, wait_of
+from webapp.studies.words import ask_of, meanwhile, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
     "instruction": "How it works",
-    "waiting": "The robots are practising",
+    "waiting": "Not your turn yet",
     "review": "Your turn",
     "picked": "Saved",
     "thanks": "Thank you",
@@ -62,7 +62,7 @@ def page_of(participant: Participant) -> Page:
     if participant.consented_at is None or experiment is None:
         return Page("consent", key=participant.study.consent_hash)
     if participant.instructed_at is None:
-        return Page("instruction", {"count": count_of(experiment.k)})
+        return Page("instruction", {"meanwhile": meanwhile(progress.of(experiment))})
     return _experiment_page(participant, experiment)
 
 

@@ -16,6 +16,7 @@ from webapp.studies import enrolment, limits
 from webapp.studies.models import Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
+from webapp.studies.words import plan_words
 
 
 @never_cache
@@ -97,10 +98,12 @@ def show(request: HtmxHttpRequest, participant: Participant, page: Page | None =
     """The page of the state that the participant is in: whole, or its inside for HTMX."""
     page = page or _current(participant)
     experiment = Experiment.objects.filter(participant=participant).first()
+    plan = experiment or participant.study
     context = {
         "participant": participant,
         "study": participant.study,
-        "plan": experiment or participant.study,
+        "plan": plan,
+        "words": plan_words(plan),
         "connected": experiment is not None and participant.withdrawn_at is None,
         "page": page,
         "round": round_of(participant),

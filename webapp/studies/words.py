@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llm.methods import METHODS
+from webapp.experiments.models import LoopSettings
 from webapp.experiments.progress import Progress
 
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 STAGES = {"writing": "Getting ready", "training": "Practising", "filming": "Making the videos"}
+MARK = "Mark the best video and the worst one."
+MARK_OF_TWO = "Mark the better video as the best and the other as the worst."
+IN_LINE = {
+    "writing": "Your robots wait for their turn to get ready",
+    "training": "Your robots wait for a free practice room",
+    "filming": "The videos wait for their turn to be made",
+}
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,8 @@ class Wait:
     stage: str
     path: tuple[tuple[str, str], ...]
     """(words, "done", "now" or "") for each stage and the person's turn after them."""
+    unknown: str = "we can say how long when they have practised a little"
+    """Said where nobody can say how long still."""
 
 
 def wait_for_the_last_choice() -> Wait:
@@ -37,7 +48,48 @@ def wait_of(now: Progress, k: int) -> Wait:
     }[phase]
     # Never 100%: what the person waits for is there when this page gives way to it.
     percent = min(99, int(100 * now.fraction))
+    if now.in_line:
+        return Wait(IN_LINE[phase], percent, "", STAGES[phase], _path(phase), "other people's robots are before yours")
     return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], _path(phase))
+
+
+def meanwhile(now: Progress) -> str:
+    """What goes on while somebody reads the first pages; empty where nothing does."""
+    if now.in_line:
+        return "Other people's robots are practising at the moment. Yours wait for a free practice room."
+    return {
+        "writing": "The first robots are getting ready meanwhile.",
+        "training": "The first robots are practising already.",
+        "filming": "The first videos are being made already.",
+        "judging": "The first videos are ready.",
+    }.get(now.phase, "")
+
+
+@dataclass(frozen=True)
+class PlanWords:
+    """What a plan means for the person, from what its method declares."""
+
+    rounds: str
+    """For example: five rounds."""
+    robots: str
+    """How many a round has: six robots, two robots; several robots where the method decides."""
+    mark: str
+    """What is asked in a round."""
+    pairs: bool
+    """Whether two videos are sometimes shown once more, to say which is better."""
+    end: str
+    """What comes after the last round."""
+
+
+def plan_words(plan: LoopSettings) -> PlanWords:
+    method = METHODS[plan.method]
+    rounds = "one round" if plan.n == 1 else f"{count_of(plan.n)} rounds"
+    robots = "several robots" if method.rounds else f"{count_of(plan.k)} robots"
+    two = plan.k == 2 and not method.rounds
+    mark = MARK_OF_TWO if two else MARK
+    after = "After that round" if plan.n == 1 else f"After {rounds}"
+    end = "you choose the winner" if method.chooses and plan.n > 1 else "you are done"
+    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.")
 
 
 def _path(phase: str) -> tuple[tuple[str, str], ...]:

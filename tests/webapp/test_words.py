@@ -1,0 +1,55 @@
+"""What people are told of the plan and of the wait: true for every method, and while others come first."""
+
+import pytest
+
+from llm.methods import METHODS
+from tests.webapp import rows
+from webapp.experiments import progress
+from webapp.experiments.models import Experiment, Job
+from webapp.studies import words
+from webapp.studies.models import Participant
+
+
+def plan(**values):
+    return Experiment(**{"task": "Ant", "k": 6, "n": 5, **values})
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.asks_judge and not one.uses_metric])
+def test_a_winner_is_promised_by_those_that_ask_for_one(name):
+    said = words.plan_words(plan(method=name))
+    assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
+    assert said.pairs == METHODS[name].compares
+
+
+def test_one_round_has_no_choice_of_a_winner():
+    assert words.plan_words(plan(method="icpl", n=1)).end == "After that round you are done."
+
+
+def test_two_videos_are_asked_about_as_two():
+    assert words.plan_words(plan(method="icpl", k=2)).mark == words.MARK_OF_TWO
+    assert "these two" in words.ask_of("Judge", 2, 2) and "worst" not in words.ask_of("Compare", 2, 2)
+
+
+def test_where_the_method_decides_how_many_nobody_is_told_a_number():
+    assert words.plan_words(plan(method="rf_agent_judged")).robots == "several robots"
+
+
+@pytest.mark.django_db
+def test_whoever_is_in_line_is_told_so(client):
+    study = rows.study(k=2)
+    first, second = (rows.participant(study, label=label) for label in ("P01", "P02"))
+    for person, status in ((first, Job.Status.RUNNING), (second, Job.Status.QUEUED)):
+        rows.round_of(person)
+        request = rows.training(person)
+        Job.objects.create(experiment=person.experiment, kind=Job.Kind.TRAIN, request=request, status=status)
+    assert [progress.of(row).in_line for row in Experiment.objects.order_by("pk")] == [False, True]
+    html = client.get(second.get_absolute_url()).content.decode()
+    assert "Your robots wait for a free practice room" in html and "are practising" not in html.split("</h1>")[0]
+    assert "Two robots are practising" in client.get(first.get_absolute_url()).content.decode()
+
+    Participant.objects.update(instructed_at=None)
+    assert "Yours wait for a free practice room" in client.get(second.get_absolute_url()).content.decode()
+    assert "are practising already" in client.get(first.get_absolute_url()).content.decode()
+
+    Job.objects.filter(experiment=first.experiment).update(status=Job.Status.DONE)
+    assert not progress.of(Experiment.objects.get(pk=second.experiment.pk)).in_line
