@@ -2,17 +2,18 @@
 /* Several clips, one transport. The first clip that plays leads; the others are held to it, to a frame or two. */
 window.Studio = window.Studio || {};
 
-Studio.player = (root, { fps, onReady }) => {
-  const CHECK = 500, TIGHT = 0.03, LOOSE = 0.25, GATHER = 8000;
+Studio.player = (root, { fps, onReady, onReplay }) => {
+  const CHECK = 250, TIGHT = 0.03, LOOSE = 0.25, GATHER = 8000;
   const find = (name) => root.querySelector(`[data-do="${name}"]`);
   const scrub = root.querySelector(".scrub"), clock = root.querySelector(".clock");
   const videos = () => [...root.querySelectorAll(".tile:not(.is-broken) video")];
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  let playing = false, rate = 1, looping = true, only = null, scrubbing = false, begun = false, plays = 0;
+  let playing = false, rate = 1, looping = true, only = null, scrubbing = false, begun = false;
+  const count = { plays: 0, scrubs: 0, steps: 0, speeds: 0 };
 
   const usable = (video) => video.readyState >= 2 && !video.error;
   const moving = () => (only ? [only] : videos());
-  const leader = () => moving().find(usable) || moving()[0];
+  const leader = () => moving().find((video) => video.readyState >= 3 && !video.error) || moving().find(usable) || moving()[0];
   const duration = () => leader()?.duration || 10;
   const time = () => leader()?.currentTime || 0;
 
@@ -28,7 +29,7 @@ Studio.player = (root, { fps, onReady }) => {
     if (!leader()) return;
     if (time() >= duration() - 0.05) seek(0);
     playing = true;
-    plays += 1;
+    count.plays += 1;
     for (const video of moving()) { video.playbackRate = rate; video.play().catch(() => {}); }
     draw();
   }
@@ -44,6 +45,7 @@ Studio.player = (root, { fps, onReady }) => {
   }
   /** Stops, and goes to the middle of a frame so many frames away: an edge may show either side of it. */
   function step(frames) {
+    count.steps += 1;
     const frame = Math.floor(time() * fps + 0.001) + frames;
     playing = false;
     for (const video of videos()) video.pause();
@@ -65,6 +67,7 @@ Studio.player = (root, { fps, onReady }) => {
     if (event.target !== leader() || !playing) return;
     if (!looping) { playing = false; draw(); return; }
     seek(0);
+    onReplay?.(moving());
     for (const video of moving()) video.play().catch(() => {});
   }
   /** Show one clip alone: the others stop where they are, and join again afterwards. */
@@ -109,9 +112,11 @@ Studio.player = (root, { fps, onReady }) => {
     event.currentTarget.setAttribute("aria-pressed", String(looping));
   });
   find("speed").addEventListener("change", (event) => {
+    count.speeds += 1;
     rate = Number(event.target.value);
     for (const video of videos()) video.playbackRate = rate;
   });
+  scrub.addEventListener("change", () => { count.scrubs += 1; });
   scrub.addEventListener("pointerdown", () => { scrubbing = true; });
   addEventListener("pointerup", () => { scrubbing = false; });
   scrub.addEventListener("input", () => { if (playing) pause(); seek(Number(scrub.value)); });
@@ -119,10 +124,11 @@ Studio.player = (root, { fps, onReady }) => {
 
   return {
     toggle: () => (playing ? pause() : play()),
-    step, alone,
+    step, alone, begin,
     /** A clip that came back joins the others. */
     join(video) { video.playbackRate = rate; video.currentTime = time(); if (playing) video.play().catch(() => {}); },
-    plays: () => plays,
+    plays: () => count.plays,
+    counts: () => ({ ...count }),
     stop() { clearInterval(holding); clearInterval(drawing); },
     get playing() { return playing; },
   };

@@ -8,11 +8,15 @@ Studio.review = (form) => {
   const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
   const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), grid = form.querySelector(".grid");
   const memory = `prefine ${form.dataset.screening}`;
+  const cannots = [cannot, form.elements.broken].filter(Boolean), cannotBox = form.querySelector(".cannot");
   const failed = new Set();
-  let opened = performance.now(), loaded = null, lost = 0, tabbed = false;
+  let tabbed = false;
 
-  const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
+  const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => queueMicrotask(opened), onReplay: (videos) => watch.replayed(videos) });
+  const loader = Studio.loader(form, { onBroken: broke, onBack: back, onLean: (lean) => { form.querySelector(".slow-line").hidden = !lean; } });
+  const watch = Studio.watch(form, { player, loader, onEnough: draw });
   const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
+  const before = {};
   const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";
 
   // --- the choice ---
@@ -25,7 +29,15 @@ Studio.review = (form) => {
   function changed(kind) {
     const other = kind === "best" ? "worst" : "best";
     if (chosen(kind) && chosen(kind) === chosen(other)) radio(other, chosen(other)).checked = false;
-    if (chosen(kind) && cannot) cannot.checked = false;
+    if (chosen(kind)) for (const box of cannots) box.checked = false;
+    watch.chose(Boolean(before[kind]) && before[kind] !== chosen(kind));
+    before[kind] = chosen(kind);
+    draw();
+  }
+  function cannotJudge(box) {
+    for (const other of cannots) if (other !== box) other.checked = false;
+    if (box.checked) for (const kind of kinds) if (radio(kind, chosen(kind))) radio(kind, chosen(kind)).checked = false;
+    watch.chose(false);
     draw();
   }
   function draw() {
@@ -38,16 +50,22 @@ Studio.review = (form) => {
       tile.querySelector(".badge").textContent = kind ? words[kind] : "";
     }
     for (const kind of kinds) fill(form.querySelector(`[data-slot="${kind}"]`), chosen(kind));
-    const missing = wanting();
+    const missing = wanting() || unseen();
     confirm.disabled = Boolean(missing);
     if (reason.textContent !== missing) reason.textContent = missing;
     why?.classList.toggle("is-said", Boolean(form.querySelector(".why :checked") || form.elements.reason?.value.trim()));
+    cannotBox?.classList.toggle("is-said", cannots.some((box) => box.checked));
+    for (const tile of tiles) {
+      const link = form.querySelector(`.contact [data-letter="${tile.dataset.letter}"]`), seen = tile.classList.contains("is-watched");
+      link.classList.toggle("is-watched", seen);
+      link.setAttribute("aria-label", `Video ${tile.dataset.letter}${seen ? ", watched" : ""}`);
+    }
     remember();
   }
   function fill(slot, letter) {
     const poster = letter && document.querySelector(`#clip-${letter} video`)?.poster;
     slot.classList.toggle("is-set", Boolean(letter));
-    slot.querySelector("[data-slot-said]").textContent = letter ? `video ${letter}` : cannot?.checked ? "" : "not chosen yet";
+    slot.querySelector("[data-slot-said]").textContent = letter ? `video ${letter}` : cannots.some((box) => box.checked) ? "" : "not chosen yet";
     const thumb = slot.querySelector(".thumb");
     if (thumb.dataset.letter === letter) return;
     thumb.dataset.letter = letter;
@@ -55,23 +73,32 @@ Studio.review = (form) => {
   }
   /** Why the choice cannot be confirmed yet; empty when it can. */
   function wanting() {
-    if (cannot?.checked) return "";
+    if (cannots.some((box) => box.checked)) return "";
     const best = chosen("best"), worst = chosen("worst");
     if (!needsWorst) return best ? "" : "Choose a video first";
     if (!best && !worst) return "Choose the best and the worst video first";
     return best ? (worst ? "" : "Now choose the worst video") : "Now choose the best video";
   }
 
+  /** Which clips were not watched for long enough; nobody is held up by one that cannot play, or by what is wrong with them. */
+  function unseen() {
+    const letters = form.elements.broken?.checked ? [] : watch.missing();
+    if (!letters.length) return "";
+    const long = `for ${watch.seconds()} seconds`;
+    return letters.length === tiles.length ? `Watch every video ${long} first` : `Watch ${letters.join(", ")} ${long} first`;
+  }
+
   // --- kept in this tab ---
   function remember() {
     const tags = [...form.querySelectorAll("[name=tags]:checked")].map((one) => one.value);
-    const kept = { best: chosen("best"), worst: chosen("worst"), cannot: cannot?.checked, tags, reason: form.elements.reason?.value };
+    const kept = { best: chosen("best"), worst: chosen("worst"), cannot: cannots.find((box) => box.checked)?.name, tags, reason: form.elements.reason?.value };
     sessionStorage.setItem(memory, JSON.stringify(kept));
   }
   function recall() {
     const kept = JSON.parse(sessionStorage.getItem(memory) || "{}");
     for (const kind of kinds) if (kept[kind] && radio(kind, kept[kind])) radio(kind, kept[kind]).checked = true;
-    if (cannot && kept.cannot) cannot.checked = true;
+    for (const box of cannots) box.checked = kept.cannot === box.name;
+    for (const kind of kinds) before[kind] = chosen(kind);
     for (const tag of form.querySelectorAll("[name=tags]")) tag.checked = kept.tags?.includes(tag.value) || false;
     if (form.elements.reason && kept.reason) form.elements.reason.value = kept.reason;
   }
@@ -86,25 +113,37 @@ Studio.review = (form) => {
       button?.setAttribute("aria-label", large ? "Back to all videos" : `Enlarge video ${one.dataset.letter}`);
     }
     grid.classList.toggle("has-large", Boolean(now));
+    if (now) { watch.enlarged(now); loader.want(now); }
     player.alone(now?.querySelector("video") || null);
     now?.scrollIntoView({ block: "nearest", inline: "center" });
   }
 
   // --- a clip that does not load ---
+  function say(words) { document.getElementById("announce").textContent = words; }
+  function opened() { watch.opened(); say("The videos are ready."); }
   function broke(tile) {
-    if (tile.classList.contains("is-broken")) return;
     const again = failed.has(tile);
     failed.add(tile);
     tile.classList.add("is-broken");
     tile.querySelector(".broken").hidden = false;
     tile.querySelector('[data-do="report"]').hidden = !again;
+    say(`Video ${tile.dataset.letter} did not load. You can try again, or choose among the others.`);
+    draw();
   }
-  function retry(tile) {
-    const video = tile.querySelector("video");
+  /** A clip that came, or comes again. */
+  function back(video, tile) {
+    if (tile) mend(tile);
+    else if (loader.lean) player.begin();
+    if (video) player.join(video);
+  }
+  function mend(tile) {
     tile.querySelector(".broken").hidden = true;
     tile.classList.remove("is-broken");
-    video.addEventListener("canplay", () => player.join(video), { once: true });
-    video.load();
+    draw();
+  }
+  function retry(tile) {
+    mend(tile);
+    loader.retry(tile);
   }
   async function report(tile) {
     const body = new URLSearchParams({ clip: tile.dataset.clip, csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value });
@@ -120,7 +159,7 @@ Studio.review = (form) => {
     if (event.ctrlKey || event.metaKey || event.altKey || on.matches("textarea, select")) return;
     if (event.key === "?") return help.togglePopover();
     if (help.matches(":popover-open")) return;
-    if (event.key === "Escape") { if (why?.open) why.open = false; else enlarge(null); return; }
+    if (event.key === "Escape") { const open = [why, cannotBox].find((box) => box?.open); if (open) shutBox(open); else enlarge(null); return; }
     const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
     if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", tiles[digit - 1]?.dataset.letter));
     if (event.key === "Tab") tabbed = true;
@@ -137,6 +176,7 @@ Studio.review = (form) => {
   // --- phone: which clip is in the middle ---
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) loader.want(target);
       const dot = form.querySelector(`.contact [data-letter="${target.dataset.letter}"]`);
       isIntersecting ? dot.setAttribute("aria-current", "true") : dot.removeAttribute("aria-current");
     }
@@ -146,8 +186,6 @@ Studio.review = (form) => {
     watcher.observe(tile);
     const video = tile.querySelector("video");
     if (!video) continue;
-    video.addEventListener("error", () => broke(tile));
-    if (video.error) broke(tile);
     tile.querySelector(".enlarge").addEventListener("click", () => enlarge(tile));
     tile.querySelector('[data-do="retry"]').addEventListener("click", () => retry(tile));
     tile.querySelector('[data-do="report"]').addEventListener("click", () => report(tile));
@@ -160,29 +198,26 @@ Studio.review = (form) => {
   });
   form.addEventListener("change", (event) => {
     if (event.target.matches("input[type=radio]")) return changed(event.target.name);
-    if (event.target === cannot && cannot.checked) for (const kind of kinds) if (radio(kind, chosen(kind))) radio(kind, chosen(kind)).checked = false;
+    if (cannots.includes(event.target)) return cannotJudge(event.target);
     draw();
   });
   form.addEventListener("input", (event) => { if (event.target.matches("textarea")) draw(); });
   form.addEventListener("htmx:configRequest", (event) => {
-    if (event.target === form) event.detail.parameters.client = JSON.stringify(measured());
+    if (event.target === form) event.detail.parameters.client = JSON.stringify(watch.data());
   });
-  function measured() {
-    const now = performance.now(), since = loaded ?? opened;
-    return {
-      decide_ms: Math.round(now - since), load_ms: Math.round(since - opened), plays: player.plays(), focus_lost: lost, failed_clips: failed.size,
-    };
-  }
-  const blurred = () => { if (!form.isConnected) return removeEventListener("blur", blurred); lost += 1; };
-  addEventListener("blur", blurred);
+  form.querySelector('[data-do="all"]').addEventListener("click", () => loader.goFull());
   document.addEventListener("keydown", keys);
   document.addEventListener("click", function shut(event) {
     if (!form.isConnected) return document.removeEventListener("click", shut);
-    if (why?.open && !why.contains(event.target)) why.open = false;
+    for (const box of [why, cannotBox]) if (box?.open && !box.contains(event.target)) box.open = false;
   });
+  function shutBox(box) {
+    box.open = false;
+    box.querySelector("summary").focus();
+  }
   recall();
   draw();
-  return { stop() { player.stop(); watcher.disconnect(); } };
+  return { stop() { watch.stop(); loader.stop(); player.stop(); watcher.disconnect(); } };
 };
 
 (() => {

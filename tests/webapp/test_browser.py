@@ -104,6 +104,11 @@ for state, count in counts.items():
 STATES = ("consent", "instruction", "waiting", "review", "final", "thanks")
 
 
+def confirmable(page):
+    """Every video was watched for long enough, and a choice was made."""
+    expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
+
+
 def standing(site, pk):
     return site.python(
         "from webapp.review.models import Vote\n"
@@ -124,7 +129,7 @@ def test_choosing_by_keyboard(site, visit, people):
     page.keyboard.press("Shift+Digit2")
     expect(reason).to_have_text("Now choose the best video")  # the same clip cannot be both
     page.keyboard.press("5")
-    expect(confirm).to_be_enabled()
+    confirmable(page)
     expect(page.locator("[data-slot=best]")).to_contain_text("video E")
     expect(page.locator("[data-slot=worst]")).to_contain_text("video B")
     page.keyboard.press("Enter")
@@ -138,9 +143,10 @@ def test_undo_keeps_the_choice_to_change_it(site, visit, people):
     page = visit(someone["address"])
     page.locator("#clip-A .pick.best").click()
     page.locator("#clip-C .pick.worst").click()
-    page.locator("summary").click()
+    page.locator(".why summary").click()
     page.get_by_label("falls over").check()
     page.get_by_label("In your own words").fill("It lies on its back.")
+    confirmable(page)
     page.get_by_role("button", name="Confirm").click()
     page.get_by_role("button", name="Take it back").click()
     expect(page.locator("#clip-A input[name=best]")).to_be_checked()
@@ -148,6 +154,7 @@ def test_undo_keeps_the_choice_to_change_it(site, visit, people):
     page.reload()
     expect(page.locator("#clip-C input[name=worst]")).to_be_checked()
     page.locator("#clip-F .pick.worst").click()
+    confirmable(page)
     page.get_by_role("button", name="Confirm").dblclick()
     expect(page.get_by_text("Worst: video F")).to_be_visible()
     assert [vote[:2] for vote in standing(site, someone["pk"])] == [["A", "F"]]
@@ -220,6 +227,7 @@ def test_the_same_link_in_two_browsers(visit, people, sockets):
     second.keyboard.press("3")
     first.keyboard.press("1")
     first.keyboard.press("Shift+Digit2")
+    confirmable(first)
     first.keyboard.press("Enter")
     expect(first.get_by_text("Best: video A")).to_be_visible()
     expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket, or it asked
@@ -230,6 +238,7 @@ def test_offline_and_back(site, visit, people):
     page = visit(someone["address"])
     page.keyboard.press("1")
     page.keyboard.press("Shift+Digit2")
+    confirmable(page)
     page.context.set_offline(True)
     expect(page.locator("#connection")).to_contain_text("You are offline")
     page.keyboard.press("Enter")
@@ -323,18 +332,21 @@ def test_a_participants_whole_way(whole, chromium):
         page.wait_for_function(f"() => {PAUSED}.length && {PAUSED}.every((paused) => !paused)")
         page.keyboard.press("1")
         page.keyboard.press("Shift+Digit2")
+        confirmable(page)
         page.keyboard.press("Enter")
         if number == 1:
             page.get_by_role("button", name="Take it back").click()
             expect(page.locator("#clip-A input[name=best]")).to_be_checked()
             page.keyboard.press("2")
             page.keyboard.press("Shift+Digit1")
+            confirmable(page)
             page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
         whole.python(LATER)
 
     expect(page.get_by_text("Which one is the best of all?")).to_be_visible(**slowly)
     page.keyboard.press("1")
+    confirmable(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
     whole.python(LATER)
