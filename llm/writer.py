@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 from llm import extract
+from llm.asking import Watch
 from llm.client import ChatBackend, OnReply, Reply, digested
 from llm.errors import ModelError
 from llm.messages import fitted, inputs_text
@@ -88,6 +89,7 @@ class Asking:
     on_call: OnReply | None
     stop_check: StopCheck | None = None
     tokens: int = 0
+    watch: Watch | None = None
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
     """Seeds given out."""
@@ -115,8 +117,9 @@ class Asking:
             self.calls.extend(found)
             self.asked += len(new)
         for first, count in _stretches(new):
-            limit = {"tokens": self.tokens} if self.tokens else {}
-            found.extend(self.backend.complete(messages, count, first, self._arrived, **limit))
+            more: dict[str, Any] = {"tokens": self.tokens, "watch": self.watch}
+            set_here = {name: value for name, value in more.items() if value}
+            found.extend(self.backend.complete(messages, count, first, self._arrived, **set_here))
         return sorted(found, key=lambda r: r.seed)
 
     def _arrived(self, reply: Reply) -> None:
@@ -163,19 +166,21 @@ def write(
     on_call: OnReply | None = None,
     stop_check: StopCheck | None = None,
     room: int = 0,
+    watch: Watch | None = None,
 ) -> Written:
     """Ask for `request.count` different executable reward functions.
 
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
     to four replies for each candidate, but at least twelve. `check` judges a batch of sources at once. `saved` are the
     replies of an earlier run of this request; `on_call` is called with each new one as it arrives, so that the caller
-    can save it. `stop_check` is called, from any thread, before answers are bought; what it raises ends the writing.
+    can save it. `stop_check` is called, from any thread, before answers are bought, and `watch` while they are waited
+    for; what they raise ends the writing, and closes the connections of open requests.
     `room` is the model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not
     fit. Failures are in the result, not raised.
     """
     request = replace(request, messages=fitted(request.messages, room))
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
-    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens)
+    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens, watch)
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent = "", False
@@ -292,13 +297,14 @@ def ask(
     accept: Callable[[str], bool] = bool,
     stop_check: StopCheck | None = None,
     room: int = 0,
+    watch: Watch | None = None,
 ) -> Asked:
     """A plain answer; one that is empty, cut off or not accepted is asked again, three times in all.
 
-    `images` are data URLs, for a Look; `stop_check` and `room` as in `write`.
+    `images` are data URLs, for a Look; `stop_check`, `room` and `watch` as in `write`.
     """
     messages = with_images(fitted(request.messages, room), images)
-    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check)
+    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
     error, permanent, text = "", False, ""
     try:
         while not text:

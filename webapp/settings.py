@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "webapp.audit",
     "webapp.people",
     "webapp.experiments",
+    "webapp.endpoints",
     "webapp.studies",
     "webapp.review",
     "webapp.votes",

@@ -246,12 +246,17 @@ def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:
     assert row.status == "failed" and "the experiment names none. Set one as its vision model" in row.error
 
 
-def test_without_a_clip_it_says_so(method: Any) -> None:
-    eye = LanguageModel.objects.create(name="V", kind="openai", base_url="http://127.0.0.1:9/v1", model="eye")
-    row = started(method=method(looks_at_the_second), vision=eye)
-    play(row)
-    answered(row, "Look")
-    assert row.status == "failed" and "the clip of 1-2 could not be filmed" in row.error
+def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any) -> None:
+    with serving(lambda body: completion("It stands.")) as server:
+        eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
+        row = started(method=method(looks_at_the_second), vision=eye)
+        play(row)
+        assert answered(row, "Look") == "It stands."
+    (sent,) = server.seen
+    assert isinstance(sent["messages"][0]["content"], str) and "there are no pictures" in sent["messages"][0]["content"]
+    assert row.events.filter(kind="unseen", text__contains="the clip of 1-2 could not be filmed").count() == 1
+    advance(row)
+    assert row.status == "finished"
 
 
 # --- limits ---------------------------------------------------------------------------------------------------
@@ -285,7 +290,7 @@ def bought(seed: int) -> Reply:
 
 def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits() -> None:
     model = LanguageModel(kind="openai", base_url="http://x.example", model="m", concurrency=2, context_tokens=8000)
-    assert calls.backend_of(model)._slots._value == 2
+    assert calls.backend_of(model).gate.at_once == 2
     assert (calls.room_of(model), calls.room_of(None), calls.room_of(LanguageModel())) == (8000, 0, 0)
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from llm import records, writer
 from llm.judges import model as model_judge
-from webapp.experiments import loop, results
+from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Request
+from webapp.experiments.models import Experiment, Request
 
 NO_VISION = (
     "This method shows frames of the clips to a vision model, and the experiment names none. Set one as its vision "
     "model, or have the method go by numbers (RDA: the option analyst = numbers)."
 )
-NO_CLIP = "the clip of {} could not be filmed, so a vision model cannot look at it"
+UNSEEN = (
+    "\n\n(The clip of this candidate could not be filmed, so there are no pictures. Say of everything that only "
+    "pictures could show that it was not seen; go by the numbers and the code above.)"
+)
 
 
 def ask(lease: Lease) -> None:
@@ -29,29 +34,38 @@ def ask(lease: Lease) -> None:
         lease.fail(NO_VISION)
         return
     with lease.beating() as stop_check:
-        images = []
+        images: list[str] = []
         if isinstance(wanted, records.Look):
-            clip = frames.final_clip(experiment, wanted.candidate)
-            images = frames.of(clip, wanted.frames) if clip else []
-            if clip is None:
-                lease.fail(f"Round {wanted.iteration}: {NO_CLIP.format(wanted.candidate)}.")
-                return
-        model = experiment.model_for(role)
+            wanted, images = shown(experiment, wanted)
+        model, watching = experiment.model_for(role), Watching(lease, stop_check, request, 1)
         said = writer.ask(
             backend_of(model),
             wanted,
             saved_calls(request),
-            saver(request),
+            watching.saving(saver(request)),
             images,
             lambda text: read(text) is not None,
             within_budget(experiment, stop_check),
             room_of(model),
+            watching,
         )
     if said.error:
         lease.fail(f"Asking the {role} failed: {said.error}")
         return
-    with lease.settle():
+    with lease.settle() as locked:
+        if isinstance(wanted, records.Look) and not images:
+            text = f"Round {wanted.iteration}: the clip of {wanted.candidate} could not be filmed; analysed without it."
+            events.emit(locked, "unseen", text)
         results.complete(request, records.result_to_json(request.kind, read(said.text)))
+
+
+def shown(experiment: Experiment, wanted: records.Look) -> tuple[records.Look, list[str]]:
+    """The question with its pictures; where there is no clip, with the words that there are none."""
+    clip = frames.final_clip(experiment, wanted.candidate)
+    if clip is not None:
+        return wanted, frames.of(clip, wanted.frames)
+    *before, last = wanted.messages
+    return replace(wanted, messages=(*before, {**last, "content": last["content"] + UNSEEN})), []
 
 
 def question(request: Request) -> tuple[records.Ask | records.Look, Any]:

@@ -12,9 +12,9 @@ from django.db.models import Sum
 
 from llm.client import ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
 from llm.errors import BudgetSpent
-from llm.gate import Slots
 from llm.offline import OfflineWriter
 from llm.prices import Price
+from webapp.endpoints.gate import EndpointGate
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 
@@ -25,7 +25,8 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
     prices = None
     if model.price_input is not None and model.price_output is not None:
         prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]
-    return OpenAIBackend(model.base_url, model.key, model.model, prices, gate=Slots(model.concurrency))
+    gate = EndpointGate(model.base_url, model.concurrency)
+    return OpenAIBackend(model.base_url, model.key, model.model, prices, gate=gate)
 
 
 def saved_calls(request: Request) -> list[Reply]:

@@ -8,6 +8,7 @@ from llm import records, writer
 from trainer import launch
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 
 
@@ -18,15 +19,17 @@ def write(lease: Lease) -> None:
     assert isinstance(wanted, records.Write)
     try:
         with lease.beating() as stop_check:
+            watching = Watching(lease, stop_check, request, wanted.count)
             written = writer.write(
                 backend_of(experiment.model),
                 wanted,
                 loop.problem_of(experiment),
                 partial(launch.check, experiment.task),
                 saved_calls(request),
-                saver(request),
+                watching.saving(saver(request)),
                 within_budget(experiment, stop_check),
                 room_of(experiment.model),
+                watching,
             )
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))

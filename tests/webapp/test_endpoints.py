@@ -1,0 +1,199 @@
+"""Limits that all jobs keep to together, what a job says while a model writes, and giving answers up in the middle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from llm.asking import Underway
+from tests.llm.faulty import serving, stream
+from tests.webapp.loops import experiment, play
+from webapp.endpoints.gate import EndpointGate, use_of
+from webapp.endpoints.models import Call, Endpoint
+from webapp.experiments import execute, leases, loop
+from webapp.experiments.execute import calls
+from webapp.experiments.execute.watching import Watching
+from webapp.experiments.models import Experiment, LanguageModel, ModelCall
+
+ADDRESS = "http://user:secret@models.example/v1"
+
+
+@pytest.fixture
+def gate(db: None) -> EndpointGate:
+    return EndpointGate(ADDRESS, 2)
+
+
+def row() -> Endpoint:
+    return Endpoint.objects.get(address="http://models.example/v1")
+
+
+def test_so_many_at_once_however_many_gates_there_are(gate: EndpointGate) -> None:
+    other = EndpointGate("http://models.example/v1", 2)
+    first, second = gate.enter(10), other.enter(10)
+    assert first is not None and second is not None and gate.enter(10) is None and other.enter(10) is None
+    gate.leave(first, 15)
+    assert other.enter(10) is not None
+    assert Endpoint.objects.count() == 1 and "secret" not in row().address
+
+
+def test_requests_a_minute_are_counted_over_all(gate: EndpointGate) -> None:
+    ticket = gate.enter(0)
+    gate.leave(ticket, 0)
+    Endpoint.objects.update(requests_per_minute=2)
+    assert gate.enter(0) is not None and gate.enter(0) is None
+    Call.objects.update(started_at=timezone.now() - timedelta(seconds=61), ended_at=timezone.now())
+    assert gate.enter(0) is not None
+
+
+def test_tokens_a_minute_count_estimates_until_the_truth_is_known(gate: EndpointGate) -> None:
+    ticket = gate.enter(600)
+    Endpoint.objects.update(tokens_per_minute=1000)
+    assert gate.enter(500) is None
+    gate.leave(ticket, 450)
+    assert gate.enter(500) is not None
+    assert use_of(row(), timezone.now()).tokens == 950
+
+
+def test_one_that_is_longer_than_a_minute_allows_may_go_alone(gate: EndpointGate) -> None:
+    gate.leave(gate.enter(0), 0)
+    Call.objects.all().delete()
+    Endpoint.objects.update(tokens_per_minute=1000)
+    assert gate.enter(5000) is not None and gate.enter(1) is None
+
+
+def test_when_the_endpoint_wants_rest_everybody_waits(gate: EndpointGate) -> None:
+    gate.leave(gate.enter(0), 0)
+    gate.rest(60)
+    gate.rest(5)  # an older, shorter wish shortens nothing
+    assert EndpointGate(ADDRESS, 9).enter(0) is None
+    Endpoint.objects.update(closed_until=timezone.now())
+    assert gate.enter(0) is not None
+
+
+def test_a_process_that_died_holds_no_place(gate: EndpointGate) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for _ in range(2):
+        gate.enter(0)
+    assert gate.enter(0) is None
+    Call.objects.update(owner=f"{leases.machine()}:{ended.pid}")
+    assert gate.enter(0) is not None
+    Call.objects.update(owner=f"elsewhere:{os.getpid()}")
+    assert gate.enter(0) is None
+    Call.objects.update(started_at=timezone.now() - timedelta(minutes=16))
+    assert gate.enter(0) is not None
+
+
+def test_what_is_long_over_is_forgotten(gate: EndpointGate) -> None:
+    gate.leave(gate.enter(0), 5)
+    Call.objects.update(started_at=timezone.now() - timedelta(hours=1), ended_at=timezone.now() - timedelta(minutes=5))
+    gate.enter(0)
+    assert Call.objects.count() == 1
+
+
+def test_the_admin_sets_limits_and_says_what_is_going_on(gate: EndpointGate, admin_client: Client) -> None:
+    gate.enter(1234)
+    address = f"/admin/endpoints/endpoint/{row().pk}/change/"
+    assert "1 under way; 1 requests and 1,234 tokens" in admin_client.get(address).content.decode()
+    admin_client.post(address, {"requests_per_minute": 30, "tokens_per_minute": ""})
+    assert (row().requests_per_minute, row().tokens_per_minute) == (30, None)
+
+
+# --- in jobs ------------------------------------------------------------------------------------------------------
+
+
+def written_by(address: str, **values: Any) -> Experiment:
+    model = LanguageModel.objects.create(name="W", kind="openai", base_url=address, model="m-1", concurrency=2)
+    made = experiment(model=model, k=4, **values)
+    loop.start(made)
+    play(made, until="Write")
+    return made
+
+
+def job_of(made: Experiment) -> Any:
+    return made.requests.get(kind="Write").jobs.get()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_jobs_share_the_places_of_one_endpoint() -> None:
+    with serving(lambda body: stream("fine"), delay=0.2) as server:
+        model = LanguageModel.objects.create(
+            name="W", kind="openai", base_url=server.base_url, model="m-1", concurrency=2
+        )
+        threads = [threading.Thread(target=_asks, args=(model, 10 * number)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert server.most_at_once == 2 and len(server.seen) == 9
+    assert Call.objects.exclude(ended_at=None).count() == 9
+
+
+def _asks(model: LanguageModel, seed: int) -> None:
+    try:
+        assert len(calls.backend_of(model).complete([{"role": "user", "content": "hello"}], 3, seed)) == 3
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("stop", "status"), [(loop.cancel, "cancelled"), (loop.pause, "queued")])
+def test_stopped_while_the_model_writes_the_connection_is_closed(stop: Any, status: str) -> None:
+    with serving(lambda body: stream(*["word "] * 3000, pause=0.05)) as server:
+        made = written_by(server.base_url)
+        told: list[dict[str, Any]] = []
+        done = threading.Thread(target=lambda: _watched(job_of(made).pk, told, made, stop))
+        done.start()
+        done.join(timeout=120)
+        assert not done.is_alive() and server.hung_up.wait(60)
+    assert any(said.get("tokens") and "tokens so far" in said["text"] for said in told)
+    job = job_of(made)
+    assert job.status == status and not ModelCall.objects.exists()
+    assert not Call.objects.filter(ended_at=None).exists()
+
+
+def _watched(pk: int, told: list[dict[str, Any]], made: Experiment, stop: Any) -> None:
+    """Do the job; once it has told of tokens, stop the experiment as somebody in the browser would."""
+
+    def report(said: dict[str, Any]) -> None:
+        told.append(said)
+        if said.get("tokens"):
+            stop(made)
+
+    try:
+        execute.run(pk, report)
+    finally:
+        connection.close()
+
+
+def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = written_by("http://127.0.0.1:9/v1")
+    request = made.requests.get(kind="Write")
+    lease = leases.claim(job_of(made).pk)
+    assert lease is not None
+    under = Underway(tokens=100, answered=0, asked=4, held=False)
+    fresh = Watching(lease, lambda: None, request, 4)
+    fresh(under)
+    assert lease.progress == {}  # not before two seconds
+    monkeypatch.setattr("webapp.experiments.execute.watching.SILENT_SECONDS", 0.0)
+    fresh(under)
+    assert lease.progress == {"tokens": 100, "text": "0 of 4 answers, about 100 tokens so far"}
+    for seed, tokens in enumerate((200, 300)):
+        call = {"request": request, "model": "m", "request_hash": "h", "data": {}, "completion_tokens": tokens}
+        ModelCall.objects.create(**call, seed=seed)
+    known = Watching(lease, lambda: None, request, 4)
+    known.under[threading.get_ident()] = under
+    said = known.progress(took=10.0)  # 1000 expected, a tenth of it after 10 s
+    assert said["fraction"] == pytest.approx(0.1) and said["seconds_left"] == pytest.approx(90.0)
+    known.under[threading.get_ident()] = Underway(0, 1, 4, held=True)
+    known.arrived = 1
+    assert known.progress(10.0)["text"] == "1 of 4 answers; the others wait for the endpoint's limits"

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.admin import ModelAdmin
+
+from webapp.endpoints.gate import use_of
+from webapp.endpoints.models import Endpoint
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(ModelAdmin):
+    """Limits of an address that all experiments keep to together."""
+
+    list_display = ("address", "requests_per_minute", "tokens_per_minute", "now")
+    fields = ("address", ("requests_per_minute", "tokens_per_minute"), "now")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Endpoint | None = None) -> tuple[str, ...]:
+        return ("address", "now") if obj else ("now",)
+
+    @admin.display(description="Now")
+    def now(self, endpoint: Endpoint) -> str:
+        if endpoint.pk is None:
+            return "Nothing has been asked yet."
+        moment = timezone.now()
+        use = use_of(endpoint, moment)
+        said = f"{use.open} under way; {use.requests} requests and {use.tokens:,} tokens in the last minute"
+        if endpoint.closed_until and moment < endpoint.closed_until:
+            left = (endpoint.closed_until - moment).total_seconds()
+            said += f"; it asked not to be asked for another {left:.0f} s"
+        return said

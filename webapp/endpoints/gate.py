@@ -1,0 +1,115 @@
+"""The door of an endpoint, shared by all jobs of all workers through the database (llm.gate.Gate)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from django.db import connection, transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from llm.client import without_credentials
+from webapp.endpoints.models import Call, Endpoint
+from webapp.experiments.leases import machine
+
+MINUTE = timedelta(minutes=1)
+LOST = timedelta(minutes=15)
+"""A request that has been under way for longer is taken for one whose machine died."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _closing(action: Callable[Concatenate[EndpointGate, P], R]) -> Callable[Concatenate[EndpointGate, P], R]:
+    """Gives the database connection of a helper thread back; that of the job's own thread stays."""
+
+    @wraps(action)
+    def wrapped(self: EndpointGate, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return action(self, *args, **kwargs)
+        finally:
+            if threading.get_ident() != self.home:
+                connection.close()
+
+    return wrapped
+
+
+class EndpointGate:
+    """`at_once` requests at an address at the same time, and as many a minute as its row allows."""
+
+    def __init__(self, base_url: str, at_once: int) -> None:
+        self.address = without_credentials(base_url)
+        self.at_once = at_once
+        self.home = threading.get_ident()
+
+    @_closing
+    def enter(self, tokens: int) -> int | None:
+        endpoint, _ = Endpoint.objects.get_or_create(address=self.address)
+        if not self._room(endpoint, tokens):  # looked at first, so that whoever waits locks nobody out
+            return None
+        with transaction.atomic():
+            endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+            now = timezone.now()
+            endpoint.calls.filter(ended_at__lt=now - 2 * MINUTE).delete()
+            if not self._room(endpoint, tokens):
+                return None
+            owner = f"{machine()}:{os.getpid()}"
+            return endpoint.calls.create(owner=owner, started_at=now, tokens=tokens).pk
+
+    @_closing
+    def leave(self, ticket: int, tokens: int | None) -> None:
+        known = {} if tokens is None else {"tokens": tokens}
+        Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known)
+
+    @_closing
+    def rest(self, seconds: float) -> None:
+        until = timezone.now() + timedelta(seconds=seconds)
+        with transaction.atomic():
+            endpoint = Endpoint.objects.select_for_update().get(address=self.address)
+            if endpoint.closed_until is None or endpoint.closed_until < until:
+                endpoint.closed_until = until
+                endpoint.save(update_fields=["closed_until"])
+
+    def _room(self, endpoint: Endpoint, tokens: int) -> bool:
+        """Whether one more request of so many tokens may start now. One alone may, however long it is."""
+        now = timezone.now()
+        if endpoint.closed_until is not None and now < endpoint.closed_until:
+            return False
+        use = use_of(endpoint, now)
+        most, most_tokens = endpoint.requests_per_minute, endpoint.tokens_per_minute
+        return (
+            use.open < self.at_once
+            and (most is None or use.requests < most)
+            and (most_tokens is None or not use.requests or use.tokens + tokens <= most_tokens)
+        )
+
+
+@dataclass(frozen=True)
+class Use:
+    """What an endpoint is doing: requests under way, and those of the last minute with their tokens."""
+
+    open: int
+    requests: int
+    tokens: int
+
+
+def use_of(endpoint: Endpoint, now: datetime) -> Use:
+    waiting = endpoint.calls.filter(ended_at=None, started_at__gt=now - LOST)
+    recent = endpoint.calls.filter(started_at__gt=now - MINUTE)
+    return Use(
+        open=sum(not _ended(owner) for owner in waiting.values_list("owner", flat=True)),
+        requests=recent.count(),
+        tokens=recent.aggregate(tokens=Sum("tokens", default=0))["tokens"],
+    )
+
+
+def _ended(owner: str) -> bool:
+    """Whether the process is one of this machine, and gone."""
+    host, _, process = owner.rpartition(":")
+    return host == machine() and not os.path.exists(f"/proc/{process}")
