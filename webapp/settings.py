@@ -7,6 +7,7 @@ Two modes, one code: *embedded* (default: SQLite, filesystem broker, local media
 from __future__ import annotations
 
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,6 +61,10 @@ INSTALLED_APPS = [
     "channels",
     "django_htmx",
     "csp",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "webapp.audit",
     "webapp.people",
     "webapp.experiments",
@@ -67,6 +72,7 @@ INSTALLED_APPS = [
     "webapp.studies",
     "webapp.review",
     "webapp.votes",
+    "webapp.archive",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -77,9 +83,11 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.audit.middleware.audit_middleware",
+    "webapp.people.middleware.StaffMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"
@@ -105,7 +113,7 @@ SQLITE = {
     "OPTIONS": {
         "timeout": 20,
         "transaction_mode": "IMMEDIATE",
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
     },
 }
 DATABASES = {"default": env.db_url("PREFINE_DATABASE_URL") if "PREFINE_DATABASE_URL" in env.ENVIRON else SQLITE}
@@ -195,12 +203,39 @@ UNFOLD = {
             "950": "#181b33",
         }
     },
+    "LOGIN": {"form": "webapp.people.forms.LoginForm"},
     "SIDEBAR": {"navigation": "webapp.experiments.admin.navigation"},
 }
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "admin:login"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+REQUIRE_2FA = env.bool("PREFINE_REQUIRE_2FA", default=False)
+"""Staff must set up an authenticator app before they see anything. For every site that others can reach."""
+OTP_TOTP_ISSUER = f"Prefine {_site.hostname}"
+PROXIES = env.int("PREFINE_PROXIES", default=0)
+"""How many proxies of ours stand before the site; only then are their headers believed (webapp/people/addresses.py)."""
+if PROXIES < 0:
+    raise ImproperlyConfigured(f"PREFINE_PROXIES must be 0 or the number of proxies, not {PROXIES}")
+if PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
+AXES_FAILURE_LIMIT = 8
+AXES_COOLOFF_TIME = timedelta(minutes=10)
+"""So many wrong passwords or codes, for one account or from one address, close that for so long."""
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "webapp.people.addresses.client_address"
+AXES_LOCKOUT_CALLABLE = "webapp.people.lockout.locked"
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "csrfmiddlewaretoken"]
+AXES_DISABLE_ACCESS_LOG = True  # the audit log has what is wanted of it, without addresses
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 
 MODEL_BASE_URL = env.str("PREFINE_BASE_URL", default="")
 MODEL_NAME = env.str("PREFINE_MODEL", default="")

@@ -16,6 +16,11 @@ from webapp.studies.models import Participant
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(autouse=True)
+def quick(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 def entries(**values):
     return list(Entry.objects.filter(**values).order_by("pk"))
 
@@ -145,11 +150,10 @@ def test_downloads(client, staff):
 
 
 def test_changes_in_the_admin_name_fields_and_no_values(client, staff):
-    group = Group.objects.create(name="Readers")
     other = User.objects.create_user("bob", email="bob@example.org", is_staff=True)
     address = reverse("admin:auth_user_change", args=[other.pk])
-    form = {"username": "bob", "email": "robert@example.org", "is_active": "on", "is_staff": "on"}
-    response = client.post(address, {**form, "groups": [group.pk]})
+    form = {"username": "bob", "email": "robert@example.org", "is_active": "on", "role": "viewer"}
+    response = client.post(address, form)
     assert response.status_code == 302, response.context["errors"]
     changed = Entry.objects.get(action="changed")
     assert changed.actor == "ada" and changed.target_label == "bob"
@@ -180,3 +184,26 @@ def test_participants_pages_are_not_recorded(client):
     client.get(person.get_absolute_url())
     client.post(reverse("ready", args=[person.token]))
     assert not entries()
+
+
+# --- the page ---
+
+
+def test_reading_filtering_and_taking_it_along(client, staff):
+    record("eve", "closed vote", None, count=7)
+    record("bob", "=HYPERLINK(1)")
+    page = client.get(reverse("audit:index")).content.decode()
+    assert "closed vote" in page and "bob" in page
+    page = client.get(reverse("audit:index"), {"actor": "eve", "since": "2000-01-01", "until": "x", "page": "y"})
+    assert [row.actor for row, _ in page.context["rows"]] == ["eve"]
+    assert not client.get(reverse("audit:index"), {"until": "2000-01-01"}).context["rows"]
+    csv = client.get(reverse("audit:download"), {"actor": "bob"}).content.decode().splitlines()
+    assert len(csv) == 2 and ",'=HYPERLINK(1)," in csv[1]
+    assert Entry.objects.get(action="downloaded").detail == {"file": "audit.csv", "filters": {"actor": "bob"}}
+    assert Entry.objects.get(action="downloaded").number  # told of itself, and chained
+
+
+def test_scripts_in_it_are_text(client, staff):
+    record("eve", "<script>alert(1)</script>", None, text="<b>")
+    page = client.get(reverse("audit:index")).content.decode()
+    assert "<script>alert" not in page and "<b>" not in page

@@ -46,36 +46,45 @@ STATUS_LABELS = {
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The sidebar: what one sets up, what one watches, what one looks up."""
+    """The sidebar: what one sets up, what one watches, what one looks up; of these, what this person may see."""
 
     def item(title: str, icon: str, url: str) -> dict[str, Any]:
         return {"title": title, "icon": icon, "link": reverse(url)}
 
+    def listed(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
+        kinds = [f"{app}.{kind}_{model}" for kind in ("view", "change")]
+        if not any(request.user.has_perm(kind) for kind in kinds):
+            return []
+        return [item(title, icon, f"admin:{app}_{model}_changelist")]
+
+    audit = [item("Audit log", "history", "audit:index")] if request.user.has_perm("audit.view_entry") else []
     return [
         {"items": [item("Bench", "timeline", "bench:index"), item("Tasks", "smart_toy", "bench:tasks")]},
         {
             "title": "Set up",
             "items": [
-                item("Experiments", "science", "admin:experiments_experiment_changelist"),
-                item("Studies", "groups", "admin:studies_study_changelist"),
-                item("A/B votes", "balance", "admin:votes_poll_changelist"),
-                item("Language models", "chat", "admin:experiments_languagemodel_changelist"),
-                item("Staff", "badge", "admin:auth_user_changelist"),
+                *listed("Experiments", "science", "experiments", "experiment"),
+                *listed("Studies", "groups", "studies", "study"),
+                *listed("A/B votes", "balance", "votes", "poll"),
+                *listed("Language models", "chat", "experiments", "languagemodel"),
+                *listed("Staff", "badge", "auth", "user"),
+                item("Your account", "key", "people:account"),
             ],
         },
         {
             "title": "Look up",
             "collapsible": True,
             "items": [
-                item("Candidates", "functions", "admin:experiments_candidate_changelist"),
-                item("Requests", "swap_horiz", "admin:experiments_request_changelist"),
-                item("Jobs", "work", "admin:experiments_job_changelist"),
-                item("Model calls", "forum", "admin:experiments_modelcall_changelist"),
-                item("Events", "list", "admin:experiments_event_changelist"),
-                item("Clips", "movie", "admin:experiments_clip_changelist"),
-                item("Participants", "person", "admin:studies_participant_changelist"),
-                item("Screenings", "visibility", "admin:review_screening_changelist"),
-                item("Votes", "how_to_vote", "admin:review_vote_changelist"),
+                *listed("Candidates", "functions", "experiments", "candidate"),
+                *listed("Requests", "swap_horiz", "experiments", "request"),
+                *listed("Jobs", "work", "experiments", "job"),
+                *listed("Model calls", "forum", "experiments", "modelcall"),
+                *listed("Events", "list", "experiments", "event"),
+                *listed("Clips", "movie", "experiments", "clip"),
+                *listed("Participants", "person", "studies", "participant"),
+                *listed("Screenings", "visibility", "review", "screening"),
+                *listed("Votes", "how_to_vote", "review", "vote"),
+                *audit,
             ],
         },
     ]
@@ -274,6 +283,10 @@ class LanguageModelAdmin(ModelAdmin):
     @display(description="key", boolean=True)
     def key(self, model: LanguageModel) -> bool:
         return bool(model.api_key)
+
+    def has_view_permission(self, request: HttpRequest, obj: LanguageModel | None = None) -> bool:
+        """Only who may change it: a page that one may just read would print the stored key."""
+        return self.has_change_permission(request, obj)
 
 
 class ReadOnlyAdmin(ModelAdmin):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -11,7 +12,10 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from webapp.experiments.models import Event, Experiment
 from webapp.experiments.tail import bench_group, studio_group, tail
 from webapp.http import without_nul
+from webapp.people import sessions
 
+RIGHTS_SECONDS = 10.0
+"""What is delivered later than this after the last look asks again whether the person may still see it."""
 NOT_FOUND = 4404
 FORBIDDEN = 4403
 CATCH_UP = 500
@@ -75,8 +79,7 @@ class BenchConsumer(EventConsumer):
 
     async def connect(self) -> None:
         self.sent: set[int] = set()
-        user = self.scope.get("user")
-        if user is None or not user.is_staff:
+        if not await self.allowed():
             await self.close(FORBIDDEN)
             return
         public_id = str(self.scope["url_route"]["kwargs"]["public_id"])
@@ -90,8 +93,16 @@ class BenchConsumer(EventConsumer):
             for number, kind, text in await database_sync_to_async(missed)(experiment_id, after):
                 await self.bench_event({"id": number, "kind": kind, "text": text})
 
+    async def allowed(self) -> bool:
+        """Whether this session may still hear: signed in, active, staff, with the second factor where it is due."""
+        self.looked = time.monotonic()
+        return bool(await database_sync_to_async(sessions.is_staff)(self.scope["session"].session_key))
+
     async def bench_event(self, message: dict[str, Any]) -> None:
         if message["id"] in self.sent:
+            return
+        if time.monotonic() > self.looked + RIGHTS_SECONDS and not await self.allowed():
+            await self.close(FORBIDDEN)
             return
         self.sent.add(message["id"])
         await self.send_json({**message, "type": "event"})

@@ -7,6 +7,8 @@ import time
 from django.core.cache import cache
 from django.http import HttpRequest
 
+from webapp.people.addresses import client_address
+
 STARTS = 60
 """New demonstrations an hour: a whole class behind one address."""
 JOINS = 300
@@ -19,6 +21,6 @@ PERIOD_SECONDS = 3600
 def exceeded(request: HttpRequest, what: str, limit: int) -> bool:
     """Count this attempt of the request's address; whether it is one too many."""
     period = int(time.time()) // PERIOD_SECONDS
-    key = f"{what}-{request.META.get('REMOTE_ADDR', '')}-{period}"
+    key = f"{what}-{client_address(request)}-{period}"
     cache.add(key, 0, 2 * PERIOD_SECONDS)
     return cache.incr(key) > limit

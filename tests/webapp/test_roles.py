@@ -1,0 +1,378 @@
+"""Accounts: who may do what, the second factor, and what wrong passwords lead to."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.core.management import call_command
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from tests.webapp import boards, rows
+from webapp.audit.models import Entry
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.people import lockout, roles, sessions, twofactor
+from webapp.people.addresses import client_address
+from webapp.people.twofactor import Missing
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse 42"
+
+
+@pytest.fixture(autouse=True)
+def quick(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def account(name: str = "eve", role: str = roles.Role.VIEWER, extras: tuple[str, ...] = ()) -> User:
+    user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
+    user.is_superuser = role == roles.Role.ADMINISTRATOR
+    user.save()
+    roles.assign(user, role, list(extras))
+    return User.objects.get(pk=user.pk)
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+# --- roles ---
+
+
+def test_experimenters_set_up_studies_and_no_accounts_or_keys() -> None:
+    user = account(role=roles.Role.EXPERIMENTER)
+    allowed = ("studies.add_study", "studies.change_study", "experiments.add_experiment", "votes.change_poll")
+    assert [name for name in allowed if not user.has_perm(name)] == []
+    refused = ("auth.change_user", "experiments.change_languagemodel", "experiments.view_languagemodel")
+    refused += ("audit.view_entry", "studies.view_recruit")
+    assert [name for name in refused if user.has_perm(name)] == []
+
+
+def test_no_model_that_reaches_people_comes_with_the_role() -> None:
+    group = Group.objects.get(name=roles.EXPERIMENTERS)
+    named = {row.content_type.model for row in group.permissions.select_related("content_type")}
+    assert named and not named & set(roles.KEPT_FROM_EXPERIMENTERS)
+
+
+PAGES = [
+    ("admin:studies_study_changelist", (403, 200, 200)),
+    ("admin:studies_study_add", (403, 200, 200)),
+    ("admin:experiments_languagemodel_changelist", (403, 403, 200)),
+    ("admin:auth_user_changelist", (403, 403, 200)),
+    ("audit:index", (403, 403, 200)),
+    ("bench:index", (200, 200, 200)),
+    ("people:account", (200, 200, 200)),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), PAGES)
+def test_each_role_sees_what_it_needs(name: str, expected: tuple[int, int, int]) -> None:
+    people = [signed_in(account(role, role)) for role in roles.Role.values]
+    assert tuple(client.get(reverse(name)).status_code for client in people) == expected
+
+
+def test_the_menu_offers_nothing_that_is_refused() -> None:
+    for role in roles.Role.values:
+        client = signed_in(account(role, role))
+        page = client.get(reverse("admin:index")).content.decode()
+        links = set(re.findall(r'href="(/(?:admin|bench)/[^"]*/)"', page))
+        assert links
+        refused = [link for link in links if "/add/" not in link and client.get(link).status_code == 403]
+        assert role and refused == []
+
+
+def test_a_viewer_changes_nothing_on_the_bench() -> None:
+    row = boards.training()
+    viewer, experimenter = signed_in(account()), signed_in(account("ann", roles.Role.EXPERIMENTER))
+    pause = reverse("bench:act", args=[row.public_id, "pause"])
+    assert viewer.get(reverse("bench:experiment", args=[row.public_id])).status_code == 200
+    assert viewer.post(pause).status_code == 403
+    assert not Experiment.objects.get(pk=row.pk).paused
+    assert Entry.objects.get(actor="eve", action="pause").detail["refused"] == 403
+    assert experimenter.post(pause).status_code == 302
+    assert Experiment.objects.get(pk=row.pk).paused
+
+
+def test_a_viewer_reaches_no_page_of_ours_in_the_admin() -> None:
+    study = rows.study(status="draft")
+    viewer = signed_in(account())
+    assert viewer.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"}).status_code == 403
+    study.refresh_from_db()
+    assert study.status == "draft"
+
+
+def test_who_may_only_see_a_language_model_sees_no_key() -> None:
+    model = LanguageModel.objects.create(name="m", kind="openai", base_url="https://x/v1", model="m", api_key="sk-1")
+    user = account()
+    user.user_permissions.add(Permission.objects.get(codename="view_languagemodel"))
+    answer = signed_in(user).get(reverse("admin:experiments_languagemodel_change", args=[model.pk]))
+    assert answer.status_code in (302, 403) and b"sk-1" not in answer.content
+
+
+def test_a_right_is_given_and_taken_in_the_form() -> None:
+    admin = signed_in(account("root", roles.Role.ADMINISTRATOR))
+    form = {"username": "ann", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
+    form |= {"role": "experimenter", "extras": ["audit.view_entry"]}
+    answer = admin.post(reverse("admin:auth_user_add"), form)
+    assert answer.status_code == 302, answer.context["errors"]
+    ann = User.objects.get(username="ann")
+    assert ann.is_staff and not ann.is_superuser and ann.has_perm("audit.view_entry")
+    assert roles.role_of(ann) == "experimenter" and roles.extras_of(ann) == ["audit.view_entry"]
+    change = reverse("admin:auth_user_change", args=[ann.pk])
+    page = admin.get(change).content.decode()
+    assert re.search(r'value="audit.view_entry"[^>]*checked', page)
+    answer = admin.post(change, {"username": "ann", "is_active": "on", "role": "viewer"})
+    assert answer.status_code == 302, answer.context["errors"]
+    ann = User.objects.get(pk=ann.pk)
+    assert not ann.has_perm("audit.view_entry") and not ann.groups.exists()
+
+
+def test_the_last_administrator_stays_one() -> None:
+    root = account("root", roles.Role.ADMINISTRATOR)
+    form = {"username": "root", "is_active": "on", "role": "viewer"}
+    answer = signed_in(root).post(reverse("admin:auth_user_change", args=[root.pk]), form)
+    assert answer.status_code == 200 and b"only administrator left" in answer.content
+
+
+# --- the second factor ---
+
+
+def code_of(device: TOTPDevice, steps: int = 0) -> str:
+    totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
+    totp.time = time.time() + steps * device.step
+    return f"{totp.token():06d}"
+
+
+def with_app(user: User) -> TOTPDevice:
+    return TOTPDevice.objects.create(user=user, confirmed=True, name="app")
+
+
+def sign_in(client: Client, code: str = "", password: str = PASSWORD, name: str = "eve") -> Any:
+    return client.post(reverse("admin:login"), {"username": name, "password": password, "code": code})
+
+
+def test_setting_it_up() -> None:
+    client = signed_in(account())
+    page = client.get(reverse("people:account")).content.decode()
+    assert "data:image/svg+xml," in page
+    device = TOTPDevice.objects.get()
+    wrong = client.post(reverse("people:turn_on"), {"code": "000000" if code_of(device) != "000000" else "000001"})
+    assert wrong.status_code == 302 and twofactor.app_of(device.user) is None
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    codes = client.post(reverse("people:turn_on"), {"code": code_of(device)}).content.decode()
+    assert len(re.findall(r"<li><code>", codes)) == 10
+    assert client.get(reverse("bench:index")).status_code == 200  # this session has just shown a code
+
+
+def test_without_a_code_nobody_who_has_it_gets_in(client: Client) -> None:
+    device = with_app(account())
+    assert "also needs the code" in sign_in(client).content.decode()
+    assert "_auth_user_id" not in client.session
+    assert sign_in(client, code_of(device)).status_code == 302
+    assert client.get(reverse("bench:index")).status_code == 200
+
+
+def test_a_wrong_code_counts_as_a_failure_and_a_right_one_works_once(client: Client) -> None:
+    device = with_app(account())
+    assert "not right" in sign_in(client, "123456" if code_of(device) != "123456" else "654321").content.decode()
+    assert Entry.objects.filter(action="failed to log in", actor="eve").count() == 1
+    TOTPDevice.objects.update(throttling_failure_count=0)
+    code = code_of(device)
+    assert sign_in(client, code).status_code == 302
+    assert "not right" in sign_in(Client(), code).content.decode()
+
+
+def test_a_recovery_code_works_once(client: Client) -> None:
+    user = account()
+    with_app(user)
+    code = twofactor.recovery_codes(user)[0]
+    assert sign_in(client, f"{code[:4]} {code[4:].upper()}").status_code == 302
+    assert StaticToken.objects.count() == 9
+    assert sign_in(Client(), code).status_code == 200
+
+
+def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
+    settings.REQUIRE_2FA = True
+    client = signed_in(account("root", roles.Role.ADMINISTRATOR))
+    row = boards.played()
+    places = [reverse("bench:index"), reverse("admin:index"), reverse("audit:index"), reverse("votes:index")]
+    places.append(reverse("bench:rounds_figure", args=[row.public_id, "csv"]))
+    clip = row.winner.clips.get(percent=100)
+    places.append(reverse("bench:clip", args=[clip.name]))
+    for place in places:
+        answer = client.get(place)
+        assert (answer.status_code, answer.headers.get("Location")) == (302, reverse("people:account")), place
+    assert "asks everybody" in client.get(reverse("people:account")).content.decode()
+    live = client.get(reverse("bench:live", args=[row.public_id]), headers={"HX-Request": "true"})
+    assert live.status_code == 401
+    client.post(reverse("people:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    assert client.get(reverse("bench:index")).status_code == 200
+
+
+def test_other_sessions_end_when_it_is_turned_on() -> None:
+    user = account()
+    here, elsewhere = signed_in(user), signed_in(user)
+    here.get(reverse("people:account"))
+    here.post(reverse("people:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    answer = elsewhere.get(reverse("bench:index"))
+    assert answer.status_code == 302 and answer.headers["Location"].startswith(reverse("admin:login"))
+    assert "_auth_user_id" not in elsewhere.session
+
+
+def test_turning_it_off_needs_a_code() -> None:
+    user = account()
+    client = Client()
+    device = with_app(user)
+    sign_in(client, code_of(device))
+    client.post(reverse("people:turn_off"), {"code": ""})
+    assert twofactor.app_of(user)
+    client.post(reverse("people:turn_off"), {"code": code_of(device, 1)})
+    assert twofactor.app_of(user) is None
+
+
+def test_an_administrator_resets_it_and_sees_no_key() -> None:
+    root, user = account("root", roles.Role.ADMINISTRATOR), account()
+    device = with_app(user)
+    client = signed_in(root)
+    chosen = {"action": "reset_two_factor", "_selected_action": [user.pk]}
+    client.post(reverse("admin:auth_user_changelist"), chosen)
+    assert twofactor.app_of(user) is None
+    assert Entry.objects.get(action="reset two-factor").target_label == "eve"
+    pages = [reverse("admin:index"), reverse("admin:auth_user_change", args=[user.pk])]
+    assert not any(device.key in client.get(page).content.decode() for page in pages)
+
+
+def test_the_deployment_check_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("check", "--deploy", "--tag", "security")
+    assert "PREFINE_REQUIRE_2FA" in capsys.readouterr().err
+
+
+# --- sessions of websockets ---
+
+
+def test_a_session_ends_with_the_account_the_sign_in_and_the_password(settings: Any) -> None:
+    user = account()
+
+    def key() -> str:
+        return str(signed_in(user).session.session_key)
+
+    first = key()
+    assert sessions.is_staff(first)
+    assert not sessions.is_staff(None) and not sessions.is_staff("nonsense")
+    settings.REQUIRE_2FA = True
+    assert not sessions.is_staff(first)
+    settings.REQUIRE_2FA = False
+    client = signed_in(user)
+    gone = str(client.session.session_key)
+    client.post(reverse("admin:logout"))
+    assert not sessions.is_staff(gone)
+    user.set_password("another horse 42")
+    user.save()
+    assert not sessions.is_staff(first)
+    later = key()
+    User.objects.update(is_active=False)
+    assert not sessions.is_staff(later)
+
+
+def test_missing_says_what(settings: Any) -> None:
+    user = account()
+    assert twofactor.missing(user, {}) == Missing.NOTHING
+    settings.REQUIRE_2FA = True
+    assert twofactor.missing(user, {}) == Missing.SETUP
+    device = with_app(user)
+    assert twofactor.missing(user, {}) == Missing.CODE
+    assert twofactor.missing(user, {"otp_device_id": device.persistent_id}) == Missing.NOTHING
+    foreign = with_app(account("other"))
+    assert twofactor.missing(user, {"otp_device_id": foreign.persistent_id}) == Missing.CODE
+
+
+# --- wrong passwords ---
+
+
+@pytest.fixture
+def few(settings: Any) -> None:
+    settings.AXES_FAILURE_LIMIT = 3
+
+
+def test_an_account_is_closed_for_a_while(few: None) -> None:
+    account()
+    for number in range(2):
+        assert sign_in(Client(REMOTE_ADDR=f"10.0.0.{number}"), password="wrong").status_code == 200
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.9"), password="wrong").status_code == 429
+    answer = sign_in(Client(REMOTE_ADDR="10.0.0.10"))
+    assert answer.status_code == 429 and "about 10 more minutes" in answer.content.decode()
+    account("ann")
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.10"), name="ann").status_code == 302
+
+
+def test_an_address_is_closed_for_a_while(few: None) -> None:
+    account()
+    for number in range(3):
+        sign_in(Client(REMOTE_ADDR="10.0.0.1"), password="wrong", name=f"nobody{number}")
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.1")).status_code == 429
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.2")).status_code == 302
+
+
+def test_it_opens_again_and_addresses_are_forgotten(few: None, settings: Any) -> None:
+    from axes.models import AccessAttempt
+
+    account()
+    for _ in range(3):
+        sign_in(Client(REMOTE_ADDR="10.0.0.1"), password="wrong")
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.1")).status_code == 429
+    AccessAttempt.objects.update(attempt_time="2020-01-01T00:00:00Z")
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.1")).status_code == 302
+    sign_in(Client(REMOTE_ADDR="10.0.0.2"), password="wrong")
+    assert set(AccessAttempt.objects.values_list("ip_address", flat=True)) == {"10.0.0.2"}
+
+
+def test_wrong_codes_close_the_account_too(few: None) -> None:
+    with_app(account())
+    for _ in range(3):
+        answer = sign_in(Client(), "000000")
+    assert answer.status_code == 429
+
+
+def test_no_password_or_code_is_kept(few: None) -> None:
+    from axes.models import AccessAttempt
+
+    with_app(account())
+    sign_in(Client(), "271828")
+    kept = str(AccessAttempt.objects.values())
+    assert PASSWORD not in kept and "271828" not in kept
+
+
+def test_the_message_without_anything_counted() -> None:
+    request = RequestFactory().get("/")
+    assert lockout.locked(request).status_code == 429
+
+
+# --- where a request comes from ---
+
+
+@pytest.mark.parametrize(
+    ("proxies", "header", "expected"),
+    [
+        (0, "6.6.6.6", "10.0.0.1"),  # nobody said that there is a proxy: anybody can write this header
+        (1, "6.6.6.6", "6.6.6.6"),
+        (1, "1.2.3.4, 6.6.6.6", "6.6.6.6"),  # what the client wrote itself stands further left
+        (2, "1.2.3.4, 6.6.6.6, 10.0.0.7", "6.6.6.6"),
+        (2, "6.6.6.6", "10.0.0.1"),  # it did not come through all of them
+        (1, "rubbish", "0.0.0.0"),
+        (1, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        (1, "::ffff:6.6.6.6", "6.6.6.6"),
+    ],
+)
+def test_the_address_behind_proxies(proxies: int, header: str, expected: str, settings: Any) -> None:
+    settings.PROXIES = proxies
+    request = RequestFactory().get("/", REMOTE_ADDR="10.0.0.1", HTTP_X_FORWARDED_FOR=header)
+    assert client_address(request) == expected

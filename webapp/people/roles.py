@@ -1,0 +1,94 @@
+"""Who may do what. Participants and evaluators have links; these are the people with accounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import AppConfig
+from django.contrib.auth.models import Group, Permission, User
+from django.db import models, transaction
+from django.db.models import Q
+
+EXPERIMENTERS = "Experimenters"
+STUDY_APPS = ("studies", "experiments", "review", "votes", "board", "archive", "notices")
+"""Whose rows experimenters work with."""
+KEPT_FROM_EXPERIMENTERS = ("languagemodel", "recruit", "address", "subscription")
+"""Models with API keys, with ids of recruitment sites, and with ways to reach people."""
+
+
+class Role(models.TextChoices):
+    VIEWER = "viewer", "Viewer: reads the bench, changes nothing"
+    EXPERIMENTER = "experimenter", "Experimenter: sets up studies, experiments and votes"
+    ADMINISTRATOR = "administrator", "Administrator: everything, with accounts, API keys and the audit log"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A right that is given to one person at a time."""
+
+    permission: str
+    label: str
+
+
+EXTRAS = (
+    Extra("audit.view_entry", "Read the audit log"),
+    Extra("studies.view_recruit", "See the key table: which recruitment id is which participant"),
+    Extra("experiments.change_languagemodel", "Set up language models and their API keys"),
+)
+WITH = {"experiments.change_languagemodel": ("add_languagemodel", "view_languagemodel", "delete_languagemodel")}
+"""What is of no use without the others."""
+
+
+def role_of(user: User) -> Role:
+    if user.is_superuser:
+        return Role.ADMINISTRATOR
+    experimenter = user.pk is not None and user.groups.filter(name=EXPERIMENTERS).exists()
+    return Role.EXPERIMENTER if experimenter else Role.VIEWER
+
+
+@transaction.atomic
+def assign(user: User, role: str, extras: list[str]) -> None:
+    """Give a saved account this role and these rights, and no others of ours."""
+    group = Group.objects.get_or_create(name=EXPERIMENTERS)[0]
+    user.groups.add(group) if role == Role.EXPERIMENTER else user.groups.remove(group)
+    offered = _permissions([extra.permission for extra in EXTRAS])
+    user.user_permissions.remove(*offered)
+    user.user_permissions.add(*_permissions(extras))
+
+
+def extras_of(user: User) -> list[str]:
+    if user.pk is None:
+        return []
+    held = {
+        f"{row.content_type.app_label}.{row.codename}" for row in user.user_permissions.select_related("content_type")
+    }
+    return [extra.permission for extra in EXTRAS if extra.permission in held]
+
+
+def offered() -> list[tuple[str, str]]:
+    """Those of EXTRAS whose model this installation has."""
+    return [(extra.permission, extra.label) for extra in EXTRAS if _permissions([extra.permission])]
+
+
+def _permissions(names: list[str]) -> list[Permission]:
+    found: list[Permission] = []
+    for name in names:
+        app, _, codename = name.partition(".")
+        wanted = (codename, *WITH.get(name, ()))
+        found += Permission.objects.filter(content_type__app_label=app, codename__in=wanted)
+    return found
+
+
+def grant(sender: AppConfig, using: str, **_: Any) -> None:
+    """After an app's migration: experimenters get the rights on what is new in it. None is ever taken away here."""
+    if sender.label not in STUDY_APPS:
+        return
+    group, _created = Group.objects.using(using).get_or_create(name=EXPERIMENTERS)
+    rights = Permission.objects.using(using).filter(
+        ~Q(content_type__model__in=KEPT_FROM_EXPERIMENTERS), content_type__app_label=sender.label
+    )
+    links = Group.permissions.through
+    links._default_manager.using(using).bulk_create(
+        [links(group_id=group.pk, permission_id=right.pk) for right in rights], ignore_conflicts=True
+    )

@@ -1,0 +1,108 @@
+"""The second factor of staff: codes of an authenticator app (TOTP), and recovery codes for when it is lost."""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from enum import Enum
+from typing import Any
+from urllib.parse import quote
+
+import django_otp
+import qrcode
+import qrcode.image.svg
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+RECOVERY_CODES = 10
+
+
+class Missing(Enum):
+    """What a session still lacks."""
+
+    NOTHING = ""
+    CODE = "code"
+    SETUP = "setup"
+
+
+def app_of(user: User, confirmed: bool = True) -> TOTPDevice | None:
+    return TOTPDevice.objects.filter(user=user, confirmed=confirmed).first()
+
+
+def missing(user: User, session: Any) -> Missing:
+    """What this person's session lacks to work here."""
+    if app_of(user) is None:
+        return Missing.SETUP if settings.REQUIRE_2FA else Missing.NOTHING
+    known = session.get(django_otp.DEVICE_ID_SESSION_KEY)
+    device = Device.from_persistent_id(known) if known else None
+    good = device is not None and device.user_id == user.pk and device.confirmed
+    return Missing.NOTHING if good else Missing.CODE
+
+
+def begin(user: User) -> TOTPDevice:
+    """The app to be: kept, so that a reload shows the same picture, and of no use until a code confirms it."""
+    return app_of(user, confirmed=False) or TOTPDevice.objects.create(
+        user=user, confirmed=False, name="authenticator app"
+    )
+
+
+def key_of(device: TOTPDevice) -> str:
+    """What one types where no camera is at hand, in groups of four."""
+    text = b32encode(device.bin_key).decode()
+    return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
+
+
+def picture(device: TOTPDevice) -> str:
+    """The QR code as a data address of an SVG, which needs no script and no other host."""
+    drawn = qrcode.make(device.config_url, image_factory=qrcode.image.svg.SvgPathFillImage, border=3)
+    return "data:image/svg+xml," + quote(drawn.to_string(encoding="unicode"))
+
+
+@transaction.atomic
+def confirm(user: User, code: str) -> list[str] | None:
+    """Turn it on, when the code is the new app's; the recovery codes, which nobody sees again."""
+    device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
+    if device is None or not device.verify_token(clean(code)):
+        return None
+    TOTPDevice.objects.filter(user=user, confirmed=True).delete()
+    device.confirmed = True
+    device.save()
+    return recovery_codes(user)
+
+
+@transaction.atomic
+def recovery_codes(user: User) -> list[str]:
+    """Ten new ones; the old are void."""
+    StaticDevice.objects.filter(user=user).delete()
+    device = StaticDevice.objects.create(user=user, name="recovery codes")
+    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
+    StaticToken.objects.bulk_create([StaticToken(device=device, token=code) for code in codes])
+    return codes
+
+
+def left(user: User) -> int:
+    return int(StaticToken.objects.filter(device__user=user).count())
+
+
+def verify(user: User, code: str) -> Device | None:
+    """The app or the recovery codes, whichever this is a code of. Codes count once; wrong ones slow the next down."""
+    code = clean(code)
+    kind = TOTPDevice if len(code) == 6 else StaticDevice
+    device = kind.objects.filter(user=user, confirmed=True).first()
+    return django_otp.verify_token(user, device.persistent_id, code) if device else None
+
+
+def clean(code: str) -> str:
+    return code.replace(" ", "").replace("-", "").lower()
+
+
+@transaction.atomic
+def forget(user: User) -> bool:
+    """Without a second factor again; whether there was one."""
+    had = app_of(user) is not None
+    TOTPDevice.objects.filter(user=user).delete()
+    StaticDevice.objects.filter(user=user).delete()
+    return had
