@@ -90,6 +90,8 @@ class Method:
     """Whether its judge, after several rounds, is asked for the best of the rounds' bests."""
     compares: bool = False
     """Whether its judge is also asked which of two is better."""
+    reasoning: bool = False
+    """Whether it also runs on problems that are solved by written answers or programs (llm/forms.py)."""
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""

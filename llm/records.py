@@ -19,14 +19,26 @@ ROLES = ("writer", "describer", "judge", "vision")
 """Whom an Ask is for: each may be another model."""
 
 
+REWARD, ANSWER, PROGRAM = "reward", "answer", "program"
+"""What a candidate is: a reward function, a written answer, a program."""
+
+
 @dataclass(frozen=True)
 class Problem:
-    """A reward design problem as a method may know it: no reset, no metric, no score."""
+    """What a method may know of its task: no reset, no metric, no score; no reference answer, no test case."""
 
     task: str
     description: str
-    observation_source: str
-    inputs: Mapping[str, str]  # reward input -> type and shape in words, e.g. "Tensor (num_envs, 13)" or "float"
+    observation_source: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Reward input -> type and shape in words, e.g. "Tensor (num_envs, 13)" or "float"."""
+    form: str = REWARD
+    sections: tuple[str, ...] = ()
+    """Of a written answer: the headings that it should have; under the first stands its final answer."""
+    language: str = ""
+    """Of a program: cpp or python."""
+    tolerance: float = 0.0
+    """Relative difference up to which two numbers are the same answer."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What training under a candidate gave."""
+    """What trying a candidate gave: training under a reward, judging a program, checking an answer."""
 
     candidate: Candidate
     ok: bool
@@ -53,7 +65,8 @@ class Outcome:
     metric_trace: Mapping[str, Any] = field(default_factory=dict)
     rts: float | None = None
     states: Mapping[str, Any] = field(default_factory=dict)
-    """What the robot does in its film, in numbers: as simulation.states gives it; empty where that is not known."""
+    """What the robot does in its film, in numbers: as simulation.states gives it; empty where that is not known. Of a
+    program: {"outputs": a digest of what it printed}, which says nothing about whether that is right."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,14 @@ class Train:
     candidates: tuple[Candidate, ...]
     warm: str | None = None
     """The candidate whose final policy all of them start from, in place of random weights."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Hold answers against the reference, or run programs on test cases. Result: tuple[Outcome, ...], in order."""
+
+    iteration: int
+    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True)
@@ -156,8 +177,10 @@ class Look:
 
 Judged = Judge | Choose | Compare
 """What a judge answers: the proxy, a model or a person."""
-Request = Write | Train | Judge | Choose | Compare | Ask | Look
-KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Judge, Choose, Compare, Ask, Look)}
+Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
+KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
+TRIED = ("Train", "Run")
+"""Kinds of requests whose result is the outcomes of candidates."""
 _LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
@@ -177,7 +200,7 @@ def payload(request: Request) -> dict[str, Any]:
         case Choose():
             return {"candidates": [o.candidate.id for o in shown(request)]}
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
-    if isinstance(request, Train):
+    if isinstance(request, Train | Run):
         body["candidates"] = [_candidate(c) for c in request.candidates]
     return body
 
@@ -206,7 +229,7 @@ def result_to_json(kind: str, result: Any) -> Any:
     """The result of a request of this kind, as saved on its row."""
     if kind == "Write":
         return [_candidate(c) for c in result]
-    if kind == "Train":
+    if kind in TRIED:
         return [{**asdict(o), "candidate": _candidate(o.candidate)} for o in result]
     return asdict(result) if kind == "Judge" else result
 
@@ -215,7 +238,7 @@ def result_from_json(kind: str, data: Any) -> Any:
     """Inverse of result_to_json."""
     if kind == "Write":
         return tuple(Candidate(**c) for c in data)
-    if kind == "Train":
+    if kind in TRIED:
         return tuple(Outcome(**{**o, "candidate": Candidate(**o["candidate"])}) for o in data)
     if kind == "Judge":
         return Pick(**{**data, "tags": tuple(data.get("tags", ()))})

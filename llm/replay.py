@@ -19,7 +19,7 @@ from typing import Any
 from llm import diversity
 from llm.errors import MethodError, ReplayMismatch
 from llm.methods import method as find_method
-from llm.records import Outcome, Pick, Problem, Request, fingerprint, result_from_json, trainable
+from llm.records import TRIED, Outcome, Pick, Problem, Request, fingerprint, result_from_json, trainable
 
 FORMAT = 1
 
@@ -184,7 +184,7 @@ def rounds_table(record: Record) -> str:
     rows = sorted(record.requests, key=lambda r: (r.step, r.position))
     results = [(row.kind, result_from_json(row.kind, row.result)) for row in rows]
     picks = {result.best.partition("-")[0]: result for kind, result in results if kind == "Judge"}
-    for outcomes in (result for kind, result in results if kind == "Train"):
+    for outcomes in (result for kind, result in results if kind in TRIED):
         number = outcomes[0].candidate.id.partition("-")[0]
         lines.append(_round_line(number, outcomes, picks.get(number)))
     return "\n".join(lines)

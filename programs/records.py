@@ -46,7 +46,7 @@ class CaseResult:
     note: str = ""
     """What the program said on stderr, or which signal ended it; shortened."""
     output: str = ""
-    """SHA-256 of what it printed, white space evened out: equal for programs that answer alike; empty for a failed run."""
+    """SHA-256 of what it printed, white space evened out: equal for equal answers, empty where it failed."""
 
 
 @dataclass(frozen=True)

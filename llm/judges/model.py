@@ -1,4 +1,7 @@
-"""A language model as the judge: it reads code and reward traces, and sees neither films nor the hidden metric."""
+"""A language model as the judge: it reads code and reward traces, or answers to a problem.
+
+It sees neither films nor the hidden metric, a reference answer or test cases.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llm.forms import form_of
 from llm.messages import inputs_text, trace_text
 from llm.prompts import render
-from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
+from llm.reasoning import prompts
+from llm.records import REWARD, Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
 
 _BEST = re.compile(r"^\W*best\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
 _WORST = re.compile(r"^\W*worst\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
@@ -30,17 +35,25 @@ def question(judged: Judged, problem: Problem, seed: int) -> Question:
     order = list(shown(judged))
     random.Random(seed).shuffle(order)
     wants_worst = isinstance(judged, Judge) and len(order) > 1
-    text = render(
+    if problem.form == REWARD:
+        text = reward_text(problem, order, wants_worst)
+    else:
+        text = prompts.judge_text(problem, order, wants_worst)
+    messages = ({"role": "system", "content": render(form_of(problem).judge_system)}, {"role": "user", "content": text})
+    iteration = 0 if isinstance(judged, Choose) else judged.iteration
+    return Question(Ask(iteration, messages, seed, "judge"), judged, tuple(order))
+
+
+def reward_text(problem: Problem, order: Sequence[Outcome], worst: bool) -> str:
+    """The question about reward functions."""
+    return render(
         "judge",
         description=problem.description.strip(),
         inputs=inputs_text(problem),
         entries=entries(order),
-        worst=", and which made it do the task worst" if wants_worst else "",
-        answer="Best: <number>\nWorst: <number>" if wants_worst else "Best: <number>",
+        worst=", and which made it do the task worst" if worst else "",
+        answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
     )
-    messages = ({"role": "system", "content": render("judge_system")}, {"role": "user", "content": text})
-    iteration = 0 if isinstance(judged, Choose) else judged.iteration
-    return Question(Ask(iteration, messages, seed, "judge"), judged, tuple(order))
 
 
 def entries(outcomes: Sequence[Outcome]) -> str:

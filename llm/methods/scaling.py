@@ -1,7 +1,8 @@
 """Test-time scaling in three dimensions: context (tokens), batch (answers), turn (revisions), and all three (3D).
 
-A problem may be any that `llm.messages.first_prompt` can state; what becomes of the answers is `tried`. At equal budget
-compare 3D with B=6, T=5 to a batch of 30 and to 30 turns.
+A problem may be any that `llm.forms` can state: a reward to design, or a problem to solve by a written answer or a
+program; what becomes of the answers is `tried`. At equal budget compare 3D with B=6, T=5 to a batch of 30 and to 30
+turns, with B=5, T=3 to a batch of 15: the budget is the theoretical maximum of generated tokens, B x T x C.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from llm.errors import MethodError
+from llm.forms import form_of
 from llm.judges import model as model_judge
-from llm.messages import answer_text, chat, example_text, first_prompt, gist, problem_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Choose, Judge, Message, Outcome, Problem, Write
@@ -33,7 +34,7 @@ def batch(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: s
     """
     answers: list[Outcome] = []
     for iteration in range(1, n + 1):
-        candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng), tokens=context)
+        candidates = yield Write(iteration, form_of(problem).first, k, make_seed(rng), tokens=context)
         outcomes = yield from tried(problem, iteration, candidates)
         answers.extend(by_id(iteration, outcomes).values())
     chosen: Outcome = yield from PICKS[by](problem, rng, n, answers)
@@ -70,20 +71,20 @@ def by_vote(
 ) -> Generator[Any, Any, Outcome]:
     """The first answer of the largest group of equivalent ones; of equally large groups, the one that began first.
 
-    Answers are equivalent when their extracted final answers are the same text, or when the model says so.
+    Answers are equivalent when a rule says so of their extracted final answers; those of which the rules cannot say
+    whether they are another's equal are put before the model.
     """
-    groups: dict[str, list[Outcome]] = {}
+    form = form_of(problem)
+    groups: dict[str, list[Outcome]] = {}  # by the final answer of each one's first
     for a in answers:
-        groups.setdefault(gist(a.candidate), []).append(a)
-    merged = yield from merge(problem, rng, iteration, list(groups)) if len(groups) > 1 else _nothing(groups)
+        text = form.gist(a)
+        groups.setdefault(next((known for known in groups if form.same(known, text)), text), []).append(a)
+    unsure = [text for text in groups if any(form.same(text, other) is None for other in groups if other != text)]
+    merged = (yield from merge(problem, rng, iteration, unsure)) if unsure else []
+    merged += [[text] for text in groups if text not in unsure]
     whole = [[a for text in same for a in groups[text]] for same in merged]
-    winner = max(whole, key=len)  # the first of the largest
+    winner = max(whole, key=lambda group: (len(group), -min(answers.index(a) for a in group)))
     return min(winner, key=answers.index)
-
-
-def _nothing(groups: dict[str, list[Outcome]]) -> Generator[Any, Any, list[list[str]]]:
-    yield from ()
-    return [list(groups)]
 
 
 def merge(
@@ -92,7 +93,10 @@ def merge(
     """The texts in groups of what the model holds equivalent, in the order of their first members."""
     listed = "\n\n".join(f"## Number {number}\n\n{text}" for number, text in enumerate(texts, 1))
     prompt = render("vote", problem=problem.description.strip(), entries=listed)
-    messages = ({"role": "system", "content": render("judge_system")}, {"role": "user", "content": prompt})
+    messages = (
+        {"role": "system", "content": render(form_of(problem).judge_system)},
+        {"role": "user", "content": prompt},
+    )
     for _ in range(TRIES):
         said = yield Ask(iteration, messages, make_seed(rng), "judge")
         groups = read_groups(said, len(texts))
@@ -130,7 +134,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
     last: Outcome | None = None
     final: Outcome | None = None
     for iteration in range(1, n + 1):
-        prompt = first_prompt(problem) if last is None else reflection_prompt(problem, last)
+        prompt = form_of(problem).first if last is None else reflection_prompt(problem, last)
         parent = last.candidate.id if last else None
         candidates = yield Write(iteration, prompt, 1, make_seed(rng), parent, tokens=context)
         (last,) = yield from tried(problem, iteration, candidates)
@@ -142,7 +146,8 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
 
 def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
     """The problem, the last answer with what trying it showed, and the instruction to revise it."""
-    return chat(render("turn", problem=problem_text(problem), answer=example_text(last)))
+    form = form_of(problem)
+    return form.chat(render(form.turn, problem=form.problem, answer=form.example(last)))
 
 
 def three_d(
@@ -156,7 +161,7 @@ def three_d(
     positive: Outcome | None = None
     other: Outcome | None = None
     for iteration in range(1, n + 1):
-        prompt = pair_prompt(problem, positive, other) if positive else first_prompt(problem)
+        prompt = pair_prompt(problem, positive, other) if positive else form_of(problem).first
         parent = positive.candidate.id if positive else None
         candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
         outcomes = yield from tried(problem, iteration, candidates)
@@ -174,9 +179,10 @@ def three_d(
 
 def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None) -> tuple[Message, ...]:
     """The problem with a positive and a negative example: only the answers themselves, and nothing of earlier turns."""
-    rejected = render("negative", answer=answer_text(negative.candidate)) if negative else ""
-    text = render("pair", problem=problem_text(problem), positive=answer_text(positive.candidate), rejected=rejected)
-    return chat(text)
+    form = form_of(problem)
+    rejected = render("negative", answer=form.answer(negative.candidate)) if negative else ""
+    text = render("pair", problem=form.problem, positive=form.answer(positive.candidate), rejected=rejected)
+    return form.chat(text)
 
 
 _CONTEXT = Option("context", 0, "The most tokens of an answer (C); 0: as many as the model gives by itself.", low=0)
@@ -190,6 +196,7 @@ METHODS = (
         k=1,
         n=1,
         least_k=1,
+        reasoning=True,
         options=(_CONTEXT,),
         asks_judge=False,
     ),
@@ -198,6 +205,7 @@ METHODS = (
         "Batch scaling, by score",
         f"{_BATCH}the one with the highest task score.",
         partial(batch, by="score"),
+        reasoning=True,
         options=(_CONTEXT,),
         uses_metric=True,
     ),
@@ -206,6 +214,7 @@ METHODS = (
         "Batch scaling, by model",
         f"{_BATCH}the one that the model chooses.",
         partial(batch, by="model"),
+        reasoning=True,
         options=(_CONTEXT,),
         asks_judge=False,
     ),
@@ -214,6 +223,7 @@ METHODS = (
         "Batch scaling, by vote",
         f"{_BATCH}the first of the commonest.",
         partial(batch, by="vote"),
+        reasoning=True,
         options=(_CONTEXT,),
         asks_judge=False,
     ),
@@ -225,6 +235,7 @@ METHODS = (
         k=1,
         n=30,
         least_k=1,
+        reasoning=True,
         options=(_CONTEXT,),
         asks_judge=False,
     ),
@@ -233,6 +244,7 @@ METHODS = (
         "3D scaling",
         "K answers a turn; a judge keeps a good and a bad one, and the next prompt is the problem with this pair.",
         three_d,
+        reasoning=True,
         options=(
             Option(
                 "negative",

@@ -1,0 +1,73 @@
+"""From a Write request to answers: K independent samples. None is repaired, and equal ones stay: a vote counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llm.client import ChatBackend, OnReply, Reply
+from llm.errors import ModelError
+from llm.messages import fitted
+from llm.reasoning.prompts import source
+from llm.records import PROGRAM, Candidate, Problem, Write
+from llm.writer import (
+    ANSWERS_PER_CANDIDATE,
+    LEAST_ANSWERS,
+    Asking,
+    OutOfBudget,
+    Refused,
+    Written,
+    saved_replies,
+    with_images,
+)
+
+
+def write(
+    backend: ChatBackend,
+    request: Write,
+    problem: Problem,
+    saved: Sequence[Reply] = (),
+    on_call: OnReply | None = None,
+    images: Sequence[str] = (),
+    room: int = 0,
+    **asking_more: Any,
+) -> Written:
+    """Ask for `request.count` answers; one without a final answer, or without a whole program, is asked afresh.
+
+    So is one that was cut off before that: a context of C tokens that gives no answer gives another sample, as often as
+    the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `asking_more` are fields of
+    `Asking`. Failures are in the result, not raised.
+    """
+    messages = with_images(fitted(request.messages, room), images)
+    budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
+    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
+    found: list[str] = []
+    refused: list[Refused] = []
+    error, permanent = "", False
+    try:
+        while len(found) < request.count:
+            for reply in asking.replies(messages, asking.seeds(request.count - len(found))):
+                answer = source(problem, reply.text)
+                if answer is None:
+                    refused.append(_refused(reply, problem))
+                else:
+                    found.append(answer)
+    except OutOfBudget:
+        last = refused[-1].reason if refused else "no reply came"
+        error = f"only {len(found)} of {request.count} answers were usable after {asking.used} replies: {last}"
+    except ModelError as failure:
+        error, permanent = str(failure), failure.permanent
+    candidates = tuple(
+        Candidate(f"{request.iteration}-{index}", text, request.parent)
+        for index, text in enumerate(found[: request.count], request.first)
+    )
+    calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
+    return Written(candidates, calls, tuple(refused), error, permanent)
+
+
+def _refused(reply: Reply, problem: Problem) -> Refused:
+    if reply.finish_reason == "length":
+        reason = "the answer was cut off before it said anything final: allow more tokens (option context)"
+        return Refused(reply.seed, "cut off", reason, reply.text)
+    wanted = "complete fenced program" if problem.form == PROGRAM else f"section {problem.sections[0]!r}"
+    return Refused(reply.seed, "no answer", f"the answer has no {wanted}", reply.text)
