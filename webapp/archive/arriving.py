@@ -1,0 +1,248 @@
+"""Rows on their way in: checked against the fields they are for, with keys of this database."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Field, ForeignKey, Model
+
+from webapp.archive.rules import Column, Rule, Table
+from webapp.archive.unpack import Refused
+
+BATCH = 200
+UUID_LENGTH = 36
+Row = Mapping[str, Any]
+
+
+class Arrival(NamedTuple):
+    number: int
+    """Its id in the package."""
+    made: Model
+    links: dict[str, Any]
+    """Field -> (model, id or ids in the package), of rows that are not there yet."""
+    changed: dict[str, Any]
+    """Field -> what stood there, where it was put at rest."""
+
+
+class Writer:
+    """Writes the tables of one package in turn; a link to a row that comes later is set at the end."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self.tables = tables
+        self.made: dict[str, dict[int, int]] = {name: {} for name in tables}
+        """Model -> id in the package -> primary key here."""
+        self._later: list[tuple[str, int, str, int]] = []
+        """Model, primary key, field, id of the row that it points to."""
+        self._rows_later: list[tuple[str, int, str, list[int | None], str]] = []
+        self.names: dict[uuid.UUID, uuid.UUID] = {}
+        """Random name in the package -> here."""
+        self.text_names: dict[str, str] = {}
+        self.changed: dict[str, dict[str, dict[str, Any]]] = {}
+        """As Origin has it."""
+
+    def write(self, model: str, rows: Any) -> None:
+        table, batch, place = self.tables[model], list[Arrival](), f"tables/{self.tables[model].file}.json"
+        seen = self.made[model]
+        for expected, row in enumerate(rows, 1):
+            if row.get("id") != expected:
+                raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
+            batch.append(self._made(table, row, expected, f"{place}, row {expected}"))
+            if len(batch) == BATCH:
+                self._save(table, batch, seen)
+                batch = []
+        self._save(table, batch, seen)
+
+    def _save(self, table: Table, batch: list[Arrival], seen: dict[int, int]) -> None:
+        if not batch:
+            return
+        objects = [arrival.made for arrival in batch]
+        stamped = [field for field in table.cls._meta.concrete_fields if getattr(field, "auto_now_add", False)]
+        stamped += [field for field in table.cls._meta.concrete_fields if getattr(field, "auto_now", False)]
+        times = [[getattr(made, field.attname) for field in stamped] for made in objects]
+        table.cls._default_manager.bulk_create(objects)
+        for arrival, values in zip(batch, times, strict=True):
+            seen[arrival.number] = arrival.made.pk
+            for field, value in zip(stamped, values, strict=True):
+                setattr(arrival.made, field.attname, value)
+        if stamped:  # Django has put the time of the import there
+            table.cls._default_manager.bulk_update(objects, [field.name for field in stamped])
+        self._note_links(table, batch)
+
+    def _made(self, table: Table, row: Row, number: int, where: str) -> Arrival:
+        arrival = Arrival(number, table.cls(), {}, {})
+        exported = {name for name, column in table.columns.items() if column.exported}
+        if set(row) != exported | {"id"}:
+            odd = ", ".join(sorted(str(name)[:40] for name in set(row) ^ (exported | {"id"}))[:3])
+            raise Refused(f"{where}: columns differ from this Prefine's ({odd}). Use the same version.")
+        for name in exported:
+            self._set(arrival, table.field(name), table.columns[name], row[name], f"{where}, {name}")
+        return arrival
+
+    def _set(self, arrival: Arrival, field: Field[Any, Any], column: Column, value: Any, where: str) -> None:
+        made = arrival.made
+        match column.rule:
+            case Rule.LINK:
+                setattr(made, field.attname, self._link(field, value, where, arrival.links))
+            case Rule.ROWS:
+                if not isinstance(value, list) or not all(item is None or type(item) is int for item in value):
+                    raise Refused(f"{where}: not a list of rows.")
+                arrival.links[field.name] = (column.to, value)
+                setattr(made, field.attname, [])
+            case Rule.NAME:
+                setattr(made, field.attname, self._name(field, value, where))
+            case _:
+                given = checked(field, value, where)
+                taken = column.arrives(given) if column.arrives else self._free(field, self._renamed(given))
+                setattr(made, field.attname, taken)
+                if column.arrives and taken != given:
+                    arrival.changed[field.name] = value
+
+    def _link(self, field: Field[Any, Any], value: Any, where: str, links: dict[str, Any]) -> int | None:
+        assert isinstance(field, ForeignKey)
+        to = field.related_model._meta.label
+        if value is None and field.null:
+            return None
+        if type(value) is not int:
+            raise Refused(f"{where}: points nowhere.")
+        here = self.made.get(to, {}).get(value)
+        if here is None and field.null:
+            links[field.name] = (to, value)
+        elif here is None:
+            raise Refused(f"{where}: points to row {value}, which is not there.")
+        return here
+
+    def _name(self, field: Field[Any, Any], value: Any, where: str) -> uuid.UUID:
+        """The same name as before, where it is free here."""
+        try:
+            name = uuid.UUID(value)
+        except (ValueError, AttributeError, TypeError) as error:
+            raise Refused(f"{where}: no random name.") from error
+        if name in self.names:
+            raise Refused(f"{where}: the name is there twice.")
+        taken = field.model._default_manager.filter(**{field.name: name}).exists()
+        self.names[name] = uuid.uuid4() if taken else name
+        self.text_names[str(name)] = str(self.names[name])
+        return self.names[name]
+
+    def _free(self, field: Field[Any, Any], value: Any) -> Any:
+        """The value, or a name like it, where one of its kind is here already."""
+        if not field.unique:
+            return value
+        name, number = value, 1
+        while field.model._default_manager.filter(**{field.name: name}).exists():
+            number += 1
+            ending = " (imported)" if number == 2 else f" (imported {number - 1})"
+            name = f"{value[: (field.max_length or 100) - len(ending)]}{ending}"
+        return name
+
+    def _renamed(self, value: Any) -> Any:
+        """Random names in details (of what a vote compared) follow the rows that bear them."""
+        if isinstance(value, dict):
+            return {key: self._renamed(item) for key, item in value.items()}
+        if isinstance(value, str) and len(value) == UUID_LENGTH:
+            known = self.text_names.get(value)
+            return known if known else value
+        return value
+
+    def _note_links(self, table: Table, batch: list[Arrival]) -> None:
+        for arrival in batch:
+            made = arrival.made
+            if arrival.changed:
+                self.changed.setdefault(table.model, {})[str(made.pk)] = arrival.changed
+            for name, (to, value) in arrival.links.items():
+                if isinstance(value, list):
+                    self._rows_later.append((table.model, made.pk, name, value, to))
+                else:
+                    self._later.append((table.model, made.pk, name, value))
+
+    def finish(self) -> None:
+        """Set the links that had to wait."""
+        changes: dict[tuple[str, str], list[Model]] = {}
+        for model, pk, name, number in self._later:
+            field = self.tables[model].field(name)
+            to = field.related_model._meta.label  # type: ignore[union-attr]
+            here = self.made[to].get(number)
+            if here is None:
+                raise Refused(f"{self.tables[model].file}.{name}: points to row {number}, which is not there.")
+            changes.setdefault((model, name), []).append(self._change(model, pk, field.attname, here))
+        for model, pk, name, numbers, to in self._rows_later:
+            here_all = [self.made[to].get(number) if number is not None else None for number in numbers]
+            changes.setdefault((model, name), []).append(self._change(model, pk, name, here_all))
+        for (model, name), objects in changes.items():
+            self.tables[model].cls._default_manager.bulk_update(objects, [name], batch_size=BATCH)
+
+    def _change(self, model: str, pk: int, attribute: str, value: Any) -> Model:
+        made = self.tables[model].cls(pk=pk)
+        setattr(made, attribute, value)
+        return made
+
+
+def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
+    """The value as this field takes it, or Refused."""
+    _check_text(value, where)
+    if value is None:
+        if not field.null:
+            raise Refused(f"{where}: must not be empty.")
+        return None
+    if isinstance(field, models.JSONField):
+        return value
+    expected = _KINDS.get(field.get_internal_type(), (str,))
+    if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
+        raise Refused(f"{where}: {type(value).__name__} is not what belongs here.")
+    try:
+        value = _moment(str(value), where) if isinstance(field, models.DateTimeField) else field.to_python(value)
+        if value not in field.empty_values:
+            field.run_validators(value)
+        choices = dict(field.flatchoices)
+    except ValidationError as error:
+        raise Refused(f"{where}: {' '.join(error.messages)}") from error
+    if choices and value not in choices and value not in field.empty_values:
+        raise Refused(f"{where}: {str(value)[:60]!r} is unknown to this Prefine. Use the same version.")
+    return value
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "BooleanField": (bool,),
+    "FloatField": (float, int),
+    **dict.fromkeys(("IntegerField", "SmallIntegerField", "BigIntegerField"), (int,)),
+    **dict.fromkeys(("PositiveIntegerField", "PositiveSmallIntegerField", "PositiveBigIntegerField"), (int,)),
+}
+
+
+def _moment(value: str, where: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise Refused(f"{where}: no time.") from error
+    if moment.tzinfo is None:
+        raise Refused(f"{where}: a time without its zone.")
+    return moment
+
+
+def _check_text(value: Any, where: str) -> None:
+    """No NUL, which PostgreSQL takes nowhere; no halves of characters and no endless numbers, which nothing takes."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str) and ("\0" in item or not _whole(item)):
+            raise Refused(f"{where}: holds characters that no text has.")
+        if isinstance(item, float) and not math.isfinite(item):
+            raise Refused(f"{where}: holds a number that is none.")
+        if isinstance(item, dict):
+            stack += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            stack += item
+
+
+def _whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

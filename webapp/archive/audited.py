@@ -1,0 +1,87 @@
+"""The audit log's rows that tell of a study, for its export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from webapp.archive.models import Origin
+from webapp.archive.reading import Names, Row, plain
+from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
+from webapp.archive.scope import Scope
+from webapp.audit.models import Entry
+from webapp.votes.models import Poll
+
+PEOPLE = ("participant", "evaluator", "system", "visitor", "unknown account")
+TABLE = Table(
+    "audit.Entry",
+    "audit",
+    "What experimenters did to this study, its experiments and its votes. Exports and downloads are left out.",
+    root="audit",
+    path="",
+    columns={
+        "actor": Column(STAFF.rule, "Which experimenter; or participant, evaluator or system."),
+        "action": keep("What was done."),
+        "target_type": keep("To what kind of row."),
+        "target_id": never("A key of this database."),
+        "target_label": text("To which, in words."),
+        "detail": text("Details."),
+        "created_at": when("When."),
+        "number": keep("Place in the chain of that installation's log; gaps are rows of other studies."),
+        "previous": never("Chains the whole log, not this part of it."),
+        "hash": never("Chains the whole log, not this part of it."),
+    },
+)
+
+
+def entries(scope: Scope) -> QuerySet[Entry]:
+    keys: dict[str, list[Any]] = {
+        "studies.study": [scope.study.pk],
+        "studies.participant": scope.participants,
+        "experiments.experiment": scope.own,
+        "votes.poll": scope.polls,
+    }
+    found = Q()
+    for kind, pks in keys.items():
+        found |= Q(target_type=kind, target_id__in=[str(pk) for pk in pks])
+    return Entry.objects.filter(found).exclude(action__regex="^(exported|downloaded|imported)").order_by("pk")
+
+
+def rows(scope: Scope, names: Names) -> Iterator[Row]:
+    """First those that an imported study brought along."""
+    number = 0
+    origin = Origin.objects.filter(study=scope.study).first()
+    for row in origin.audit if origin else []:
+        number += 1
+        yield {**names.text(row), "id": number}
+    for entry in entries(scope).iterator(500):
+        number += 1
+        yield {
+            "id": number,
+            "actor": entry.actor if entry.actor in PEOPLE else names.staff.get(entry.actor, ""),
+            "action": entry.action,
+            "target_type": entry.target_type,
+            "target_label": names.text(entry.target_label),
+            "detail": names.text(entry.detail),
+            "created_at": plain(entry.created_at),
+            "number": entry.number,
+        }
+
+
+def actors(scope: Scope) -> set[str]:
+    """Names of experimenters that the export tells of."""
+    found = {name for name in entries(scope).values_list("actor", flat=True) if name not in PEOPLE}
+    found |= {name for poll in Poll.objects.filter(pk__in=scope.polls) for name in (poll.closed_by, poll.unblinded_by)}
+    origin = Origin.objects.filter(study=scope.study).first()
+    found |= {row["actor"] for row in (origin.audit if origin else []) if row["actor"] not in PEOPLE}
+    return found - {""}
+
+
+def staff_names(names: set[str]) -> dict[str, str]:
+    """staff-1, staff-2 ... in the order of the names; names that are such already stay."""
+    taken = {name for name in names if re.fullmatch(r"staff-\d+", name)}
+    fresh = (f"staff-{number}" for number in range(1, len(names) + len(taken) + 1) if f"staff-{number}" not in taken)
+    return {name: name if name in taken else next(fresh) for name in sorted(names)}

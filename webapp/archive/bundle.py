@@ -1,0 +1,135 @@
+"""A zip whose bytes depend on its contents alone, with a list of what is in it and the checksum of every file."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The time of every file: the earliest that a zip can say."""
+CHUNK = 1 << 20
+STORED = (".mp4", ".jpg", ".pt")
+"""Packed already."""
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet would run a cell that begins so."""
+Said = Callable[[int], None]
+"""Told how many bytes were just read."""
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    size: int
+    sha256: str
+
+
+class Sink:
+    """One file of the zip while it is written."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._digest, self.size = file, hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._digest.update(data)
+        self.size += len(data)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+
+class Bundle:
+    """Writes the zip file by file; `close` adds manifest and checksums."""
+
+    def __init__(self, path: Path) -> None:
+        self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=6)
+        self.members: list[Member] = []
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Sink]:
+        info = zipfile.ZipInfo(name, EPOCH)
+        info.compress_type = zipfile.ZIP_STORED if name.endswith(STORED) else zipfile.ZIP_DEFLATED
+        info.external_attr, info.create_system = 0o644 << 16, 3
+        with self._zip.open(info, "w", force_zip64=True) as file:
+            sink = Sink(file)
+            yield sink
+        self.members.append(Member(name, sink.size, sink.sha256))
+
+    def text(self, name: str, content: str) -> None:
+        with self.file(name) as sink:
+            sink.write(content.encode())
+
+    def json(self, name: str, content: Any) -> None:
+        self.text(name, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+    def copy(self, name: str, source: Path, said: Said) -> None:
+        with self.file(name) as sink, source.open("rb") as file:
+            while data := file.read(CHUNK):
+                sink.write(data)
+                said(len(data))
+
+    def csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        with self.file(name) as sink:
+            sink.write(csv_line(header))
+            for row in rows:
+                sink.write(csv_line([cell(value) for value in row]))
+
+    def close(self, about: dict[str, Any]) -> None:
+        """Finish with the manifest, `about` among it, and SHA256SUMS, which `sha256sum -c` reads."""
+        files = [
+            {"name": m.name, "size": m.size, "sha256": m.sha256} for m in sorted(self.members, key=lambda m: m.name)
+        ]
+        self.json(MANIFEST, {**about, "files": files})
+        self.text(SUMS, "".join(f"{m.sha256}  {m.name}\n" for m in sorted(self.members, key=lambda m: m.name)))
+        self._zip.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._zip.close()
+
+
+def csv_line(cells: Iterable[Any]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(list(cells))
+    return out.getvalue().encode()
+
+
+def cell(value: Any) -> Any:
+    """A value in a cell of a CSV: true and false as 1 and 0, lists as JSON, no text that a spreadsheet would run."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+class JsonRows:
+    """A JSON array with one object a line, written as it comes."""
+
+    def __init__(self, out: Sink | BinaryIO) -> None:
+        self._out, self._first = out, True
+
+    def add(self, row: dict[str, Any]) -> None:
+        self._out.write(("[\n" if self._first else ",\n").encode())
+        self._out.write(json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
+        self._first = False
+
+    def close(self) -> None:
+        self._out.write(b"[]\n" if self._first else b"\n]\n")

@@ -1,0 +1,204 @@
+"""What a person gave, taken out again: rows, files, copies, and every trace of who it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.db import connection, transaction
+from django.db.models import DateTimeField, Model, Q
+from django.utils import timezone
+
+from webapp.archive import redaction
+from webapp.archive.models import Erasure, Export, Origin
+from webapp.archive.reading import Names
+from webapp.archive.rules import Left, Table
+from webapp.archive.tables import LEFT, TABLES
+from webapp.audit import record
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+from webapp.review.models import Vote
+from webapp.studies.models import Outcome, Participant, Study, new_token
+from webapp.votes.models import Evaluator, Pair, Poll
+
+DELETED = "deleted"
+KEPT = ("id", "study_id", "source", "attempts", "outcome", "consent_version", "consent_hash")
+"""What stays of a participant's row beside days, so that counts do."""
+
+
+@dataclass(frozen=True)
+class Erased:
+    """How many rows of each kind went, by the model's name in words."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+def erase(participant: Participant, by: Any = "participant", cause: str = Erasure.Cause.WISH) -> Erased:
+    """Delete what the participant gave and all that was made from it. They have left then, and their link leads
+    nowhere. Doing it twice does nothing twice.
+    """
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=participant.study_id)
+        person = Participant.objects.filter(pk=participant.pk, deleted_at=None).first()
+        if person is None:
+            return Erased()
+        erased = erase_people(study, [person])
+        Erasure.objects.create(study=study, cause=cause, people=1, counts=erased.counts)
+        record(by, "erased a participant's data", study, rows=erased.total)
+    scrub_database()
+    return erased
+
+
+def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
+    """In the caller's transaction. What is left says of nobody who they were, or what they said."""
+    counts: Counter[str] = Counter()
+    keys = [person.pk for person in people]
+    _forget_copies(study, {person.label: DELETED for person in people})
+    _forget_sessions({person.token for person in people})
+    _forget_log_entries(people)
+    for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
+        others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
+        if others.exists():
+            _leave_to_others(experiment, people)
+        else:
+            counts += _delete_experiment(experiment)
+    counts += _delete_rows(keys)
+    for person in people:
+        _make_nobody(person)
+    return Erased(dict(sorted(counts.items())))
+
+
+def _delete_experiment(experiment: Experiment) -> Counter[str]:
+    """Everything that grew from these people's choices. Who works on it puts it down."""
+    loop.cancel(experiment)
+    _forget_log_entries([experiment])
+    _forget_origin(experiment)
+    Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
+    path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
+    transaction.on_commit(partial(path.unlink, missing_ok=True), robust=True)
+    return _deleted(Experiment.objects.get(pk=experiment.pk))
+
+
+def _leave_to_others(experiment: Experiment, people: Sequence[Participant]) -> None:
+    """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
+    votes = Vote.objects.filter(request__experiment=experiment, screening__participant__in=people)
+    reasons = {reason.strip() for reason in votes.values_list("reason", flat=True)}
+    redaction.redact(experiment, reasons - {""}, {person.label for person in people})
+
+
+def _delete_rows(keys: Sequence[int]) -> Counter[str]:
+    """Every row that is declared to be a participant's."""
+    counts: Counter[str] = Counter()
+    decisions: list[Table | Left] = [*TABLES.values(), *LEFT.values()]
+    for decision in reversed(decisions):
+        if not decision.person:
+            continue
+        theirs = Q()
+        for path in decision.person.split("|"):
+            theirs |= Q(**{f"{path}__in": keys})
+        _, by_model = decision.cls._default_manager.filter(theirs).delete()
+        counts += Counter({_words(label): count for label, count in by_model.items()})
+    return counts
+
+
+def _make_nobody(person: Participant) -> None:
+    """The row stays, with days for times, so that it still counts among those who came."""
+    now = timezone.now()
+    blank = Participant(study_id=person.study_id)
+    for at in Participant._meta.concrete_fields:
+        if at.attname in KEPT:
+            continue
+        if isinstance(at, DateTimeField):
+            moment = getattr(person, at.attname)
+            setattr(person, at.attname, _day(moment) if moment else None)
+        else:
+            setattr(person, at.attname, getattr(blank, at.attname))
+    person.label, person.token = f"{DELETED} {person.pk}", new_token()
+    person.deleted_at, person.withdrawn_at = _day(now), person.withdrawn_at or _day(now)
+    person.outcome = person.outcome or Outcome.WITHDRAWN
+    person.save()
+
+
+def _day(moment: datetime) -> datetime:
+    return datetime.combine(moment.date(), time(), tzinfo=moment.tzinfo)
+
+
+def _deleted(row: Model) -> Counter[str]:
+    _, by_model = row.delete()
+    return Counter({_words(label): count for label, count in by_model.items()})
+
+
+def _words(label: str) -> str:
+    return TABLES[label].file if label in TABLES else label.partition(".")[2].lower()
+
+
+def _forget_origin(experiment: Experiment) -> None:
+    """Votes keep what each of their clips was: not from whom any more."""
+    public_id = str(experiment.public_id)
+    for pair in Pair.objects.filter(Q(origin__first__experiment=public_id) | Q(origin__second__experiment=public_id)):
+        for side in ("first", "second"):
+            if pair.origin[side].get("experiment") == public_id:
+                pair.origin[side]["name"] = DELETED
+        pair.save(update_fields=["origin"])
+
+
+def _forget_copies(study: Study, labels: dict[str, str]) -> None:
+    """Exports hold everybody's data; what an import was told of a log elsewhere may hold labels."""
+    for export in Export.objects.filter(study=study):
+        transaction.on_commit(partial(export.path.unlink, missing_ok=True), robust=True)
+        export.delete()
+    for origin in Origin.objects.filter(study=study):
+        origin.audit = Names(labels).text(origin.audit)
+        origin.save(update_fields=["audit"])
+
+
+def _forget_sessions(tokens: Iterable[str]) -> None:
+    """Browsers that began with one of these links."""
+    wanted = set(tokens)
+    for session in Session.objects.iterator(500):
+        if any(isinstance(value, str) and value in wanted for value in session.get_decoded().values()):
+            session.delete()
+
+
+def _forget_log_entries(rows: Sequence[Model]) -> None:
+    """The admin's own list of changes names what was changed."""
+    for row in rows:
+        kind = ContentType.objects.get_for_model(type(row))
+        LogEntry.objects.filter(content_type=kind, object_id=str(row.pk)).update(object_repr=DELETED, change_message="")
+
+
+def erase_evaluator(evaluator: Evaluator, by: Any = "evaluator") -> Erased:
+    """Make an evaluator nobody. Answers that a closed vote counts stay, of nobody; all others are deleted."""
+    counts: Counter[str] = Counter()
+    with transaction.atomic():
+        poll = Poll.objects.select_for_update().get(pk=evaluator.poll_id)
+        person = Evaluator.objects.get(pk=evaluator.pk)
+        _forget_sessions({person.token})
+        _forget_log_entries([person])
+        person.label, person.token, person.external_id = f"{DELETED} {person.pk}", new_token(), ""
+        person.save(update_fields=["label", "token", "external_id"])
+        if poll.status != Poll.Status.CLOSED or person.finished_at is None:
+            counts += _deleted(person)
+        record(by, "erased an evaluator's data", poll, rows=counts.total())
+    scrub_database()
+    return Erased(dict(sorted(counts.items())))
+
+
+def scrub_database() -> None:
+    """SQLite overwrites what it deletes (settings.SQLITE); its log of changes is emptied here."""
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

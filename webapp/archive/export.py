@@ -1,0 +1,177 @@
+"""A study as one zip: everything that was done and found, and nothing that says by whom."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from webapp.archive import audited, dictionary, extras, readme
+from webapp.archive.bundle import Bundle, JsonRows
+from webapp.archive.models import Export
+from webapp.archive.reading import Names, Reader
+from webapp.archive.scope import Scope
+from webapp.archive.tables import TABLES
+from webapp.archive.unpack import FORMAT, KIND
+from webapp.archive.versions import versions
+from webapp.archive.work import Beat, Task
+from webapp.experiments.models import Clip
+from webapp.studies.models import Participant, Study
+from webapp.votes import opening
+from webapp.votes.models import Evaluator, Pair, Poll
+
+Report = Callable[[float, str], None]
+TABLE_SHARE = 0.3
+"""Part of the time that the tables take; the rest goes with the bytes of films and policies."""
+
+
+@dataclass(frozen=True)
+class Options:
+    clips: bool = True
+    checkpoints: bool = False
+    fresh_labels: bool = False
+
+
+def silent(fraction: float, words: str) -> None:
+    """For those who do not watch."""
+
+
+def write(study: Study, path: Path, options: Options = Options(), report: Report = silent) -> None:  # noqa: B008
+    """Write the zip. The same data and options give the same bytes, but for fresh labels, which are drawn."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Bundle(path) as bundle:
+        with snapshot():
+            scope = Scope(study)
+            names = names_of(scope, options.fresh_labels)
+            counts = _tables(bundle, Reader(TABLES, scope, names), names, report)
+            extras.write(bundle, scope, names, counts, report)
+            media = _media(scope, options)
+        _files(bundle, media, report)
+        told = {
+            "options": {
+                "clips": options.clips,
+                "checkpoints": options.checkpoints,
+                "fresh labels": options.fresh_labels,
+            }
+        }
+        bundle.json("versions.json", versions())
+        bundle.text("README.txt", readme.text_of(scope, counts, options))
+        bundle.close({"kind": KIND, "format": FORMAT, "study": study.title, "tables": counts, **told})
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """One moment of the database, while others go on writing."""
+    if connection.in_atomic_block:
+        yield
+        return
+    begin = "BEGIN" if connection.vendor == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    with connection.cursor() as cursor:
+        cursor.execute(begin)
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def names_of(scope: Scope, fresh: bool) -> Names:
+    staff = audited.staff_names(audited.actors(scope))
+    if not fresh:
+        return Names(staff=staff)
+    people = list(Participant.objects.filter(study=scope.study).values_list("label", flat=True))
+    labels = dict(zip(people, _drawn("P", len(people)), strict=True))
+    voters = list(Evaluator.objects.filter(poll__in=scope.polls).values_list("label", flat=True).distinct())
+    return Names({**dict(zip(voters, _drawn("E", len(voters)), strict=True)), **labels}, staff)
+
+
+def _drawn(letter: str, count: int) -> list[str]:
+    """Labels that say nothing, not even the order of arrival."""
+    drawn: set[str] = set()
+    while len(drawn) < count:
+        drawn.add(f"{letter}-{secrets.token_hex(4)}")
+    labels = list(drawn)
+    secrets.SystemRandom().shuffle(labels)
+    return labels
+
+
+def _tables(bundle: Bundle, reader: Reader, names: Names, report: Report) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for number, (model, table) in enumerate(TABLES.items()):
+        report(TABLE_SHARE * number / len(TABLES), f"Table {table.file}")
+        header = ["id", *(name for name, column in table.columns.items() if column.exported)]
+
+        def rows(model: str = model) -> Iterator[dict[str, object]]:
+            return audited.rows(reader.scope, names) if model == audited.TABLE.model else reader.rows(model)
+
+        with bundle.file(f"tables/{table.file}.json") as sink:
+            out = JsonRows(sink)
+            counts[table.file] = 0
+            for row in rows():
+                out.add(row)
+                counts[table.file] += 1
+            out.close()
+        bundle.csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
+    entries = list(dictionary.entries(TABLES.values()))
+    lines = [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]
+    bundle.csv("dictionary.csv", ["table", "column", "type", "unit", "meaning", "pseudonymisation"], lines)
+    bundle.text("dictionary.md", dictionary.as_markdown(TABLES.values()))
+    return counts
+
+
+def _media(scope: Scope, options: Options) -> list[tuple[str, Path]]:
+    """Name in the zip and file of every film and policy that is there."""
+    found: list[tuple[str, Path]] = []
+    media = Path(settings.MEDIA_ROOT)
+    if options.clips:
+        clips = Clip.objects.filter(candidate__iteration__experiment__in=scope.experiments, status=Clip.Status.READY)
+        for clip in clips.order_by("pk"):
+            found += [(name, media / name) for name in (clip.video, clip.poster)]
+        for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
+            for file in (pair.first_file, pair.second_file):
+                found += [(name, media / name) for name in (opening.copy_name(file, e) for e in ("mp4", "jpg"))]
+    if options.checkpoints:
+        found += extras.policies(scope)
+    return [(name, path) for name, path in found if path.is_file()]
+
+
+def _files(bundle: Bundle, files: list[tuple[str, Path]], report: Report) -> None:
+    total = sum(path.stat().st_size for _, path in files) or 1
+    done = 0
+
+    def said(size: int) -> None:
+        nonlocal done
+        done += size
+        report(TABLE_SHARE + (1 - TABLE_SHARE) * min(1.0, done / total), "Films and policies")
+
+    for name, path in files:
+        if path.is_file():  # deleted meanwhile
+            bundle.copy(name, path, said)
+
+
+def unblind(study: Study, by: str) -> None:
+    """Whoever exports a closed vote's answers may look at them: noted as on its page."""
+    for poll in Poll.objects.filter(pk__in=Scope(study).polls):
+        opening.unblind(poll, by)
+
+
+def carry_out(task: Task, beat: Beat) -> None:
+    """What an export's job does."""
+    assert isinstance(task, Export)
+    unblind(task.study, task.by)
+    options = Options(task.clips, task.checkpoints, task.fresh_labels)
+    part = task.path.with_suffix(".part")
+    try:
+        write(task.study, part, options, beat.say)
+        with part.open("rb") as file:
+            task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        task.size = part.stat().st_size
+        part.replace(task.path)
+    finally:
+        part.unlink(missing_ok=True)
+    Export.objects.filter(pk=task.pk).update(size=task.size, sha256=task.sha256)

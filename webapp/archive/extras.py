@@ -1,0 +1,129 @@
+"""What one would make of the tables anyway: code, traces, figures, results, replays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from llm.replay import Record, write_record
+from webapp.archive.bundle import Bundle
+from webapp.archive.reading import Names, plain
+from webapp.archive.rules import Rule
+from webapp.archive.scope import Scope
+from webapp.archive.tables import TABLES
+from webapp.experiments import bench, charts, loop
+from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.votes import figures, results
+from webapp.votes.models import Poll
+
+Report = Callable[[float, str], None]
+
+
+def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], report: Report) -> None:
+    report(0.3, "Code, traces and figures")
+    for number, experiment in enumerate(_experiments(scope), 1):
+        _code(bundle, number, experiment)
+        for name, path in _run_files(number, experiment, "traces", "csv", lambda run: run / "traces"):
+            bundle.copy(name, path, lambda size: None)
+        _replay(bundle, number, experiment)
+        chart = bench.board(experiment).chart
+        bundle.text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
+        bundle.text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
+    for number, poll in enumerate(Poll.objects.filter(pk__in=scope.polls).order_by("pk"), 1):
+        _poll(bundle, number, poll, names)
+    _seeds(bundle, scope)
+
+
+def _experiments(scope: Scope) -> list[Experiment]:
+    return list(Experiment.objects.filter(pk__in=scope.experiments).order_by("pk"))
+
+
+def _code(bundle: Bundle, number: int, experiment: Experiment) -> None:
+    for candidate in (
+        Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
+    ):
+        bundle.text(f"code/{number}/{candidate.key}.py", candidate.source.strip("\n") + "\n")
+
+
+def _run_files(
+    number: int, experiment: Experiment, folder: str, ending: str, place: Callable[[Path], Path]
+) -> Iterator[tuple[str, Path]]:
+    """(name in the zip, file) of what training left for each candidate."""
+    for request in Request.objects.filter(experiment=experiment, kind="Train").order_by("pk"):
+        for position, candidate in enumerate(request.payload["candidates"]):
+            path = place(request.run_dir) / f"{position}.{ending}"
+            if path.is_file():
+                yield f"{folder}/{number}/{candidate['id']}.{ending}", path
+
+
+def policies(scope: Scope) -> list[tuple[str, Path]]:
+    found: list[tuple[str, Path]] = []
+    for number, experiment in enumerate(_experiments(scope), 1):
+        found += _run_files(number, experiment, "policies", "pt", lambda run: run / "checkpoints" / "policies")
+    return found
+
+
+def _replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
+    """The experiment as `python -m llm.replay` reads it."""
+    winner = experiment.winner
+    record = Record(
+        problem=loop.problem_of(experiment),
+        method=experiment.method,
+        seed=experiment.seed,
+        k=experiment.k,
+        n=experiment.n,
+        requests=tuple(loop.saved(experiment)),
+        options=experiment.options,
+        winner=winner.key if winner else None,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "record.json"
+        write_record(path, record)
+        bundle.copy(f"replay/{number}.json", path, lambda size: None)
+
+
+def _poll(bundle: Bundle, number: int, poll: Poll, names: Names) -> None:
+    folder = f"polls/{number}"
+    bundle.text(f"{folder}/plan.txt", f"{poll.plan}\n\nSHA-256 {poll.plan_hash}\n")
+    header, *rows = csv.reader(io.StringIO(results.to_csv(poll)))
+    bundle.csv(f"{folder}/votes.csv", header, ([names.label(row[0]), *row[1:]] for row in rows))
+    found = results.results_of(poll)
+    bundle.json(f"{folder}/results.json", results_of(found))
+    bundle.text(f"{folder}/preferences.svg", figures.forest(*figures.preferences(found)))
+    if found.ratings:
+        bundle.text(f"{folder}/arms.svg", figures.forest(*figures.arms(found)))
+
+
+def results_of(found: results.Results) -> dict[str, Any]:
+    pairs = [
+        {
+            "pair": result.pair.position,
+            "first": result.pair.first_arm,
+            "second": result.pair.second_arm,
+            "equal": result.equal,
+            "adjusted p": result.adjusted,
+            "significant": result.significant,
+            **asdict(result.preference),
+        }
+        for result in found.pairs
+    ]
+    arms = [{"arm": arm, **asdict(rating)} for arm, rating in found.ratings]
+    told = {"evaluators counted": found.counted, "left out": found.left_out, "pairs": pairs, "strengths": arms}
+    return plain({**told, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
+
+
+def _seeds(bundle: Bundle, scope: Scope) -> None:
+    """Every seed, wherever it stands, in one list."""
+
+    def rows() -> Iterator[tuple[str, int, int]]:
+        for table in TABLES.values():
+            if "seed" in table.columns and table.columns["seed"].rule == Rule.KEEP:
+                seeds = scope.rows(table).order_by("pk").values_list("seed", flat=True)
+                yield from ((table.file, number, seed) for number, seed in enumerate(seeds.iterator(), 1))
+
+    bundle.csv("seeds.csv", ["table", "row", "seed"], rows())

@@ -1,0 +1,17 @@
+"""The key table as a file: which pseudonym is which recruitment id."""
+
+from __future__ import annotations
+
+from webapp.archive.bundle import cell, csv_line
+from webapp.studies.models import Recruit, Study
+
+HEADER = ("participant", "external_id", "parameters", "outcome", "created_at")
+
+
+def to_csv(study: Study) -> bytes:
+    rows = Recruit.objects.filter(study=study).select_related("participant").order_by("pk")
+    lines = [
+        [row.participant.label, row.external_id, row.parameters, row.participant.outcome, row.created_at.isoformat()]
+        for row in rows
+    ]
+    return b"".join([csv_line(HEADER), *(csv_line(cell(value) for value in line) for line in lines)])

@@ -1,0 +1,56 @@
+"""Files whose rows are gone: a worker that was about to write one when its experiment was deleted leaves it behind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Q
+
+from webapp.archive.models import Export, Import
+from webapp.archive.restore import STAGING
+from webapp.experiments.models import Clip, Experiment
+from webapp.votes.models import Pair
+
+OLD_SECONDS = 3600
+"""Younger ones may belong to a row that is about to be committed."""
+ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
+FILE = re.compile(ID + r"\.(?:mp4|jpg|zip|part)")
+RUN = re.compile(ID + r"-\d+(?:-\d+)?")
+"""Request.run_dir."""
+
+
+def sweep(dry_run: bool = False) -> list[Path]:
+    """Delete them (or only say which)."""
+    found = [path for path in _orphans() if time.time() - path.lstat().st_mtime > OLD_SECONDS]
+    for path in found if not dry_run else []:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    return found
+
+
+def _orphans() -> Iterator[Path]:
+    data, media = Path(settings.DATA_DIR), Path(settings.MEDIA_ROOT)
+    yield from _without(media / "clips", lambda name: Clip.objects.filter(name=name).exists())
+    yield from _without(
+        media / "votes", lambda name: Pair.objects.filter(Q(first_file=name) | Q(second_file=name)).exists()
+    )
+    yield from _without(data / "runs", lambda name: Experiment.objects.filter(public_id=name).exists(), RUN)
+    yield from _without(data / "exports", lambda name: Export.objects.filter(public_id=name).exists())
+    yield from _without(data / "imports", lambda name: Import.objects.filter(public_id=name).exists())
+    yield from media.glob(f"{STAGING}*")
+
+
+def _without(folder: Path, known: Callable[[uuid.UUID], bool], pattern: re.Pattern[str] = FILE) -> Iterator[Path]:
+    """Files and folders in there that are named after a row which is not there."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        named = pattern.fullmatch(path.name)
+        if named and not known(uuid.UUID(named[1])):
+            yield path

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from webapp.archive import leftovers, retention
+
+
+class Command(BaseCommand):
+    help = "Delete the data of studies whose retention period is over, and files that no row knows."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="say what would be deleted, and delete nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        dry = options["dry_run"]
+        over = retention.over()
+        for study in over:
+            people = study.participants.filter(deleted_at=None).count()
+            if dry:
+                self.stdout.write(f"Would delete the data of {people} people: {study}, due {retention.due_on(study)}")
+            else:
+                gone = retention.expire(study, "command line")
+                self.stdout.write(f"Deleted the data of {people} people, {gone.total} rows: {study}")
+        for due in retention.announced():
+            if due.study not in over:
+                self.stdout.write(f"In {due.days} days, on {due.on}: {due.study}")
+        for path in leftovers.sweep(dry):
+            self.stdout.write(f"{'Would delete' if dry else 'Deleted'} a file that no row knows: {path}")

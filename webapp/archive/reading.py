@@ -1,0 +1,109 @@
+"""Rows on their way out: ids counted from 1, pseudonyms, nothing that nobody decided to export."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db.models import ForeignKey, Model, QuerySet
+
+from webapp.archive.models import Origin
+from webapp.archive.rules import Column, Rule, Table
+from webapp.archive.scope import Scope
+
+CHUNK = 500
+Row = dict[str, Any]
+
+
+@dataclass
+class Names:
+    """Pseudonyms on their way out."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Old to fresh; empty where they stay."""
+    staff: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, label: str) -> str:
+        return self.labels.get(label, label)
+
+    def text(self, value: Any) -> Any:
+        """The value with every pseudonym in its texts changed."""
+        if isinstance(value, str):
+            return self._pattern.sub(lambda found: self.labels[found[0]], value) if self.labels else value
+        if isinstance(value, dict):
+            return {key: self.text(item) for key, item in value.items()}
+        return [self.text(item) for item in value] if isinstance(value, list) else value
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.labels, key=len, reverse=True)
+        return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)")
+
+
+class Reader:
+    """Reads the tables of one study in turn, each after those that it points to."""
+
+    def __init__(self, tables: Mapping[str, Table], scope: Scope, names: Names) -> None:
+        self.tables, self.scope, self.names = tables, scope, names
+        self._ids: dict[str, dict[int, int]] = {}
+        origin = Origin.objects.filter(study=scope.study).first()
+        self._changed: dict[str, dict[str, Row]] = origin.changed if origin else {}
+        """What an import put at rest leaves as it came."""
+
+    def ids(self, model: str) -> dict[int, int]:
+        """Primary key -> id in the export: the place in the order of the keys, from 1."""
+        if model not in self._ids:
+            keys = self.scope.rows(self.tables[model]).order_by("pk").values_list("pk", flat=True)
+            self._ids[model] = {pk: number for number, pk in enumerate(keys, 1)}
+        return self._ids[model]
+
+    def rows(self, model: str) -> Iterator[Row]:
+        table = self.tables[model]
+        cells = [(name, self._cell(table, name, column)) for name, column in table.columns.items() if column.exported]
+        numbers, changed = self.ids(model), self._changed.get(model, {})
+        rows: QuerySet[Model] = self.scope.rows(table).order_by("pk")
+        for row in rows.iterator(CHUNK):
+            number = numbers.get(row.pk)
+            if number is not None:  # newer than the list of ids where the database gives no snapshot
+                yield {"id": number} | {name: cell(row) for name, cell in cells} | changed.get(str(row.pk), {})
+
+    def _cell(self, table: Table, name: str, column: Column) -> Callable[[Model], Any]:
+        at = table.field(name)
+        attribute = at.attname
+        match column.rule:
+            case Rule.LINK:
+                assert isinstance(at, ForeignKey)
+                ids = self.ids(at.related_model._meta.label)
+                return lambda row: ids.get(getattr(row, attribute))
+            case Rule.ROWS:
+                ids = self.ids(column.to)
+                return lambda row: [ids.get(pk) for pk in getattr(row, attribute)]
+            case Rule.LABEL:
+                return lambda row: self.names.label(getattr(row, attribute))
+            case Rule.TEXT:
+                return lambda row: plain(self.names.text(getattr(row, attribute)))
+            case Rule.STAFF:
+                return lambda row: self.names.staff.get(getattr(row, attribute), "")
+            case _:
+                return lambda row: plain(getattr(row, attribute))
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: times in UTC, numbers that are none as null."""
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value)

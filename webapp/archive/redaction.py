@@ -1,0 +1,65 @@
+"""A person's words taken out of an experiment that others go on with: wherever a method carried them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+from django.db.models import JSONField, Model, QuerySet, TextField
+
+from webapp.experiments.models import Candidate, Event, Experiment, Iteration, ModelCall, Request
+
+GONE = "[deleted]"
+SHORTEST = 3
+"""Shorter reasons are words that others say too, and are left."""
+
+
+def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
+    """Replace reasons as they were typed, and labels as whole words, in every text of the experiment.
+
+    A replay of the experiment stops at the first request whose prompt was changed: its fingerprint is of what was sent.
+    """
+    swap = _swapper(reasons, labels)
+    mine: list[QuerySet[Any]] = [
+        Experiment.objects.filter(pk=experiment.pk),
+        Iteration.objects.filter(experiment=experiment),
+        Candidate.objects.filter(iteration__experiment=experiment),
+        Request.objects.filter(experiment=experiment),
+        ModelCall.objects.filter(request__experiment=experiment),
+        Event.objects.filter(experiment=experiment),
+    ]
+    for rows in mine:
+        for row in rows.iterator(200):
+            _redact_row(row, swap)
+
+
+def _redact_row(row: Model, swap: Any) -> None:
+    changed = {}
+    for field in row._meta.concrete_fields:
+        if isinstance(field, TextField | JSONField) or field.name == "name":
+            value = getattr(row, field.attname)
+            new = _everywhere(value, swap)
+            if new != value:
+                changed[field.name] = new
+    if changed:
+        type(row)._default_manager.filter(pk=row.pk).update(**changed)
+
+
+def _everywhere(value: Any, swap: Any) -> Any:
+    if isinstance(value, str):
+        return swap(value)
+    if isinstance(value, dict):
+        return {key: _everywhere(item, swap) for key, item in value.items()}
+    return [_everywhere(item, swap) for item in value] if isinstance(value, list) else value
+
+
+def _swapper(reasons: Collection[str], labels: Collection[str]) -> Any:
+    """Prompts may hold a reason as it was typed, or as JSON has it."""
+    told = {reason for reason in reasons if len(reason) >= SHORTEST}
+    told |= {json.dumps(reason)[1:-1] for reason in told} | {json.dumps(r, ensure_ascii=False)[1:-1] for r in told}
+    parts = [re.escape(text) for text in sorted(told, key=len, reverse=True)]
+    parts += [rf"(?<!\w){re.escape(label)}(?!\w)" for label in sorted(labels, key=len, reverse=True)]
+    pattern = re.compile("|".join(parts) or r"(?!)")
+    return lambda text: pattern.sub(GONE, text)

@@ -1,0 +1,160 @@
+"""An export into this database: all of it or nothing, to look at and never to run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError, transaction
+
+from webapp.archive import audited
+from webapp.archive.arriving import Writer, checked
+from webapp.archive.models import Import, Imported, Origin
+from webapp.archive.tables import TABLES
+from webapp.archive.unpack import Package, Refused
+from webapp.archive.work import Beat, Task
+from webapp.audit import record
+from webapp.studies.models import Study
+
+Report = Callable[[float, str], None]
+FOLDERS = ("clips", "votes")
+FILM = re.compile(r"(clips|votes)/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\.mp4|\.jpg)")
+STAGING = "import-"
+MOST_AUDIT = 100_000
+MOST_VERSIONS = 1 << 20
+
+
+def nobody(fraction: float, words: str) -> None:
+    """For those who do not watch."""
+
+
+def nothing(study: Study) -> None:
+    """For those who have nothing to add."""
+
+
+def restore(path: Path, by: str, report: Report = nobody, done: Callable[[Study], None] = nothing) -> Study:
+    """Import the zip; `done` is called in the same transaction. Raises Refused, with nothing changed, where the zip is
+    not what an export writes.
+    """
+    media, written = Path(settings.MEDIA_ROOT), list[Path]()
+    media.mkdir(parents=True, exist_ok=True)
+    try:
+        with Package(path) as package, tempfile.TemporaryDirectory(prefix=STAGING, dir=media) as staging:
+            films = _unpack(package, Path(staging), report)
+            with transaction.atomic():
+                writer = Writer(TABLES)
+                study = _rows(package, writer, by, _sha256(path), report)
+                _place(films, writer, written)
+                done(study)
+    except (DatabaseError, ValidationError, OverflowError) as error:
+        _forget(written)
+        raise Refused(f"Its rows contradict each other: {error}.") from error
+    except BaseException:
+        _forget(written)
+        raise
+    return study
+
+
+def _forget(files: list[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report) -> Study:
+    known = {f"tables/{table.file}.json" for table in TABLES.values()}
+    unknown = [name for name in package.names("tables") if name.endswith(".json") and name not in known]
+    if unknown:
+        raise Refused(f"It has tables that this Prefine does not know: {', '.join(unknown)}. Use the same version.")
+    for number, (model, table) in enumerate(TABLES.items()):
+        report(0.8 + 0.2 * number / len(TABLES), f"Table {table.file}")
+        if model != audited.TABLE.model:
+            writer.write(model, package.rows(f"tables/{table.file}.json"))
+    writer.finish()
+    if len(writer.made["studies.Study"]) != 1:
+        raise Refused("It does not hold exactly one study.")
+    study = Study.objects.get(pk=writer.made["studies.Study"][1])
+    versions = package.json("versions.json", MOST_VERSIONS)
+    audit = list(_audit(package))
+    Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)
+    Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.made["experiments.Experiment"].values()])
+    record(by, "imported study", study, sha256=sha256)
+    return study
+
+
+def _audit(package: Package) -> Iterator[dict[str, Any]]:
+    """Rows of the log of where it came from: kept as what was told, not as rows of our own log."""
+    table, file = audited.TABLE, f"tables/{audited.TABLE.file}.json"
+    columns = {name for name, column in table.columns.items() if column.exported}
+    for number, row in enumerate(package.rows(file), 1):
+        if number > MOST_AUDIT:
+            raise Refused(f"{file} has more than {MOST_AUDIT:,} rows.")
+        if set(row) != columns | {"id"}:
+            raise Refused(f"{file}, row {number}: columns differ from this Prefine's.")
+        for name in columns:
+            checked(table.field(name), row[name], f"{file}, row {number}, {name}")
+        yield row
+
+
+def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
+    """Every film and still, checked and beside the place where it will be, before the first row is written."""
+    names = [name for folder in FOLDERS for name in package.names(folder)]
+    total = sum(package.members[name].size for name in names) or 1
+    done, films = 0, dict[str, Path]()
+
+    def said(size: int) -> None:
+        nonlocal done
+        done += size
+        report(0.8 * min(1.0, done / total), "Films")
+
+    for number, name in enumerate(names):
+        if not FILM.fullmatch(name):
+            raise Refused(f"{name} is no film or still of an export.")
+        films[name] = staging / str(number)
+        with films[name].open("xb") as file:
+            package.save(name, file, said)
+    return films
+
+
+def _place(films: dict[str, Path], writer: Writer, written: list[Path]) -> None:
+    """Films and stills under the names that their rows have here."""
+    for name, path in films.items():
+        found = FILM.fullmatch(name)
+        assert found
+        folder, film, ending = found.groups()
+        here = writer.names.get(uuid.UUID(film))
+        if here is None:
+            raise Refused(f"{name} belongs to no row.")
+        target = Path(settings.MEDIA_ROOT) / folder / f"{here}{ending}"
+        if target.exists():
+            raise Refused(f"{name} is here already, though its row is not.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+        written.append(target)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def carry_out(task: Task, beat: Beat) -> None:
+    """What an import's job does. The zip is kept only while it may be needed again."""
+    assert isinstance(task, Import)
+    if task.study_id is None:  # else the worker died right after it was done
+
+        def done(study: Study) -> None:
+            Import.objects.filter(pk=task.pk).update(study=study)
+
+        try:
+            restore(task.path, task.by, beat.say, done)
+        except Refused:
+            task.path.unlink(missing_ok=True)
+            raise
+    task.path.unlink(missing_ok=True)

@@ -1,0 +1,137 @@
+"""The end of a study's data: announced on every page of the bench, then carried out by the reaper."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, timedelta
+from statistics import mean
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+
+from webapp.archive import leftovers
+from webapp.archive.erasure import Erased, erase_evaluator, erase_people, scrub_database
+from webapp.archive.models import Erasure, Export
+from webapp.archive.scope import Scope
+from webapp.audit import record
+from webapp.experiments.models import Experiment, ModelCall
+from webapp.review.models import Vote
+from webapp.studies.models import Study
+from webapp.votes.models import Evaluator
+
+log = logging.getLogger(__name__)
+
+WARNED_DAYS = 30
+"""How long before the end every page of the bench says so."""
+EXPORT_DAYS = 7
+EVERY_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Due:
+    study: Study
+    on: date
+
+    @property
+    def days(self) -> int:
+        return (self.on - timezone.localdate()).days
+
+
+def due_on(study: Study) -> date | None:
+    """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone."""
+    if study.status != Study.Status.CLOSED or study.closed_at is None or study.retention_days is None:
+        return None
+    if study.deleted_at is not None:
+        return None
+    return timezone.localdate(study.closed_at) + timedelta(days=study.retention_days)
+
+
+def ending() -> QuerySet[Study]:
+    return Study.objects.filter(
+        status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False, deleted_at=None
+    )
+
+
+def announced() -> list[Due]:
+    """Studies whose data ends soon, the first to end first."""
+    soon = timezone.localdate() + timedelta(days=WARNED_DAYS)
+    found = [Due(study, on) for study in ending() if (on := due_on(study)) and on <= soon]
+    return sorted(found, key=lambda due: due.on)
+
+
+def over() -> list[Study]:
+    """Studies whose data is to be deleted now."""
+    today = timezone.localdate()
+    return [study for study in ending() if (on := due_on(study)) and on <= today]
+
+
+def expire(study: Study, by: Any = "system") -> Erased:
+    """Delete what the study's people gave, and keep numbers. Nothing happens where that is not due (any more)."""
+    with transaction.atomic():
+        row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        on = due_on(row)
+        if on is None or on > timezone.localdate():
+            return Erased()
+        numbers = aggregate(row)
+        people = list(row.participants.filter(deleted_at=None).order_by("pk"))
+        polls = Scope(row).polls
+        erased = erase_people(row, people)
+        Study.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
+        cause = Erasure.Cause.RETENTION
+        Erasure.objects.create(study=row, cause=cause, people=len(people), counts=erased.counts, aggregate=numbers)
+        record(by, "deleted a study's data", row, people=len(people), rows=erased.total, due=str(on))
+        for evaluator in Evaluator.objects.filter(poll__in=polls).order_by("pk"):
+            erase_evaluator(evaluator, by)
+    scrub_database()
+    return erased
+
+
+def aggregate(study: Study) -> dict[str, Any]:
+    """Numbers of the study that say nothing about any one person: counts, and means over arms."""
+    people = study.participants
+    outcomes = Counter(people.values_list("outcome", flat=True))
+    experiments = Experiment.objects.filter(assignments__participant__study=study).distinct()
+    spent = ModelCall.objects.filter(request__experiment__in=experiments.values("pk")).aggregate(
+        prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"), dollars=Sum("cost")
+    )
+    return {
+        "invited": people.count(),
+        "consented": people.filter(consented_at__isnull=False).count(),
+        "outcomes": {outcome or "on the way": count for outcome, count in sorted(outcomes.items())},
+        "experiments": experiments.count(),
+        "votes": Vote.objects.filter(request__experiment__in=experiments.values("pk"), undone_at=None).count(),
+        "tokens": {name: spent[name] or 0 for name in ("prompt", "completion")},
+        "US dollars": spent["dollars"] or 0.0,
+        "arms": [_arm(arm) for arm in study.arms.all()],
+    }
+
+
+def _arm(arm: Any) -> dict[str, Any]:
+    ended = Experiment.objects.filter(assignments__arm=arm, status=Experiment.Status.FINISHED).distinct()
+    scores = [rts for rts in ended.values_list("winner__rts", flat=True) if rts is not None]
+    told = {"arm": arm.name, "task": arm.task, "method": arm.method, "finished experiments": ended.count()}
+    return {**told, "mean score of the winners": mean(scores) if scores else None}
+
+
+_next = 0.0
+
+
+def tick() -> None:
+    """Called by the reaper every second; looks every ten minutes."""
+    global _next
+    if time.monotonic() < _next:
+        return
+    _next = time.monotonic() + EVERY_SECONDS
+    for study in over():
+        gone = expire(study)
+        log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
+    stale = timezone.now() - timedelta(days=EXPORT_DAYS)
+    for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
+        export.path.unlink(missing_ok=True)
+        export.delete()
+    leftovers.sweep()

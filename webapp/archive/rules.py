@@ -1,0 +1,146 @@
+"""What becomes of every model and field when data leaves or comes in: one explicit decision each, or a test fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Field, Model
+
+
+class Rule(StrEnum):
+    KEEP = "kept as it is"
+    LABEL = "a person's pseudonym; a fresh one where the export asked for that"
+    TEXT = "text in which pseudonyms may stand: changed with them"
+    STAFF = "an experimenter's name, as staff-1, staff-2 and so on"
+    LINK = "the id of a row in another table"
+    ROWS = "a list of ids of rows in another table"
+    NAME = "a random name of our own; another one where an import finds it taken"
+    FRESH = "never exported; drawn anew by an import"
+    NEVER = "never exported; empty after an import"
+
+
+@dataclass(frozen=True)
+class Column:
+    """The decision about one field."""
+
+    rule: Rule
+    meaning: str = ""
+    """For the data dictionary; empty: the field's help text."""
+    unit: str = ""
+    to: str = ""
+    """For ROWS: the model whose primary keys the list holds."""
+    arrives: Callable[[Any], Any] | None = None
+    """What an import makes of the value, where taken as it is it would set something going."""
+
+    @property
+    def exported(self) -> bool:
+        return self.rule not in (Rule.FRESH, Rule.NEVER)
+
+
+def keep(meaning: str = "", unit: str = "", arrives: Callable[[Any], Any] | None = None) -> Column:
+    return Column(Rule.KEEP, meaning, unit, arrives=arrives)
+
+
+def text(meaning: str = "") -> Column:
+    return Column(Rule.TEXT, meaning)
+
+
+def when(meaning: str, arrives: Callable[[Any], Any] | None = None) -> Column:
+    return Column(Rule.KEEP, meaning, "UTC", arrives=arrives)
+
+
+def link(meaning: str = "") -> Column:
+    return Column(Rule.LINK, meaning)
+
+
+def rows(to: str, meaning: str) -> Column:
+    return Column(Rule.ROWS, meaning, to=to)
+
+
+def never(why: str) -> Column:
+    return Column(Rule.NEVER, why)
+
+
+LABEL = Column(Rule.LABEL, "Pseudonym.")
+STAFF = Column(Rule.STAFF, "Which experimenter.")
+NAME = Column(Rule.NAME, "Random name of the row, also in addresses on the bench and in names of files.")
+TOKEN = Column(Rule.FRESH, "An address that only one person may know.")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The decision about one model, and about each of its fields but the primary key."""
+
+    model: str
+    """"app.Model"."""
+    file: str
+    """Name in the export, without ending."""
+    about: str
+    root: str
+    """What the rows are found from: study, experiment, poll or language model."""
+    path: str
+    """The lookup from a row to that root; empty where the row is the root."""
+    columns: Mapping[str, Column]
+    person: str = ""
+    """The lookup from a row to the participant whose it is; empty: nobody's in particular."""
+    inside: tuple[str, ...] = ()
+    """Lookups to experiments that must be in the export too; rows that point elsewhere are left out."""
+
+    @property
+    def cls(self) -> type[Model]:
+        return apps.get_model(self.model)
+
+    def field(self, name: str) -> Field[Any, Any]:
+        return self.cls._meta.get_field(name)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Left:
+    """A model that no export holds, and why."""
+
+    model: str
+    why: str
+    person: str = ""
+    """As for a table."""
+
+    @property
+    def cls(self) -> type[Model]:
+        return apps.get_model(self.model)
+
+
+def own_models() -> list[type[Model]]:
+    """Every model of ours, in the order of their making."""
+    return [
+        model for config in apps.get_app_configs() if config.name.startswith("webapp.") for model in config.get_models()
+    ]
+
+
+def fields_of(model: type[Model]) -> list[Field[Any, Any]]:
+    """All but the primary key."""
+    return [field for field in model._meta.concrete_fields if not field.primary_key]
+
+
+def undecided(tables: Mapping[str, Table], left: Mapping[str, Left]) -> list[str]:
+    """Models and fields that nobody decided about, and decisions about what is not there (any more)."""
+    found = []
+    for model in own_models():
+        name = model._meta.label
+        table = tables.get(name)
+        if table is None and name not in left:
+            found.append(f"{name}: decide in webapp/archive whether an export holds it")
+        elif table is not None and name in left:
+            found.append(f"{name}: decided twice")
+        elif table is not None:
+            there = {field.name for field in fields_of(model)}
+            found += [
+                f"{name}.{field}: decide whether an export holds it" for field in sorted(there - set(table.columns))
+            ]
+            found += [f"{name}.{field}: is no field" for field in sorted(set(table.columns) - there)]
+        if model._meta.many_to_many:
+            found.append(f"{name}: exports know no many-to-many fields; use a model between")
+    known = {model._meta.label for model in own_models()}
+    return found + [f"{name}: is no model" for name in sorted({*tables, *left} - known)]

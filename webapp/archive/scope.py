@@ -1,0 +1,78 @@
+"""Which rows belong to a study: its people's, their experiments', and those of the votes that compare these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Model, Q, QuerySet
+
+from webapp.archive.rules import Table
+from webapp.experiments.models import Experiment
+from webapp.studies.models import Study
+from webapp.votes.models import Pair, Poll
+
+MODELS = ("model", "describer", "judge_model", "vision")
+
+
+@dataclass(frozen=True)
+class Scope:
+    study: Study
+
+    @cached_property
+    def own(self) -> list[int]:
+        """The experiments of the study's participants."""
+        mine = Experiment.objects.filter(assignments__participant__study=self.study)
+        return sorted(set(mine.values_list("pk", flat=True)))
+
+    @cached_property
+    def participants(self) -> list[int]:
+        return sorted(self.study.participants.values_list("pk", flat=True))
+
+    @cached_property
+    def polls(self) -> list[int]:
+        """Closed votes with a clip of this study; open ones are sealed."""
+        of = "candidate__iteration__experiment__in"
+        pairs = Pair.objects.filter(Q(**{f"first__{of}": self.own}) | Q(**{f"second__{of}": self.own}))
+        closed = Poll.objects.filter(pk__in=pairs.values("poll"), status=Poll.Status.CLOSED)
+        return sorted(closed.values_list("pk", flat=True))
+
+    @cached_property
+    def sealed(self) -> int:
+        """Votes with a clip of this study that are not closed."""
+        of = "candidate__iteration__experiment__in"
+        pairs = Pair.objects.filter(Q(**{f"first__{of}": self.own}) | Q(**{f"second__{of}": self.own}))
+        return Poll.objects.filter(pk__in=pairs.values("poll")).exclude(status=Poll.Status.CLOSED).count()
+
+    @cached_property
+    def experiments(self) -> list[int]:
+        """The study's own, and those of nobody that the votes compare with them."""
+        of = "candidate__iteration__experiment"
+        clips = Pair.objects.filter(poll__in=self.polls).values_list(f"first__{of}", f"second__{of}")
+        compared = {pk for pair in clips for pk in pair if pk}
+        nobodys = Experiment.objects.filter(pk__in=compared, assignments=None).values_list("pk", flat=True)
+        return sorted({*self.own, *nobodys})
+
+    @cached_property
+    def models(self) -> list[int]:
+        used = [*Experiment.objects.filter(pk__in=self.experiments).values_list(*MODELS)]
+        used += self.study.arms.values_list(*MODELS)
+        return sorted({pk for row in used for pk in row if pk})
+
+    def rows(self, table: Table) -> QuerySet[Any]:
+        keys: list[int] = {
+            "audit": [],
+            "study": [self.study.pk],
+            "experiment": self.experiments,
+            "poll": self.polls,
+            "language model": self.models,
+        }[table.root]
+        manager = table.cls._default_manager
+        condition = Q()
+        for path in table.path.split("|"):
+            condition |= Q(**{f"{path or 'pk'}__in": keys})
+        for path in table.inside:
+            condition &= Q(**{f"{path}__in": self.experiments})
+        rows: QuerySet[Model] = manager.filter(condition)
+        return rows

@@ -1,0 +1,28 @@
+"""The decisions about all our models, in the order in which an import can write them."""
+
+from __future__ import annotations
+
+from webapp.archive import audited
+from webapp.archive.rules import Left, Table
+from webapp.archive.tables import answers, loops, people, polls
+
+_MODELS, _EXPERIMENTS, *_REST = loops.TABLES
+_ALL = (_MODELS, *people.TABLES, _EXPERIMENTS, *people.PLACES, *_REST, *answers.TABLES, *polls.TABLES)
+TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audited.TABLE)}
+LEFT: dict[str, Left] = {
+    left.model: left
+    for left in (
+        *people.LEFT,
+        *loops.LEFT,
+        *answers.LEFT,
+        *polls.LEFT,
+        Left("audit.Head", "The end of the whole log's chain."),
+        Left("endpoints.Endpoint", "Where this installation asks, and how often."),
+        Left("endpoints.Call", "What is being asked right now."),
+        Left("archive.Export", "Work of this installation."),
+        Left("archive.Import", "Work of this installation."),
+        Left("archive.Origin", "Said by the import itself."),
+        Left("archive.Imported", "Said by the import itself."),
+        Left("archive.Erasure", "Numbers of people whose data is gone; in docs/data.md."),
+    )
+}

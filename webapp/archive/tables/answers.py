@@ -1,0 +1,117 @@
+"""What becomes of what participants were shown and answered (webapp.review)."""
+
+from __future__ import annotations
+
+from webapp.archive.rules import TOKEN, Left, Table, keep, link, rows, when
+
+CANDIDATE = "experiments.Candidate"
+TABLES = (
+    Table(
+        "review.TrialPlan",
+        "trial_plans",
+        "How many extra sets each participant judged while the robots practised, to check the answers.",
+        root="study",
+        path="study",
+        columns={"study": link(), "attention": keep(), "gold": keep(), "repeated": keep()},
+    ),
+    Table(
+        "review.GoldSet",
+        "gold_sets",
+        "Videos of which an experimenter said which is best and which worst; those of other studies are left out.",
+        root="study",
+        path="study",
+        inside=("best__iteration__experiment", "worst__iteration__experiment"),
+        columns={
+            "study": link(),
+            "best": link("Known to be the best."),
+            "worst": link("Known to be the worst."),
+            "whole_round": keep(),
+        },
+    ),
+    Table(
+        "review.Screening",
+        "screenings",
+        "Rounds as each participant saw them: the order of the videos as it was drawn, with its seed.",
+        root="experiment",
+        path="request__experiment",
+        person="participant",
+        columns={
+            "request": link(),
+            "participant": link(),
+            "token": TOKEN,
+            "seed": keep("The order was drawn from it."),
+            "order": rows(CANDIDATE, "The candidates in the order shown; the first is letter A."),
+            "opened_at": when("When the page was first opened."),
+        },
+    ),
+    Table(
+        "review.Vote",
+        "votes",
+        "What participants picked. A vote that was taken back stays, with the time of that.",
+        root="experiment",
+        path="request__experiment",
+        person="screening__participant",
+        columns={
+            "request": link(),
+            "screening": link(),
+            "best": link("Picked as best."),
+            "worst": link("Picked as worst."),
+            "cannot_tell": keep(
+                "The person could not judge; best and worst were then drawn from the screening's seed."
+            ),
+            "broken": keep("Why not: something was wrong with the videos. 0: they could not tell them apart."),
+            "reason": keep("What the person wrote."),
+            "tags": keep("Tags that were tapped."),
+            "client": keep(
+                "What the browser measured until then: times in ms, plays, focus lost (webapp/review/telemetry.py)."
+            ),
+            "created_at": when("When the vote was saved."),
+            "undone_at": when("When it was taken back."),
+            "locked_at": when("When it could no longer be taken back."),
+        },
+    ),
+    Table(
+        "review.Trial",
+        "trials",
+        "Sets judged while the robots practised, to check the answers. The loop never sees them.",
+        root="study",
+        path="participant__study",
+        person="participant",
+        columns={
+            "participant": link(),
+            "kind": keep("attention, gold or repeated."),
+            "number": keep("Its place in the participant's plan."),
+            "round": keep("The round whose robots practised meanwhile."),
+            "repeats": link("The round that is shown again."),
+            "token": TOKEN,
+            "seed": keep("The order was drawn from it."),
+            "order": rows(CANDIDATE, "The candidates in the order shown; empty places are of other studies."),
+            "expected_best": link("What should be picked as best."),
+            "expected_worst": link("What should be picked as worst."),
+            "best": link("Picked as best."),
+            "worst": link("Picked as worst."),
+            "cannot_tell": keep("The person could not judge."),
+            "broken": keep("Why not: something was wrong with the videos."),
+            "client": keep("What the browser measured, as for votes."),
+            "opened_at": when("When the page was first opened."),
+            "answered_at": when("When it was answered."),
+        },
+    ),
+    Table(
+        "review.Viewing",
+        "viewings",
+        "How one opened page was watched, as the browser tells it.",
+        root="study",
+        path="screening__participant__study|trial__participant__study",
+        person="screening__participant|trial__participant",
+        columns={
+            "screening": link("Where it was a round."),
+            "trial": link("Where it was a trial."),
+            "sitting": keep("Drawn by the page each time it was opened."),
+            "data": keep("Loads, plays, pauses, focus, in ms since the page was opened (webapp/review/telemetry.py)."),
+            "started_at": when("When the page was opened."),
+            "updated_at": when("When it last told something."),
+        },
+    ),
+)
+LEFT = (Left("review.ClipTicket", "Addresses of clips, each for one person.", person="participant"),)

@@ -1,0 +1,234 @@
+"""What becomes of the rows of a loop (webapp.experiments)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.archive.rules import NAME, Left, Table, keep, link, never, text, when
+
+RUNS_AGAIN = ("draft", "running", "waiting")
+"""States from which a loop would go on by itself, or by one press of a button."""
+
+
+def stopped(status: Any) -> Any:
+    """An imported experiment never runs again."""
+    return "cancelled" if status in RUNS_AGAIN else status
+
+
+SETTINGS = {
+    "task": keep("Task that the robot learns."),
+    "method": keep("Method that writes the rewards (llm/methods)."),
+    "judge": keep("Who judges: human, proxy (the hidden metric) or model."),
+    "k": keep("Candidates per round, K."),
+    "n": keep("Rounds, N."),
+    "preset": keep("Training settings: quick or paper."),
+    "model": link("Language model that writes the rewards; empty: the offline writer."),
+    "describer": link("Language model that describes differences; empty: the one that writes."),
+    "judge_model": link("Language model that judges; empty: the one that writes."),
+    "vision": link("Language model that looks at frames; empty: nobody looks."),
+    "token_budget": keep("Tokens read and written, at most; empty: no limit.", "tokens"),
+    "dollar_budget": keep("Cost, at most; empty: no limit.", "US dollars"),
+    "options": keep("The method's options that differ from their defaults."),
+    "judge_options": keep("The judge's options that differ from their defaults."),
+}
+
+TABLES = (
+    Table(
+        "experiments.LanguageModel",
+        "language_models",
+        "Language models that the experiments used.",
+        root="language model",
+        path="",
+        columns={
+            "name": keep("Name on the bench."),
+            "kind": keep(
+                "offline (built in, rule-based, not a language model) or openai (an endpoint of that interface)."
+            ),
+            "base_url": never(
+                "Where a model is reached is this installation's affair, and an imported address must not be called."
+            ),
+            "model": keep("The model's name at its endpoint."),
+            "api_key": never("A secret."),
+            "price_input": keep("Price of a million input tokens.", "US dollars"),
+            "price_output": keep("Price of a million output tokens.", "US dollars"),
+            "price_date": keep("The day these prices were read.", "date"),
+            "concurrency": keep("Requests at once, at most."),
+            "context_tokens": keep("Context of the model; empty: unknown.", "tokens"),
+        },
+    ),
+    Table(
+        "experiments.Experiment",
+        "experiments",
+        "Runs of the loop: one person's in one arm, or a baseline that a vote compares with.",
+        root="experiment",
+        path="",
+        columns=SETTINGS
+        | {
+            "public_id": NAME,
+            "name": text("Name on the bench."),
+            "seed": keep("Everything random in the loop is drawn from it."),
+            "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stopped),
+            "paused": keep("Whether an experimenter had paused it.", arrives=lambda paused: False),
+            "error": text("Why it stopped, where it failed."),
+            "winner": link("The final policy that was chosen."),
+            "overrides": keep("Fields of the training preset that were replaced (command line and tests only)."),
+            "created_at": when("When the row was made."),
+            "started_at": when("When the loop was started."),
+            "finished_at": when("When it ended."),
+        },
+    ),
+    Table(
+        "experiments.Iteration",
+        "iterations",
+        "Rounds: K candidates written, trained and judged.",
+        root="experiment",
+        path="experiment",
+        columns={
+            "experiment": link(),
+            "number": keep("Number of the round, from 1."),
+            "best": link("The candidate picked as best."),
+            "worst": link("The candidate picked as worst."),
+            "reason": keep("The judge's reason, as the method was told it."),
+            "tags": keep("Tags that were tapped as reasons."),
+            "difference": keep("The describer's words on how this best differs from the one before."),
+            "started_at": when("Start of the round."),
+            "finished_at": when("End of the round."),
+        },
+    ),
+    Table(
+        "experiments.Candidate",
+        "candidates",
+        "Reward functions, with what training under each gave. The code is in code/ too, the traces in traces/.",
+        root="experiment",
+        path="iteration__experiment",
+        columns={
+            "iteration": link(),
+            "index": keep("Number within its round, from 1."),
+            "source": keep("The reward function (Python)."),
+            "thought": keep("What the model wrote before the code, for methods that keep it."),
+            "parent": link("The candidate that it was derived from."),
+            "status": keep("written, training, trained or failed."),
+            "reason": keep("Why it failed."),
+            "trace": keep("Per reward component: samples over the training, mean, least and largest value."),
+            "metric_trace": keep("The same of the hidden metric, which participants and preference methods never see."),
+            "rts": keep("Reward task score: the highest of the hidden metric over training.", "the task's metric"),
+            "final_score": keep("The hidden metric at the end of training.", "the task's metric"),
+        },
+    ),
+    Table(
+        "experiments.Request",
+        "requests",
+        "What the method asked for, step by step, and what it got: enough to replay the experiment exactly.",
+        root="experiment",
+        path="experiment",
+        columns={
+            "experiment": link(),
+            "step": keep("Step of the method, from 0."),
+            "slot": keep("Place within a step of concurrent requests."),
+            "kind": keep("Write, Train, Judge, Choose, Compare, Ask or Look (docs/architecture.md)."),
+            "fingerprint": keep("SHA-256 of kind, payload and options."),
+            "payload": keep("The request: prompts, candidates, seed."),
+            "status": keep("open, done or failed.", arrives=lambda status: status),
+            "result": keep("Its answer."),
+            "pooled": keep("How several people's choices became one, where a panel judged."),
+            "error": keep("Why it failed."),
+            "created_at": when("When it was asked."),
+            "finished_at": when("When it was answered."),
+        },
+    ),
+    Table(
+        "experiments.Job",
+        "jobs",
+        "Work of the machines: how long each step took, and how often it was tried.",
+        root="experiment",
+        path="experiment",
+        columns={
+            "experiment": link(),
+            "request": link(),
+            "kind": keep("advance, write, ask, train or film."),
+            "status": keep(
+                "queued, running, done, failed or cancelled.", arrives=lambda s: s if s == "done" else "cancelled"
+            ),
+            "percent": keep("For films: how far into training.", "%"),
+            "owner": never("Names a machine."),
+            "heartbeat": never("Only of use while the job runs."),
+            "attempt": keep("How often a worker took it."),
+            "strikes": keep("Attempts in a row that ended badly."),
+            "reached": keep("Fraction reached at the last of these."),
+            "cancel": keep("Whether it was asked to stop."),
+            "rung_at": never("Only of use while the job waits."),
+            "rings": never("Only of use while the job waits."),
+            "progress": never("Only of use while the job runs."),
+            "error": keep("Why it failed."),
+            "created_at": when("When it was queued."),
+            "started_at": when("When it was last taken."),
+            "finished_at": when("When it ended."),
+        },
+    ),
+    Table(
+        "experiments.Run",
+        "runs",
+        "Training runs: what they cost.",
+        root="experiment",
+        path="request__experiment",
+        columns={
+            "request": link(),
+            "seconds": keep("Time of training.", "s"),
+            "samples": keep("Control steps simulated, over all candidates."),
+            "nan_worlds": keep("Worlds whose state went non-finite and were reset."),
+            "created_at": when("When it ended."),
+        },
+    ),
+    Table(
+        "experiments.Clip",
+        "clips",
+        "Films of candidates. The file of a clip is clips/<name>.mp4, its still clips/<name>.jpg.",
+        root="experiment",
+        path="candidate__iteration__experiment",
+        columns={
+            "candidate": link(),
+            "percent": keep("How far into training; 100 is the film that was judged.", "%"),
+            "status": keep(
+                "pending, ready or failed.", arrives=lambda status: "failed" if status == "pending" else status
+            ),
+            "name": NAME,
+            "error": keep("Why it could not be filmed."),
+            "created_at": when("When it was ordered."),
+        },
+    ),
+    Table(
+        "experiments.ModelCall",
+        "model_calls",
+        "Answers of language models, with tokens, time and cost.",
+        root="experiment",
+        path="request__experiment",
+        columns={
+            "request": link(),
+            "model": keep("The model, as its endpoint named it."),
+            "request_hash": keep("SHA-256 of what was asked."),
+            "seed": keep("Seed that was asked for."),
+            "data": keep("Messages sent, reply, reason of its end, fingerprint of the endpoint."),
+            "prompt_tokens": keep("Tokens read; empty: not told.", "tokens"),
+            "completion_tokens": keep("Tokens written; empty: not told.", "tokens"),
+            "latency": keep("From question to answer.", "s"),
+            "cost": keep("By the price table; empty: unknown.", "US dollars"),
+            "created_at": when("When the answer arrived."),
+        },
+    ),
+    Table(
+        "experiments.Event",
+        "events",
+        "What happened in the experiments, in order.",
+        root="experiment",
+        path="experiment",
+        columns={
+            "experiment": link(),
+            "kind": keep("started, written, clip, trained, judge, voted, picked, undone, finished and so on."),
+            "public": keep("Whether the participant's page was told that something changed."),
+            "text": text("In words."),
+            "payload": keep("Details."),
+            "created_at": when("When it happened."),
+        },
+    ),
+)
+LEFT: tuple[Left, ...] = ()

@@ -1,0 +1,157 @@
+"""What becomes of studies and the people in them (webapp.studies)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from webapp.archive.rules import LABEL, TOKEN, Left, Table, keep, link, never, when
+from webapp.archive.tables.loops import SETTINGS
+
+
+def no(value: Any) -> bool:
+    """An imported study lets nobody in and writes to nobody."""
+    return False
+
+
+def over(closed_at: Any) -> Any:
+    """What was open where it came from counts as closed from its import on."""
+    return closed_at or timezone.now()
+
+
+PERSONAL = "Says something about a person that no analysis needs."
+TABLES = (
+    Table(
+        "studies.Study",
+        "studies",
+        "The study: one row.",
+        root="study",
+        path="",
+        columns={
+            "title": keep("Title, as participants read it."),
+            "description": keep("For experimenters; no participant reads it."),
+            "status": keep("draft, open or closed.", arrives=lambda status: "closed"),
+            "demonstration": keep("Whether anybody could start it from the home page.", arrives=no),
+            "opens_at": when("From when on people might consent."),
+            "closes_at": when("From when on nobody new might."),
+            "closed_at": when("When it was closed: the retention period counts from here.", arrives=over),
+            "deleted_at": when("When the people's data was deleted at the end of that period."),
+            "ethics_protocol": keep("Number of the ethics protocol."),
+            "ethics_expires_on": keep("The last day on which people might consent.", "date"),
+            "retention_days": keep("How long the people's data is kept after closing; empty: for good.", "days"),
+            "consent_text": keep("What participants agree to now; what each agreed to is in consent_texts."),
+            "consent_version": keep("Version of that text."),
+            "contact": never("Names a person."),
+            "instructions": keep("Shown before the first round."),
+            "practice": keep("Whether there was a practice trial."),
+            "most_attempts": keep("Attempts at the comprehension check."),
+            "debriefing": keep("Shown at the end."),
+            "thanks_text": keep("Shown at the end."),
+            "quota": keep("How many might consent; empty: no limit."),
+            "experiments_each": keep("Experiments of each person, one after another."),
+            "assignment": keep("How people were spread over the arms."),
+            "seed": keep("Assignment is drawn from it, and the experiments' seeds count from here."),
+            "open_link": TOKEN,
+            "recruiting": keep("Whether one open link was there for everybody.", arrives=no),
+            "parameter_person": keep("Name of the recruitment site's parameter for a person."),
+            "parameter_study": keep("Name of its parameter for a study."),
+            "parameter_session": keep("Name of its parameter for a session."),
+            "notify_email": keep("Whether people could be told by e-mail.", arrives=no),
+            "notify_push": keep("Whether people could be told by their browser.", arrives=no),
+            "created_at": when("When the study was set up."),
+        },
+    ),
+    Table(
+        "studies.Arm",
+        "arms",
+        "The plans that the study compares: what experiments were started with.",
+        root="study",
+        path="study",
+        columns=SETTINGS
+        | {
+            "study": link(),
+            "name": keep("Name; no participant reads it."),
+            "position": keep("Place in lists."),
+            "quota": keep("How many people it takes; empty: no limit."),
+            "panel": keep("People who judge one experiment together."),
+        },
+    ),
+    Table(
+        "studies.ConsentText",
+        "consent_texts",
+        "Every consent text that somebody could have read.",
+        root="study",
+        path="study",
+        columns={
+            "study": link(),
+            "version": keep("Version."),
+            "text": keep("The text."),
+            "hash": keep("SHA-256 of version and text; a participant's consent names it."),
+            "created_at": when("From when on it was shown."),
+        },
+    ),
+    Table(
+        "studies.Question",
+        "questions",
+        "The comprehension check.",
+        root="study",
+        path="study",
+        columns={
+            "study": link(),
+            "position": keep("Place in the check."),
+            "text": keep("The question."),
+            "answers": keep("The answers, one a line."),
+            "correct": keep("The number of the correct one, from 1."),
+            "explanation": keep("Shown after a wrong answer."),
+        },
+    ),
+    Table(
+        "studies.Participant",
+        "participants",
+        "People who were invited, with their consents.",
+        root="study",
+        path="study",
+        columns={
+            "study": link(),
+            "token": TOKEN,
+            "label": LABEL,
+            "source": keep("How they came: personal link, open link or recruitment site."),
+            "timezone": never(PERSONAL),
+            "consented_at": when("When they agreed to take part; empty: never."),
+            "consent_version": keep("Version of the text they agreed to."),
+            "consent_hash": keep("Its hash, as in consent_texts."),
+            "instructed_at": when("When they had read the instructions."),
+            "practised_at": when("When they had practised."),
+            "understood_at": when("When they had passed the comprehension check."),
+            "attempts": keep("How often they tried that."),
+            "outcome": keep("finished, withdrawn, not_eligible or failed; empty: on the way, or never came."),
+            "withdrawn_at": when("When they left."),
+            "finished_at": when("When they reached the end."),
+            "debriefed_at": when("When they were shown the debriefing."),
+            "deleted_at": when("When what they gave was deleted: the times of this row are days then."),
+            "created_at": when("When the link was made."),
+        },
+    ),
+)
+PLACES = (
+    Table(
+        "studies.Assignment",
+        "assignments",
+        "Places of people in arms: the experiments that each judges, in order.",
+        root="study",
+        path="participant__study",
+        person="participant",
+        columns={
+            "participant": link(),
+            "arm": link(),
+            "experiment": link("Empty until it was the person's turn."),
+            "position": keep("The person's first, second ... experiment."),
+            "created_at": when("When the place was given."),
+        },
+    ),
+)
+LEFT = (
+    Left("studies.Recruit", "The key table: which recruitment id is which pseudonym.", person="participant"),
+    Left("studies.CompletionCode", "Worth money at a recruitment site."),
+)

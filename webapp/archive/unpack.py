@@ -1,0 +1,206 @@
+"""An export as it arrives: a file of somebody else's making, of which nothing is believed before it is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from webapp.archive.bundle import CHUNK, MANIFEST, SUMS, Member
+
+FORMAT = 1
+KIND = "Prefine study"
+MOST_FILES = 200_000
+MOST_BYTES = 200 * 2**30
+"""Unpacked. Paper-sized clips of a hundred participants stay below a tenth of it."""
+MOST_LIST = 64 * 2**20
+"""Bytes of the manifest."""
+MOST_LINE = 64 * 2**20
+"""Bytes of one row. The longest prompts with all their frames stay below a tenth of it."""
+MOST_RATIO = 200
+"""Unpacked size over packed size of a file of more than a megabyte; text packs to a tenth, a bomb to a thousandth."""
+NAME = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
+"""No leading slash, no drive, no backslash, no two dots in a row, no empty part."""
+MAGIC = {".mp4": (4, b"ftyp"), ".jpg": (0, b"\xff\xd8\xff")}
+
+UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
+"""What Python's zip reader raises on damaged files."""
+
+
+class Refused(Exception):
+    """This file is not taken; the text says why."""
+
+
+class Package:
+    """A checked export: what `Package(path)` lets through has the names, sizes and files that its manifest says.
+
+    Checksums are compared while a file is read, so that nothing is read twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise Refused(f"This is no zip file, or a damaged one: {error}.") from error
+        try:
+            self.about, self.members = self._checked()
+        except Exception:
+            self._zip.close()
+            raise
+
+    def _checked(self) -> tuple[dict[str, Any], dict[str, Member]]:
+        infos = _entries(self._zip)
+        if MANIFEST not in infos:
+            raise Refused(f"{MANIFEST} is missing: this is no export of a study.")
+        about = _json(b"".join(self._pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
+        if not isinstance(about, dict) or about.get("kind") != KIND:
+            raise Refused(f"{MANIFEST} does not describe an export of a study.")
+        if about.get("format") != FORMAT:
+            raise Refused(
+                f"Its format is {about.get('format')!r}, and this Prefine reads {FORMAT}. Use the same version."
+            )
+        members = dict(_members(about))
+        missing, extra = set(members) - set(infos), set(infos) - set(members) - {MANIFEST, SUMS}
+        if missing or extra:
+            named = ", ".join(sorted(missing or extra)[:3])
+            raise Refused(f"Files are {'missing' if missing else 'there that its manifest does not name'}: {named}.")
+        for name, member in members.items():
+            if infos[name].file_size != member.size:
+                raise Refused(f"{name} has another size than the manifest says.")
+        return about, members
+
+    def names(self, folder: str) -> list[str]:
+        return sorted(name for name in self.members if name.startswith(f"{folder}/"))
+
+    def json(self, name: str, most: int) -> Any:
+        return _json(b"".join(self._read(name, most)), name)
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, one line each, as the export writes them."""
+        for number, line in enumerate(_lines(self._read(name, MOST_BYTES), name)):
+            if line in (b"[", b"]", b"[]"):
+                continue
+            row = _json(line.removesuffix(b","), f"{name}, line {number + 1}")
+            if not isinstance(row, dict):
+                raise Refused(f"{name}, line {number + 1}: not a row.")
+            yield row
+
+    def save(self, name: str, target: BinaryIO, said: Callable[[int], None]) -> None:
+        """Unpack a film or a still, which must be what its name says."""
+        offset, magic = MAGIC[Path(name).suffix]
+        first = True
+        for data in self._read(name, MOST_BYTES):
+            if first and data[offset : offset + len(magic)] != magic:
+                raise Refused(f"{name} is not what its name says.")
+            first = False
+            target.write(data)
+            said(len(data))
+        if first:
+            raise Refused(f"{name} is empty.")
+
+    def _read(self, name: str, most: int) -> Iterator[bytes]:
+        member = self.members.get(name)
+        if member is None:
+            raise Refused(f"{name} is missing.")
+        digest = hashlib.sha256()
+        for data in self._pieces(self._zip.getinfo(name), most):
+            digest.update(data)
+            yield data
+        if digest.hexdigest() != member.sha256:
+            raise Refused(f"{name} was changed after the export: its checksum differs.")
+
+    def _pieces(self, info: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
+        """The file's contents, as far as the zip announces and we allow: a header may lie about a size."""
+        size = 0
+        try:
+            with self._zip.open(info) as file:
+                while data := file.read(CHUNK):
+                    size += len(data)
+                    if size > min(most, info.file_size):
+                        raise Refused(f"{info.filename} is larger than announced, or than {most:,} bytes.")
+                    yield data
+        except UNREADABLE as error:
+            raise Refused(f"{info.filename} cannot be unpacked: {error}.") from error
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The zip's files by name, when all of them are harmless."""
+    infos = archive.infolist()
+    if len(infos) > MOST_FILES:
+        raise Refused(f"It holds {len(infos):,} files; at most {MOST_FILES:,} are taken.")
+    if sum(info.file_size for info in infos) > MOST_BYTES:
+        raise Refused(f"Unpacked it has more than {MOST_BYTES // 2**30} GiB.")
+    if len({info.filename for info in infos}) < len(infos):
+        raise Refused("It holds two files of the same name.")
+    for info in infos:
+        _check_entry(info)
+    return {info.filename: info for info in infos}
+
+
+def _check_entry(info: zipfile.ZipInfo) -> None:
+    name = info.filename[:80]
+    if len(info.filename) > 200 or not NAME.fullmatch(info.filename):
+        raise Refused(f"{name!r} is no name that an export gives a file.")
+    mode = info.external_attr >> 16
+    if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+        raise Refused(f"{name} is not a plain file.")
+    if info.flag_bits & 1:
+        raise Refused(f"{name} is encrypted.")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Refused(f"{name} is packed in a way that no export uses.")
+    if info.file_size > 2**20 and info.file_size > MOST_RATIO * max(1, info.compress_size):
+        raise Refused(
+            f"{name} would unpack to {info.file_size:,} bytes from {info.compress_size:,}: that looks like a trap."
+        )
+
+
+def _members(about: dict[str, Any]) -> Iterator[tuple[str, Member]]:
+    files = about.get("files")
+    if not isinstance(files, list):
+        raise Refused(f"{MANIFEST} lists no files.")
+    for entry in files:
+        match entry:
+            case {"name": str(name), "size": int(size), "sha256": str(sha256)}:
+                yield name, Member(name, size, sha256)
+            case _:
+                raise Refused(f"{MANIFEST} has an entry that is no file.")
+
+
+def _lines(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > MOST_LINE:
+            raise Refused(f"{name} has a row of more than {MOST_LINE:,} bytes.")
+    if rest:
+        yield rest
+
+
+def _json(data: bytes, where: str) -> Any:
+    try:
+        return json.loads(data, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: not JSON ({error}).") from error
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")
