@@ -24,22 +24,25 @@ from django.utils import timezone  # noqa: E402
 
 from webapp.experiments import loop  # noqa: E402
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
-from webapp.review import ballot, screenings  # noqa: E402
+from webapp.review import ballot, panels, screenings  # noqa: E402
 from webapp.review.models import Vote  # noqa: E402
-from webapp.studies.models import Participant, Study  # noqa: E402
+from webapp.studies.models import Arm, Assignment, Participant, Study  # noqa: E402
 
 TINY = {"iterations": 30, "worlds": 64}
 ENDED = ("finished", "failed", "cancelled")
 
 
 def started() -> list[Experiment]:
-    study = Study.objects.create(title="Crash", task="Cartpole", k=2, n=2, status="open", consent_text="c", contact="x")
+    study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
     person = Participant.objects.create(study=study, label="P1", consented_at=timezone.now())
-    plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2, "overrides": TINY}
+    plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2}
+    arm = Arm.objects.create(study=study, **plan)
+    plan["overrides"] = TINY
     rows = [
-        Experiment.objects.create(name="person", judge="human", participant=person, **plan),
+        Experiment.objects.create(name="person", judge="human", **plan),
         Experiment.objects.create(name="proxy", judge="proxy", **plan | {"n": 3}),  # three rounds: it describes, too
     ]
+    Assignment.objects.create(participant=person, arm=arm, experiment=rows[0])
     for row in rows:
         loop.start(row)
     return rows
@@ -48,10 +51,10 @@ def started() -> list[Experiment]:
 def vote(row: Experiment, votes: list[int]) -> None:
     """Cast a vote where one is asked for; what is in `votes` was acknowledged."""
     request = loop.waiting_request(row)
-    if request is None or row.participant is None or ballot.standing_vote(request):
+    if request is None or not row.people or ballot.standing_vote(request, row.people[0]):
         return
-    screening = screenings.screening_of(request, row.participant)
-    cast = ballot.cast(row.participant, screening.token, ballot.Choice(best="B", worst="A"))
+    screening = screenings.screening_of(request, row.people[0])
+    cast = ballot.cast(row.people[0], screening.token, ballot.Choice(best="B", worst="A"))
     if cast.vote:
         votes.append(cast.vote.pk)
 
@@ -68,7 +71,7 @@ def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
         "votes": len(votes),
         "votes_lost": [pk for pk in votes if not Vote.objects.filter(pk=pk, undone_at=None).exists()],
         "votes_not_counted": [
-            v.pk for v in Vote.objects.all() if v.locked_at is None or v.request.result != as_json(ballot.answer_of(v))
+            v.pk for v in Vote.objects.all() if v.locked_at is None or v.request.result != as_json(panels.answer_of(v))
         ],
         "twice": [list(event) for event, count in events.items() if count > 1 and event[1] in once],
         "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),

@@ -12,8 +12,8 @@ from django.conf import settings
 from llm.records import Candidate as MethodCandidate
 from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
-from webapp.studies.enrolment import experiment_of
-from webapp.studies.models import Participant, Study
+from webapp.studies import assigning
+from webapp.studies.models import Arm, Assignment, Participant, Study
 
 SOURCE = "def compute_reward(sentinel_source_7f3a): return 41.4142"
 RTS, FINAL_SCORE = 77.31415, 66.27182
@@ -24,14 +24,21 @@ def study(**values: object) -> Study:
     defaults = {
         "title": "Robots that learn to walk",
         "status": Study.Status.OPEN,
-        "task": "Ant",
-        "n": 3,
-        "k": 6,
         "seed": SEED,
         "contact": "Dr. Ada Example, ada@example.org",
         "consent_text": "Purpose. We want to know how people judge robots.\n\nYou may stop at any time.",
+        "ethics_protocol": "2026-17",
+        "ethics_expires_on": "2999-12-31",
     }
-    return Study.objects.create(**{**defaults, **values})
+    plan = {name: values.pop(name) for name in (*assigning.PLAN, "panel") if name in values}
+    made = Study.objects.create(**{**defaults, **values})
+    arm(made, "A", **plan)
+    made.refresh_from_db()
+    return made
+
+
+def arm(of: Study, name: str, **plan: object) -> Arm:
+    return Arm.objects.create(study=of, name=name, position=of.arms.count(), **{"task": "Ant", "n": 3, "k": 6, **plan})
 
 
 def participant(of: Study | None = None, consented: bool = True, label: str = "P07") -> Participant:
@@ -40,9 +47,11 @@ def participant(of: Study | None = None, consented: bool = True, label: str = "P
     of = of or study()
     now = timezone.now() if consented else None
     person = Participant.objects.create(study=of, label=label, consented_at=now, instructed_at=now)
-    experiment = experiment_of(person)
     if consented:
-        Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.RUNNING)
+        place = Assignment(participant=person, arm=of.arms.first(), position=1)
+        place.experiment = assigning.make(place)
+        place.save()
+        Experiment.objects.filter(pk=place.experiment.pk).update(status=Experiment.Status.RUNNING)
     return person
 
 

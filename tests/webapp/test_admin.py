@@ -32,17 +32,27 @@ def experiment_form(**values):
     return {**defaults, "seed": 0, "model": "", **values}
 
 
-def study_form(**values):
-    defaults = {"title": "S", "contact": "c", "task": "Ant", "method": "icpl", "k": 6, "n": 5, "preset": "quick"}
-    return {
-        **defaults,
-        "seed": 0,
-        "model": "",
-        "consent_text": "t",
-        "consent_version": "1",
-        "thanks_text": "",
-        **values,
-    }
+STUDY = {
+    **{"title": "S", "contact": "c", "description": "", "seed": 0, "consent_version": "1", "instructions": ""},
+    **{"consent_text": "You watch robots and say which you like best. You may stop.", "most_attempts": 2},
+    **{"debriefing": "", "thanks_text": "", "ethics_protocol": "2026-17", "ethics_expires_on": "2999-12-31"},
+    **{"retention_days": 3650, "quota": "", "experiments_each": 1, "assignment": "balanced"},
+    **{"parameter_person": "PROLIFIC_PID", "parameter_study": "STUDY_ID", "parameter_session": "SESSION_ID"},
+}
+ARM = {"name": "A", "position": 0, "task": "Ant", "method": "icpl", "k": 6, "n": 5, "preset": "quick", "panel": 1}
+
+
+def study_form(*arms, study=None, questions=(), codes=(), **values):
+    """What the form of a study sends, with an arm for each of `arms` (one by default)."""
+    given = {**STUDY, **values}
+    rows = {"arms": [{**ARM, **arm} for arm in arms or ({},)], "questions": questions, "codes": codes}
+    for name, forms in rows.items():
+        old = list(getattr(study, name).all()) if study else []
+        given |= {f"{name}-TOTAL_FORMS": len(forms), f"{name}-INITIAL_FORMS": len(old)}
+        for number, form in enumerate(forms):
+            pk = {"id": old[number].pk} if number < len(old) else {}
+            given |= {f"{name}-{number}-{field}": value for field, value in {**form, **pk}.items()}
+    return given
 
 
 def model_form(**values):
@@ -300,7 +310,8 @@ def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):
     monkeypatch.delenv("PREFINE_URL", raising=False)
     staff.post(reverse("admin:studies_study_add"), study_form())
     study = Study.objects.get()
-    assert study.judge == "human" and study.status == "draft"
+    arm = study.arms.get()
+    assert arm.judge == "human" and study.status == "draft"
     staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3})
     people = Participant.objects.filter(study=study)
     assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
@@ -353,9 +364,11 @@ def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
 
 def test_the_plan_stands_once_somebody_consented(staff):
     study = rows.participant().study
-    staff.post(reverse("admin:studies_study_change", args=[study.pk]), study_form(title="renamed", k=9))
+    form = study_form({"k": 9, "name": "renamed"}, study=study, title="renamed", seed=5)
+    staff.post(reverse("admin:studies_study_change", args=[study.pk]), form)
     study.refresh_from_db()
-    assert (study.title, study.k) == ("renamed", 6)
+    assert (study.title, study.seed) == ("renamed", rows.SEED)
+    assert (study.arms.get().name, study.arms.get().k) == ("renamed", 6)
 
 
 def test_the_admin_has_a_policy_of_its_own(staff, client):

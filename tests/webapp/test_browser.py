@@ -363,7 +363,7 @@ def test_a_participants_whole_way(whole, chromium):
         "out['parents'] = [c.parent.key for c in Candidate.objects.filter(iteration__number=2) if c.parent]\n"
         "out['votes'] = Vote.objects.filter(undone_at=None).exclude(locked_at=None).count()\n"
         "out['undone'] = Vote.objects.exclude(undone_at=None).count()\n"
-        "out['winner'] = experiment.winner.key\nout['finished'] = experiment.participant.finished_at is not None"
+        "out['winner'] = experiment.winner.key\nout['finished'] = experiment.people[0].finished_at is not None"
     )
     assert outcome["status"] == "finished" and outcome["finished"]
     assert (outcome["votes"], outcome["undone"]) == (3, 1)

@@ -16,7 +16,7 @@ from tests.webapp.loops import experiment
 from webapp.asgi import application
 from webapp.experiments import events, tail
 from webapp.experiments.models import Event, Experiment
-from webapp.studies.models import Participant, Study
+from webapp.studies.models import Arm, Assignment, Participant, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ORIGIN = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
@@ -24,10 +24,16 @@ ORIGIN = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
 
 @pytest.fixture
 def person() -> Participant:
-    study = Study.objects.create(title="t", consent_text="c", contact="x", task="Cartpole")
+    study = Study.objects.create(title="t", consent_text="c", contact="x")
     person = Participant.objects.create(study=study, label="P1")
-    experiment(participant=person)
+    arm = Arm.objects.create(study=study, task="Cartpole")
+    Assignment.objects.create(participant=person, arm=arm, experiment=experiment())
     return person
+
+
+@pytest.fixture
+def row(person: Participant) -> Experiment:
+    return Experiment.objects.get(assignments__participant=person)
 
 
 def staff_cookie(staff: bool = True) -> tuple[bytes, bytes]:
@@ -113,11 +119,13 @@ class TestWindow:
 
 
 class TestStudio:
-    async def test_a_participant_hears_that_something_changed_and_nothing_else(self, person: Participant) -> None:
+    async def test_a_participant_hears_that_something_changed_and_nothing_else(
+        self, person: Participant, row: Experiment
+    ) -> None:
         socket = await opened(f"/ws/s/{person.token}/")
-        await emit(person.experiment, "written", "Round 1: 6 rewards written", {"secret": 1}, public=True)
+        await emit(row, "written", "Round 1: 6 rewards written", {"secret": 1}, public=True)
         assert await socket.hear() == {"type": "changed"}
-        await emit(person.experiment, "picked", "best 1-3", public=False)
+        await emit(row, "picked", "best 1-3", public=False)
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
@@ -127,13 +135,13 @@ class TestStudio:
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
-    async def test_what_was_missed_is_made_up_for(self, person: Participant) -> None:
-        seen = await emit(person.experiment, "started", public=True)
-        await emit(person.experiment, "written", public=True)
+    async def test_what_was_missed_is_made_up_for(self, person: Participant, row: Experiment) -> None:
+        seen = await emit(row, "started", public=True)
+        await emit(row, "written", public=True)
         socket = await opened(f"/ws/s/{person.token}/?after={seen.pk}")
         assert await socket.hear() == {"type": "changed"}
         await socket.leave()
-        newest = await sync_to_async(events.last_id)(person.experiment)
+        newest = await sync_to_async(events.last_id)(row)
         socket = await opened(f"/ws/s/{person.token}/?after={newest}")
         assert await socket.silent(0.2)
         await socket.leave()
@@ -159,8 +167,7 @@ class TestStudio:
 
 
 class TestBench:
-    async def test_staff_hear_each_event_once(self, person: Participant) -> None:
-        row = person.experiment
+    async def test_staff_hear_each_event_once(self, row: Experiment) -> None:
         first = await emit(row, "started", "begins")
         second = await emit(row, "written", "6 rewards")
         cookie = await sync_to_async(staff_cookie)()
@@ -171,8 +178,7 @@ class TestBench:
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
-    async def test_an_event_that_commits_late_is_heard(self, person: Participant) -> None:
-        row = person.experiment
+    async def test_an_event_that_commits_late_is_heard(self, row: Experiment) -> None:
         cookie = await sync_to_async(staff_cookie)()
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
         await Event.objects.acreate(id=1_000_005, experiment=row, kind="later")
@@ -181,8 +187,8 @@ class TestBench:
         assert (await socket.hear())["id"] == 1_000_002
         await socket.leave()
 
-    async def test_others_are_refused(self, person: Participant) -> None:
-        path = f"/ws/bench/{person.experiment.public_id}/"
+    async def test_others_are_refused(self, row: Experiment) -> None:
+        path = f"/ws/bench/{row.public_id}/"
         assert await refused(path) == 4403
         assert await refused(path, await sync_to_async(staff_cookie)(staff=False)) == 4403
         assert await refused(f"/ws/bench/{uuid.uuid4()}/", await sync_to_async(staff_cookie)()) == 4404

@@ -467,9 +467,11 @@ class TestCommand:
         call_command("demonstration")
         call_command("demonstration")
         studies = Study.objects.filter(demonstration=True, status="open")
-        assert {(s.task, s.k, s.n) for s in studies} == {("Ant", 6, 3), ("Cartpole", 6, 2)}
+        plans = {(arm.task, arm.k, arm.n) for study in studies for arm in study.arms.all()}
+        assert plans == {("Ant", 6, 3), ("Cartpole", 6, 2)}
         for study in studies:
             study.full_clean()
+            study.arms.get().full_clean()
             assert "withdraw" in study.consent_text
 
     def test_a_demonstration_that_was_taken_from_the_home_page_stays_away(self) -> None:

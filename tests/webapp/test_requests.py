@@ -26,7 +26,7 @@ from tests.webapp.loops import advance, experiment, finish, job, open_requests, 
 from webapp.experiments import dossier, execute, loop, progress
 from webapp.experiments.execute import calls, frames
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
-from webapp.review import ballot
+from webapp.review import panels
 from webapp.review.models import Vote
 
 pytestmark = pytest.mark.django_db
@@ -125,7 +125,7 @@ def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell
     iteration = Iteration(number=1)
     shown = Candidate(iteration=iteration, index=best)
     asked = Request(kind="Compare", payload={"iteration": 1, "candidates": ["1-1", "1-2"]})
-    assert ballot.answer_of(Vote(request=asked, best=shown, cannot_tell=cannot_tell)) == answer
+    assert panels.answer_of(Vote(request=asked, best=shown, cannot_tell=cannot_tell)) == answer
 
 
 @pytest.mark.parametrize(("answer", "winner"), [("first", "1-1"), ("second", "1-2"), ("skip", "1-3")])

@@ -50,13 +50,13 @@ def test_home_without_demonstrations_says_so(client):
     assert "Nothing to try yet" in client.get("/").content.decode()
 
 
-def test_start_makes_a_visitor_with_an_experiment(client):
+def test_start_makes_a_visitor_whose_experiment_waits_for_consent(client):
     study = rows.study(demonstration=True)
     response = client.post(reverse("start", args=[study.pk]))
     visitor = Participant.objects.get()
     assert response.url == visitor.get_absolute_url()
-    assert visitor.experiment.status == Experiment.Status.DRAFT
-    assert (visitor.experiment.task, visitor.experiment.k, visitor.experiment.seed) == ("Ant", 6, rows.SEED)
+    assert visitor.consented_at is None and not Experiment.objects.exists()
+    assert "I have read this" in page(client, visitor)
 
 
 def test_start_twice_continues(client):
@@ -147,7 +147,7 @@ def test_consent_makes_the_experiment_of_an_invited_person(client):
     invited = Participant.objects.create(study=rows.study(), label="P01")
     assert "I have read this" in page(client, invited)
     agree(client, invited)
-    assert Experiment.objects.get(participant=invited).status == Experiment.Status.RUNNING
+    assert invited.experiment.status == Experiment.Status.RUNNING
 
 
 def test_somebody_whose_experiment_was_deleted_begins_anew(client, newcomer):
@@ -333,7 +333,7 @@ def test_nothing_works_after_leaving(client, newcomer):
     Participant.objects.update(withdrawn_at=timezone.now())
     agree(client, newcomer)
     newcomer.refresh_from_db()
-    assert newcomer.consented_at is None and newcomer.experiment.status == Experiment.Status.DRAFT
+    assert newcomer.consented_at is None and not Experiment.objects.exists()
 
 
 # --- the head of every answer ---------------------------------------------------------------------------------

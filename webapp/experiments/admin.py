@@ -130,7 +130,7 @@ class ExperimentForm(LoopForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        alone = self.instance.participant_id is None
+        alone = self.instance.pk is None or not self.instance.people
         if alone and data.get("judge") == LoopSettings.JudgeKind.HUMAN:
             self.add_error(
                 "judge",

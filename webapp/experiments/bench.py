@@ -31,6 +31,7 @@ ACTIVE = (Job.Status.QUEUED, Job.Status.RUNNING)
 QUIET = ("locked", "stopped", "undone")
 """Events that only tell a participant's page to look again; the same moment has one with words."""
 LOG_LENGTH = 200
+PEOPLE = "assignments__participant__study"
 
 
 @dataclass(frozen=True)
@@ -361,7 +362,7 @@ def kinds(experiment: Experiment) -> list[str]:
 
 def listed() -> QuerySet[Any, Any]:
     """Every experiment with what its row in the list says: the newest first."""
-    rows = Experiment.objects.select_related("participant__study", "winner__iteration")
+    rows = Experiment.objects.select_related("winner__iteration")
     return rows.annotate(round=Count("iterations", distinct=True), rts=Max("iterations__candidates__rts")).order_by(
         "-created_at"
     )

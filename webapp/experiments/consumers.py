@@ -13,6 +13,7 @@ from webapp.experiments.models import Event, Experiment
 from webapp.experiments.tail import bench_group, studio_group, tail
 from webapp.http import without_nul
 from webapp.people import sessions
+from webapp.studies.models import Participant
 
 RIGHTS_SECONDS = 10.0
 """What is delivered later than this after the last look asks again whether the person may still see it."""
@@ -109,9 +110,10 @@ class BenchConsumer(EventConsumer):
 
 
 def experiment_of(token: str) -> int | None:
-    """The experiment of the participant behind this link; None for a foreign, withdrawn or not yet started one."""
-    mine = Experiment.objects.filter(participant__token=without_nul(token), participant__withdrawn_at=None)
-    return mine.values_list("pk", flat=True).first()
+    """Where the participant behind this link is; None for a foreign or withdrawn one, and before the start."""
+    person = Participant.objects.filter(token=without_nul(token), withdrawn_at=None).first()
+    experiment = person.experiment if person else None
+    return experiment.pk if experiment else None
 
 
 def experiment_with(public_id: str) -> int | None:

@@ -6,13 +6,17 @@ from django.db import transaction
 
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
-from webapp.review import ballot
+from webapp.review import ballot, panels
+from webapp.studies import assigning, enrolment
 
 
 def tick() -> None:
-    """Take back stale leases, lock due votes, ring for queued jobs, set going what stands still."""
+    """Take back stale leases, lock due votes, let people go on, ring for queued jobs, set going what stands still."""
     leases.take_back_stale()
     ballot.lock_due()
+    panels.settle_due()
+    assigning.begin_due()
+    enrolment.finish_due()
     for experiment in loop.without_work():
         with transaction.atomic():
             loop.lock(experiment.pk)

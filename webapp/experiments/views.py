@@ -228,7 +228,7 @@ def ask_briefly(model: LanguageModel) -> Reply:
 
 
 def _experiment(public_id: uuid.UUID) -> Experiment:
-    rows = Experiment.objects.select_related("model", "participant__study", "winner__iteration")
+    rows = Experiment.objects.select_related("model", "winner__iteration").prefetch_related(bench.PEOPLE)
     return get_object_or_404(rows, public_id=public_id)
 
 

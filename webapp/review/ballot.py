@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from llm.records import Pick
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.http import without_nul
+from webapp.review import panels
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import FINAL, LETTERS, letters_of
 from webapp.studies.models import Participant
@@ -61,7 +61,7 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
     with transaction.atomic():
         experiment = loop.lock(screening.request.experiment_id)
         request = Request.objects.get(pk=screening.request_id)
-        standing = standing_vote(request)
+        standing = standing_vote(request, participant)
         if standing:
             return Cast(standing, "" if _same(standing, screening, choice) else _already(standing, screening))
         if request.status != Request.Status.OPEN or not experiment.live:
@@ -77,8 +77,8 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
     return Cast(vote)
 
 
-def standing_vote(request: Request) -> Vote | None:
-    return Vote.objects.filter(request=request, undone_at=None).first()
+def standing_vote(request: Request, participant: Participant) -> Vote | None:
+    return Vote.objects.filter(request=request, screening__participant=participant, undone_at=None).first()
 
 
 def vote_of(screening: Screening) -> Vote | None:
@@ -96,7 +96,7 @@ def undo(vote: Vote) -> bool:
 
 
 def lock_due(votes: QuerySet[Vote] | None = None) -> int:
-    """Lock every vote (or those among `votes`) that can no longer be taken back, and answer its request, once."""
+    """Lock every vote (or those among `votes`) that can no longer be taken back. How many requests that answered."""
     oldest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
     scope = (Vote.objects.all() if votes is None else votes).filter(undone_at=None, locked_at=None)
     # A vote in an experiment that has failed waits, unlocked, until the experiment is live again.
@@ -110,19 +110,7 @@ def _lock(vote: Vote) -> bool:
         return False
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False
-    return loop.answer(vote.request_id, answer_of(vote))
-
-
-def answer_of(vote: Vote) -> Any:
-    """The vote as the request's result: a Pick, the id of the winner, or which of two."""
-    if vote.request.kind == "Compare":
-        first = vote.best.key == vote.request.payload["candidates"][0]
-        undecided = "skip" if vote.broken else "equal"
-        return undecided if vote.cannot_tell else "first" if first else "second"
-    if vote.request.kind == "Choose":
-        return vote.best.key
-    worst = vote.worst.key if vote.worst else None
-    return asdict(Pick(vote.best.key, worst, vote.reason, tuple(vote.tags)))
+    return panels.settle(vote.request)
 
 
 def seconds_to_undo(vote: Vote) -> float:

@@ -76,7 +76,7 @@ class Vote(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["request"], condition=Q(undone_at=None), name="one_standing_vote")
+            models.UniqueConstraint(fields=["screening"], condition=Q(undone_at=None), name="one_standing_vote")
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from webapp.experiments import events
-from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest, without_nul
 from webapp.review import ballot, telemetry, trials
 from webapp.review.models import ClipTicket, Screening, Trial, Vote
@@ -65,7 +64,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     ticket = ClipTicket.objects.filter(participant=participant, token=without_nul(request.POST.get("clip", ""))).first()
-    experiment = Experiment.objects.filter(participant=participant).first()
+    experiment = participant.experiment
     if ticket is None or experiment is None or participant.withdrawn_at:
         return HttpResponse("This video is not on your page any more.", status=404)
     said = f"{participant.label} says that a clip does not play."

@@ -14,15 +14,18 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 
 from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
 from webapp.experiments.defaults import environment_model
-from webapp.studies.models import Participant, Study
+from webapp.studies import opening
+from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
 
 MOST_AT_ONCE = 200
+FIXED = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
+"""Of an arm that somebody is in: people of one arm must do the same."""
 CONSENT = """\
 Purpose. We study how people's choices can teach a simulated robot a movement.
 
@@ -40,38 +43,73 @@ gave until then is deleted when you ask for it.
 """
 
 
-class StudyForm(LoopForm):
-    class Meta(LoopForm.Meta):
+class StudyForm(forms.ModelForm):
+    class Meta:
         model = Study
         fields = [
-            *["title", "contact", "task", "method", "options", "k", "n", "preset", "seed"],
-            *["model", "describer", "vision", "token_budget", "dollar_budget"],
-            *["consent_text", "consent_version", "thanks_text", "demonstration"],
+            *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
+            *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
+            *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
+            *["parameter_person", "parameter_study", "parameter_session"],
+            *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
         ]
-        help_texts = LoopForm.Meta.help_texts | {
-            "consent_version": "Change it whenever the text changes: it is stored with each consent.",
-            "thanks_text": "Shown after the last pick. Empty: a plain thank you.",
-            "seed": "Each participant's experiment takes the next seed from here on, so that repetitions differ.",
-            "demonstration": "Anybody may start it from the home page, without a personal link.",
-        }
+
+
+class ArmForm(LoopForm):
+    class Meta(LoopForm.Meta):
+        model = Arm
+        fields = [
+            *["name", "position", "task", "method", "k", "n", "preset", "panel", "quota", "model", "options"],
+            *["describer", "vision", "token_budget", "dollar_budget"],
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is None:
+            self.fields["model"].initial = environment_model()
+        elif self.instance.started:
+            for name in FIXED:
+                self.fields[name].disabled = True
+
+
+class ArmInline(StackedInline):
+    model = Arm
+    form = ArmForm
+    extra = 0
+    min_num = 1
+
+
+class QuestionInline(TabularInline):
+    model = Question
+    extra = 0
+    fields = ["position", "text", "answers", "correct", "explanation"]
+
+
+class CompletionCodeInline(TabularInline):
+    model = CompletionCode
+    extra = 0
+    fields = ["outcome", "code", "url"]
 
 
 @admin.register(Study)
 class StudyAdmin(ModelAdmin):
     form = StudyForm
     fieldsets = [
-        (None, {"fields": ["title", "contact"]}),
-        ("What is learnt", {"fields": ["task", "method"]}),
-        ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
-        ("Who writes the rewards", {"fields": ["model"]}),
-        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
-        ("Options", {"classes": ["collapse"], "fields": ["options"]}),
-        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
-        ("What participants read", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
-        ("Access", {"fields": ["demonstration"]}),
+        (None, {"fields": ["title", "contact", "description"]}),
+        ("What participants read", {"fields": ["consent_text", "consent_version", "instructions", "practice"]}),
+        ("At the end", {"fields": ["debriefing", "thanks_text"]}),
+        ("Ethics and data", {"fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]}),
+        ("Who may come", {"fields": [("opens_at", "closes_at"), "quota", "recruiting", "demonstration"]}),
+        ("How people are spread over the arms", {"fields": ["experiments_each", "assignment", "seed"]}),
+        (
+            "Recruitment site",
+            {"classes": ["collapse"], "fields": ["parameter_person", "parameter_study", "parameter_session"]},
+        ),
+        ("Notices and check", {"fields": ["notify_email", "notify_push", "most_attempts"]}),
     ]
-    list_display = ["title", "state", "task", "method", "people", "created_at"]
-    list_filter = ["status", "task"]
+    inlines = [ArmInline, QuestionInline, CompletionCodeInline]
+    list_display = ["title", "state", "people", "created_at"]
+    list_filter = ["status", "arms__task"]
     search_fields = ["title"]
     actions = ["open_links", "close_links"]
     change_form_outer_before_template = "admin/study_people.html"  # type: ignore[assignment]
@@ -89,18 +127,18 @@ class StudyAdmin(ModelAdmin):
         return Study.objects.annotate(people=Count("participants"), done=finished)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        defaults = {"consent_text": CONSENT, "model": environment_model()}
+        defaults = {"consent_text": CONSENT}
         return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
-        """The plan stands once somebody consented: participants of one study must do the same."""
+        """How people are spread stands once somebody consented."""
         if obj is None or not obj.participants.filter(consented_at__isnull=False).exists():
             return []
-        return ["task", "method", "options", "k", "n", "preset", "seed", "model", "describer", "vision"]
+        return ["experiments_each", "assignment", "seed"]
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         study = self.get_object(request, object_id)
-        people = study.participants.select_related("experiment").order_by("label") if study else []
+        people = study.participants.order_by("label") if study else []
         kwargs["extra_context"] = {
             "people": people,
             "most_at_once": MOST_AT_ONCE,
@@ -130,8 +168,7 @@ class StudyAdmin(ModelAdmin):
     def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
         form = StatusForm(request.POST)
         if form.is_valid():
-            Study.objects.filter(pk=pk).update(status=form.cleaned_data["status"])
-            self.message_user(request, f"Links are {form.cleaned_data['status']}.", messages.SUCCESS)
+            self._set(request, Study.objects.filter(pk=pk), form.cleaned_data["status"])
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
 
     @admin.action(description="Open: personal links work")
@@ -142,9 +179,14 @@ class StudyAdmin(ModelAdmin):
     def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         self._set(request, queryset, Study.Status.CLOSED)
 
-    def _set(self, request: HttpRequest, queryset: QuerySet[Study], status: Study.Status) -> None:
-        count = Study.objects.filter(pk__in=queryset.values("pk")).update(status=status)
-        self.message_user(request, f"{count} {'study is' if count == 1 else 'studies are'} {status}.", messages.SUCCESS)
+    def _set(self, request: HttpRequest, studies: QuerySet[Study], status: str) -> None:
+        """Open, with what stands against it said, or close."""
+        for study in studies:
+            found = opening.open_study(study) if status == Study.Status.OPEN else opening.close_study(study)
+            for words in found:
+                self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
+            if not found:
+                self.message_user(request, f"{study}: links are {status}.", messages.SUCCESS)
 
 
 def site_address(request: HttpRequest) -> str:
@@ -167,7 +209,7 @@ class InviteForm(forms.Form):
 
 
 class StatusForm(forms.Form):
-    status = forms.ChoiceField(choices=Study.Status)
+    status = forms.ChoiceField(choices=[(Study.Status.OPEN, "open"), (Study.Status.CLOSED, "closed")])
 
 
 @transaction.atomic

@@ -1,38 +1,95 @@
-"""Studies, and the people in them."""
+"""Studies, their arms, and the people in them."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
 from django.db import models
 from django.urls import reverse
 
-from webapp.experiments.models import LoopSettings
+from webapp.experiments.models import Experiment, LoopSettings
 
 
 def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class Study(LoopSettings):
-    """A plan that each participant carries out in an experiment of their own."""
+PARAMETER = RegexValidator(r"^[A-Za-z0-9_.-]+$", "Letters, digits, dots, dashes and underscores only.")
+
+
+class Outcome(models.TextChoices):
+    """How somebody's part in a study ended."""
+
+    FINISHED = "finished", "Finished"
+    WITHDRAWN = "withdrawn", "Left the study"
+    NOT_ELIGIBLE = "not_eligible", "Did not agree, or the study was full"
+    FAILED = "failed", "Did not pass the comprehension check"
+
+
+class Study(models.Model):
+    """What a group of people is asked to do: who may come, what they read, and the arms that they are spread over."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft: links do not open yet"
         OPEN = "open", "Open"
         CLOSED = "closed", "Closed: links say so"
 
+    class Assigning(models.TextChoices):
+        BALANCED = "balanced", "Balanced: the arm with the fewest people, ties drawn from the seed"
+        SEEDED = "seeded", "Seeded: drawn from the seed for each person by themselves"
+        BY_HAND = "by hand", "By hand: on the page of each arm, before the person comes"
+
     title = models.CharField(max_length=120, help_text="Participants see it on the consent page.")
+    description = models.TextField(blank=True)
+    """For experimenters; no participant reads it."""
     status = models.CharField(max_length=8, choices=Status, default=Status.DRAFT)
     demonstration = models.BooleanField(default=False, help_text="Anybody may start it from the home page.")
+    opens_at = models.DateTimeField(null=True, blank=True)
+    closes_at = models.DateTimeField(null=True, blank=True)
+    """From then on nobody new may consent; who is in goes on until the study is closed."""
+    closed_at = models.DateTimeField(null=True, editable=False)
+    """When it was closed by hand, last; the retention period counts from here."""
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    ethics_protocol = models.CharField(max_length=120, blank=True)
+    ethics_expires_on = models.DateField(null=True, blank=True)
+    """The last day on which people may consent."""
+    retention_days = models.PositiveIntegerField(default=3650, null=True, blank=True)
+
     consent_text = models.TextField(
         help_text="Purpose, procedure, duration, risks, data kept and how long, voluntary, withdrawal. Plain text."
     )
     consent_version = models.CharField(max_length=20, default="1")
     contact = models.CharField(max_length=200, help_text="Whom a participant can write to; shown on every page.")
+    instructions = models.TextField(blank=True)
+    practice = models.BooleanField("practice trial", default=False)
+    most_attempts = models.PositiveSmallIntegerField(
+        "attempts", default=2, validators=[MinValueValidator(1), MaxValueValidator(20)]
+    )
+    """Of the comprehension check."""
+    debriefing = models.TextField(blank=True)
     thanks_text = models.TextField(blank=True)
+
+    quota = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    """How many may consent; those who left, were not eligible or failed the check make room for others."""
+    experiments_each = models.PositiveSmallIntegerField(
+        "experiments each", default=1, validators=[MinValueValidator(1), MaxValueValidator(20)]
+    )
+    assignment = models.CharField(max_length=10, choices=Assigning, default=Assigning.BALANCED)
     seed = models.PositiveIntegerField(default=0, help_text="Participants' experiments take seeds from here on.")
+
+    open_link = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    recruiting = models.BooleanField("open link", default=False)
+    """Whether the open link takes in anybody who follows it."""
+    parameter_person = models.CharField(max_length=40, default="PROLIFIC_PID", validators=[PARAMETER])
+    parameter_study = models.CharField(max_length=40, default="STUDY_ID", validators=[PARAMETER])
+    parameter_session = models.CharField(max_length=40, default="SESSION_ID", validators=[PARAMETER])
+
+    notify_email = models.BooleanField("by e-mail", default=False)
+    notify_push = models.BooleanField("by browser notification", default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -46,19 +103,134 @@ class Study(LoopSettings):
     def consent_hash(self) -> str:
         return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
 
+    def publish_consent(self) -> ConsentText:
+        """Keep the text as it is now: from here on somebody may have read it."""
+        given = {"version": self.consent_version, "text": self.consent_text}
+        return ConsentText.objects.get_or_create(study=self, hash=self.consent_hash, defaults=given)[0]
+
+
+class Arm(LoopSettings):
+    """One of the plans that a study compares: what its people's experiments are started with."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="arms")
+    name = models.CharField(max_length=40, default="A")
+    """For experimenters; no participant reads it."""
+    position = models.PositiveSmallIntegerField(default=0)
+    quota = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    panel = models.PositiveSmallIntegerField(
+        "people per experiment", default=1, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="one_arm_per_name")]
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.name}"
+
+    @property
+    def started(self) -> bool:
+        """Whether anybody is in it: its plan stands from then on."""
+        return self.assignments.filter(participant__consented_at__isnull=False).exists()
+
+
+class ConsentText(models.Model):
+    """A consent text that somebody could have read: never changed. A participant's consent names its hash."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
+    version = models.CharField(max_length=20)
+    text = models.TextField()
+    hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["study", "hash"], name="one_consent_text_per_hash")]
+
+    def __str__(self) -> str:
+        return f"{self.study}, consent version {self.version}"
+
+
+class Question(models.Model):
+    """One of the comprehension check."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
+    position = models.PositiveSmallIntegerField(default=0)
+    text = models.CharField("question", max_length=300)
+    answers = models.TextField(help_text="One a line, two at least.")
+    correct = models.PositiveSmallIntegerField("correct answer", default=1, help_text="Its number, from 1.")
+    explanation = models.CharField(
+        max_length=500, blank=True, help_text="Shown to somebody who chose another, before the next attempt."
+    )
+
+    class Meta:
+        ordering = ["position", "pk"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def choices(self) -> list[str]:
+        return [line.strip() for line in self.answers.splitlines() if line.strip()]
+
+    def clean(self) -> None:
+        if len(self.choices) < 2:
+            raise ValidationError({"answers": "Give at least two answers, one a line."})
+        if not 1 <= self.correct <= len(self.choices):
+            raise ValidationError({"correct": f"There are {len(self.choices)} answers: give a number from 1 to that."})
+
+
+class CompletionCode(models.Model):
+    """What somebody hands in at the recruitment site when their part has ended this way."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="codes")
+    outcome = models.CharField(max_length=12, choices=Outcome, default=Outcome.FINISHED)
+    code = models.CharField(max_length=40)
+    url = models.CharField(
+        "send them to",
+        max_length=300,
+        blank=True,
+        validators=[URLValidator(["https", "http"])],
+        help_text="The page of the recruitment site that takes the code. Empty: the code alone is shown.",
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["study", "outcome"], name="one_code_per_outcome")]
+
+    def __str__(self) -> str:
+        return f"{self.get_outcome_display()}: {self.code}"
+
 
 class Participant(models.Model):
     """A person behind a personal link. No personal data."""
 
+    class Source(models.TextChoices):
+        LINK = "link", "Personal link"
+        OPEN = "open link", "Open link"
+        RECRUITMENT = "recruitment", "Recruitment site"
+
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participants")
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     label = models.CharField(max_length=40, help_text="A pseudonym for exports, for example P07.")
+    source = models.CharField(max_length=12, choices=Source, default=Source.LINK, editable=False)
+    timezone = models.CharField(max_length=64, blank=True, editable=False)
+    """As the browser names it, for example Europe/Berlin."""
     consented_at = models.DateTimeField(null=True, editable=False)
     consent_version = models.CharField(max_length=20, blank=True, editable=False)
     consent_hash = models.CharField(max_length=64, blank=True, editable=False)
     instructed_at = models.DateTimeField(null=True, editable=False)
+    practised_at = models.DateTimeField(null=True, editable=False)
+    understood_at = models.DateTimeField(null=True, editable=False)
+    attempts = models.PositiveSmallIntegerField(default=0, editable=False)
+    """Of the comprehension check."""
+    outcome = models.CharField(max_length=12, choices=Outcome, blank=True, editable=False)
+    """Empty while the person is in the study, or has not come yet."""
     withdrawn_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
+    debriefed_at = models.DateTimeField(null=True, editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+    """When what this person gave was deleted; the row stays, so that counts and audit do."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -69,3 +241,52 @@ class Participant(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("studio", args=[self.token])
+
+    @property
+    def current(self) -> Assignment | None:
+        """Where the person is in their sequence: the first experiment without a winner, else the last one."""
+        mine = list(self.assignments.select_related("arm", "experiment"))
+        ended = Experiment.Status.FINISHED
+        ahead = (a for a in mine if a.experiment is None or a.experiment.status != ended)
+        return next(ahead, mine[-1] if mine else None)
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """The experiment that the person is at; None before it has begun."""
+        current = self.current
+        return current.experiment if current else None
+
+
+class Recruit(models.Model):
+    """The key table: whom a recruitment site sent, by its own id. In no export but one made for paying."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruits")
+    participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="recruit")
+    external_id = models.CharField(max_length=100)
+    parameters = models.JSONField(default=dict)
+    """Everything the link carried, as far as the study names it."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "external_id"], name="one_recruit_per_id")]
+
+    def __str__(self) -> str:
+        return f"{self.participant}, recruited"
+
+
+class Assignment(models.Model):
+    """A place of a person in an arm: the `position`-th experiment that they judge, alone or with a panel."""
+
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="assignments")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="assignments")
+    experiment = models.ForeignKey(Experiment, null=True, on_delete=models.CASCADE, related_name="assignments")
+    """None until it is the person's turn to begin it."""
+    position = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [models.UniqueConstraint(fields=["participant", "position"], name="one_assignment_per_position")]
+
+    def __str__(self) -> str:
+        return f"{self.participant}, {self.position}: {self.arm.name}"

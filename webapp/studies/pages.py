@@ -10,16 +10,20 @@ from django.urls import reverse
 
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
-from webapp.review import ballot, trials
+from webapp.review import ballot, panels, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
+from webapp.studies import assigning, opening
 from webapp.studies.models import Participant, Study
-from webapp.studies.words import ask_of, meanwhile, wait_for_the_last_choice, wait_of
+from webapp.studies.words import ask_of, count_of, meanwhile, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
     "instruction": "How it works",
+    "between": "Not your turn yet",
+    "gathering": "Not your turn yet",
     "waiting": "Not your turn yet",
+    "others": "Saved",
     "review": "Your turn",
     "picked": "Saved",
     "thanks": "Thank you",
@@ -52,25 +56,34 @@ class Page:
 
 
 def page_of(participant: Participant) -> Page:
-    experiment = Experiment.objects.filter(participant=participant).select_related("winner").first()
+    experiment = participant.experiment
     if participant.withdrawn_at:
         return Page("withdrawn")
     if experiment and experiment.status == Experiment.Status.FINISHED:
         return _thanks(participant, experiment)
     if participant.study.status != Study.Status.OPEN:
-        return Page("closed", {"draft": participant.study.status == Study.Status.DRAFT})
-    if participant.consented_at is None or experiment is None:
-        return Page("consent", key=participant.study.consent_hash)
+        return Page("closed", {"reason": participant.study.status}, participant.study.status)
+    if participant.consented_at is None or not participant.assignments.exists():
+        return _door(participant)
+    if experiment is None:
+        return Page("between")
     if participant.instructed_at is None:
         return Page("instruction", {"meanwhile": meanwhile(progress.of(experiment))})
     return _experiment_page(participant, experiment)
+
+
+def _door(participant: Participant) -> Page:
+    reason = opening.turned_away(participant.study)
+    return Page("closed", {"reason": reason}, reason) if reason else Page("consent", key=participant.study.consent_hash)
 
 
 def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
     if experiment.status == Experiment.Status.FAILED:
         return Page("failed")
     if experiment.status == Experiment.Status.CANCELLED:
-        return Page("closed")
+        return Page("closed", {"reason": "closed"})
+    if experiment.status == Experiment.Status.DRAFT:
+        return _gathering(experiment)
     if experiment.paused:
         return Page("paused")
     request = loop.waiting_request(experiment)
@@ -80,16 +93,28 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
         return _trial(trial)
     if request is None:
         return _waiting(participant, experiment)
-    vote = ballot.standing_vote(request)
-    return _picked(participant, request, vote) if vote else _review(participant, request)
+    vote = ballot.standing_vote(request, participant)
+    if vote is None:
+        return _review(participant, request)
+    others = panels.others_choosing(request, participant) if vote.locked_at else 0
+    return _others(others) if others else _picked(participant, request, vote)
+
+
+def _gathering(experiment: Experiment) -> Page:
+    """A panel that is not complete."""
+    here = list(assigning.members(experiment))
+    missing = max(1, here[0].arm.panel - len(here)) if here else 1
+    return Page("gathering", {"count": count_of(missing), "many": missing > 1}, str(missing))
+
+
+def _others(others: int) -> Page:
+    return Page("others", {"count": count_of(others).capitalize(), "many": others > 1}, str(others))
 
 
 def round_of(participant: Participant) -> int:
     """The round that this person is in; 0 before the first."""
-    last = Experiment.objects.filter(participant=participant, iterations__isnull=False).values_list(
-        "iterations__number", flat=True
-    )
-    return max(last, default=0)
+    experiment = participant.experiment
+    return max(experiment.iterations.values_list("number", flat=True), default=0) if experiment else 0
 
 
 def _waiting(participant: Participant, experiment: Experiment) -> Page:

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
 from webapp.review import ballot
-from webapp.studies import enrolment, limits
-from webapp.studies.models import Participant, Study
+from webapp.studies import assigning, enrolment, limits
+from webapp.studies.models import Arm, Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
 from webapp.studies.words import plan_words
@@ -25,9 +25,11 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "studio/home.html", {"cards": _cards(request)})
 
 
-def _cards(request: HttpRequest) -> list[tuple[Study, str, Participant | None]]:
+def _cards(request: HttpRequest) -> list[tuple[Arm, str, Participant | None]]:
+    """The first arm of each demonstration stands for it."""
     studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
-    return [(study, _picture(study), _own_link(request, study)) for study in studies]
+    first = [arm for study in studies if (arm := study.arms.select_related("study").first())]
+    return [(arm, _picture(arm), _own_link(request, arm.study)) for arm in first]
 
 
 @require_POST
@@ -74,7 +76,7 @@ def consent(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     elif request.POST.get("agree") != "yes":
         messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
     else:
-        enrolment.consent(participant)
+        enrolment.consent(participant)  # where there was no room, the page says so
     return redirect(participant)
 
 
@@ -97,13 +99,15 @@ def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def show(request: HtmxHttpRequest, participant: Participant, page: Page | None = None) -> HttpResponse:
     """The page of the state that the participant is in: whole, or its inside for HTMX."""
     page = page or _current(participant)
-    experiment = Experiment.objects.filter(participant=participant).first()
-    plan = experiment or participant.study
+    current = participant.current
+    experiment = current.experiment if current else None
+    plan = experiment or (current.arm if current else participant.study.arms.first())
     context = {
         "participant": participant,
         "study": participant.study,
         "plan": plan,
-        "words": plan_words(plan),
+        "words": plan_words(plan) if plan else None,
+        "place": current,
         "connected": experiment is not None and participant.withdrawn_at is None,
         "page": page,
         "round": round_of(participant),
@@ -114,24 +118,23 @@ def show(request: HtmxHttpRequest, participant: Participant, page: Page | None =
 
 def _current(participant: Participant) -> Page:
     """The participant's page, after locking what can no longer be undone and noting who arrived at the end."""
-    experiment = Experiment.objects.filter(participant=participant).first()
+    experiment = participant.experiment
     if experiment:
         ballot.lock_due(ballot.experiment_votes(experiment))
-    page = page_of(participant)
-    if page.name == "thanks":
-        enrolment.finished(participant)
-    return page
+    alone = Participant.objects.filter(pk=participant.pk)
+    assigning.begin_due(alone)
+    enrolment.finish_due(alone)
+    return page_of(participant)
 
 
-def _picture(study: Study) -> str:
+def _picture(arm: Arm) -> str:
     """A still of the task's robot; empty where there is none."""
-    name = f"studio/robots/{study.task_info.folder}.jpg"
+    name = f"studio/robots/{arm.task_info.folder}.jpg"
     return name if finders.find(name) else ""
 
 
 def _own_link(request: HttpRequest, study: Study) -> Participant | None:
     """The link that this browser began with, while there is still something to do on it."""
     token = request.session.get(f"demonstration {study.pk}")
-    return Participant.objects.filter(
-        token=token, study=study, finished_at=None, withdrawn_at=None, experiment__status__in=enrolment.GOING_ON
-    ).first()
+    mine = Participant.objects.filter(token=token, study=study, outcome="", finished_at=None, withdrawn_at=None)
+    return mine.exclude(assignments__experiment__status=Experiment.Status.CANCELLED).first()

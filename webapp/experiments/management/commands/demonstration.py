@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from webapp.experiments.defaults import environment_model
-from webapp.studies.models import Study
+from webapp.studies.models import Arm, Study
 
 CONSENT = """\
 What this is about. Robots in a simulation learn to move. A program writes several rules for what counts as good, a \
@@ -53,12 +53,14 @@ class Command(BaseCommand):
             if Study.objects.filter(title=plan["title"]).exists():  # taken from the home page, it stays away from it
                 self.stdout.write(f"Already there: {plan['title']}")
                 continue
-            Study.objects.create(
-                **plan,
+            study = Study.objects.create(
+                title=plan["title"],
+                consent_text=plan["consent_text"],
                 demonstration=True,
-                model=environment_model(),
                 status=Study.Status.OPEN,
                 contact="the person who runs this site",
                 thanks_text=THANKS,
             )
+            arm = {name: plan[name] for name in ("task", "k", "n")}
+            Arm.objects.create(study=study, **arm, model=environment_model())
             self.stdout.write(f"Created: {plan['title']}")

@@ -1,0 +1,110 @@
+"""One run of a loop: experiment, rounds, candidates. Logic about one row lives here."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from django.db import models
+
+from webapp.experiments.models.settings import LoopSettings
+
+if TYPE_CHECKING:
+    from webapp.studies.models import Participant
+
+
+class Experiment(LoopSettings):
+    class Status(models.TextChoices):
+        DRAFT = "draft", "Not started"
+        RUNNING = "running", "Running"
+        WAITING = "waiting", "Waiting for a person"
+        FAILED = "failed", "Stopped by a failure"
+        CANCELLED = "cancelled", "Cancelled"
+        FINISHED = "finished", "Finished"
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=120)
+    seed = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, editable=False)
+    paused = models.BooleanField(default=False, editable=False)
+    error = models.TextField(blank=True, editable=False)
+    winner = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
+    overrides = models.JSONField(default=dict, editable=False)
+    """Fields of the training preset to replace; set by the command line and tests only."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, editable=False)
+    finished_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def watched(self) -> bool:
+        """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
+        return self.judge == self.JudgeKind.HUMAN or self.vision_id is not None
+
+    @property
+    def live(self) -> bool:
+        return self.status in (self.Status.RUNNING, self.Status.WAITING)
+
+    @property
+    def people(self) -> list[Participant]:
+        """Whose choices it follows, in the order they came; empty outside of studies."""
+        return [assignment.participant for assignment in self.assignments.all()]
+
+
+class Iteration(models.Model):
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="iterations")
+    number = models.PositiveSmallIntegerField()
+    best = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
+    worst = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
+    reason = models.TextField(blank=True)
+    tags = models.JSONField(default=list)
+    difference = models.TextField(blank=True)
+    """The describer's words on how this best differs from the one before."""
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "number"], name="one_iteration_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.experiment}, iteration {self.number}"
+
+
+class Candidate(models.Model):
+    class Status(models.TextChoices):
+        WRITTEN = "written", "Written"
+        TRAINING = "training", "Training"
+        TRAINED = "trained", "Trained"
+        FAILED = "failed", "Failed"
+
+    iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
+    index = models.PositiveSmallIntegerField()
+    source = models.TextField()
+    thought = models.TextField(blank=True)
+    """What the model wrote before the code, for methods that keep it."""
+    parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="children")
+    status = models.CharField(max_length=10, choices=Status, default=Status.WRITTEN)
+    reason = models.TextField(blank=True)
+    trace = models.JSONField(default=dict)
+    metric_trace = models.JSONField(default=dict)
+    """Hidden from participants and from preference methods."""
+    rts = models.FloatField(null=True)
+    final_score = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["iteration__number", "index"]
+        constraints = [models.UniqueConstraint(fields=["iteration", "index"], name="one_candidate_per_index")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        """The id that methods use: "<iteration>-<index>"."""
+        return f"{self.iteration.number}-{self.index}"

@@ -1,0 +1,164 @@
+"""What defines a loop: task, method, judge, models, budget."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+
+from llm import judges, methods
+from simulation import catalog
+
+
+def task_choices() -> list[tuple[str, str]]:
+    return [(name, name) for name in catalog.tasks()]
+
+
+def method_choices() -> list[tuple[str, str]]:
+    return [(name, method.title) for name, method in methods.METHODS.items()]
+
+
+class LanguageModel(models.Model):
+    class Kind(models.TextChoices):
+        OFFLINE = "offline", "Offline writer (built in, not a language model)"
+        OPENAI = "openai", "OpenAI-compatible endpoint"
+
+    name = models.CharField(max_length=80, unique=True)
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.OFFLINE)
+    base_url = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[RegexValidator(r"^https?://[^\s/]+", "An address starts with http:// or https://.")],
+        help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1.",
+    )
+    model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
+    api_key = models.CharField(max_length=300, blank=True, help_text="Kept on this server, never shown again.")
+    price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
+    price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
+    price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")
+    concurrency = models.PositiveSmallIntegerField(
+        "requests at once", default=8, blank=True, validators=[MinValueValidator(1), MaxValueValidator(64)]
+    )
+    context_tokens = models.PositiveIntegerField(
+        "context",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(4000)],
+        help_text="Tokens of a prompt and its answer together. A prompt that would not fit leaves its oldest history "
+        "out and says so. Empty: unknown.",
+    )
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.kind == self.Kind.OPENAI and not (self.base_url and self.model):
+            raise ValidationError("An OpenAI-compatible endpoint needs an address and a model name.")
+        try:
+            urlsplit(self.base_url).port  # noqa: B018
+        except ValueError as error:
+            raise ValidationError({"base_url": f"That is not an address: {error}."}) from error
+
+    @property
+    def key(self) -> str:
+        """The row's own key; the environment's goes to the environment's endpoint and to no other address."""
+        return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
+
+
+def _model(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
+    return models.ForeignKey(
+        LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text=help_text
+    )
+
+
+class LoopSettings(models.Model):
+    """What defines a loop: shared by a study's arm (the plan) and an experiment (one run of it)."""
+
+    class JudgeKind(models.TextChoices):
+        HUMAN = "human", "A person"
+        PROXY = "proxy", "The hidden metric (proxy)"
+        MODEL = "model", "A language model"
+
+    task = models.CharField(max_length=40, choices=task_choices, default="Ant")
+    method = models.CharField(max_length=40, choices=method_choices, default="icpl")
+    judge = models.CharField(max_length=10, choices=JudgeKind, default=JudgeKind.HUMAN)
+    k = models.PositiveSmallIntegerField(
+        "candidates per iteration (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
+    )
+    n = models.PositiveSmallIntegerField(
+        "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    preset = models.CharField(
+        max_length=10,
+        choices=[("quick", "Quick: two CPU cores"), ("paper", "Paper: the published settings")],
+        default="quick",
+    )
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who writes the rewards. Empty: the offline writer.",
+    )
+    describer = _model("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
+    judge_model = _model("Who judges where a language model does. Empty: the one that writes.")
+    vision = _model("Who looks at frames of the clips, for the methods that ask for that.")
+    token_budget = models.PositiveBigIntegerField(
+        "tokens",
+        null=True,
+        blank=True,
+        help_text="Read and written, at most, in one experiment; then it waits for a higher budget. Empty: no limit.",
+    )
+    dollar_budget = models.FloatField(
+        "US dollars",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="The same in money, as far as the prices are known. Empty: no limit.",
+    )
+    options = models.JSONField("method's options", default=dict, blank=True)
+    """Those that differ from the method's defaults."""
+    judge_options = models.JSONField("judge's options", default=dict, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def clean(self) -> None:
+        if self.judge == self.JudgeKind.PROXY and catalog.task(self.task).metric is None:
+            raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
+        chosen = methods.METHODS.get(self.method)
+        if chosen is None:
+            return  # the field itself says so
+        if chosen.uses_metric and catalog.task(self.task).metric is None:
+            raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
+        if chosen.uses_metric and self.judge == self.JudgeKind.HUMAN:
+            raise ValidationError({"method": f"{chosen.title} goes by the hidden metric: it asks no person anything."})
+        if not chosen.asks_judge and self.judge == self.JudgeKind.HUMAN:
+            raise ValidationError({"method": f"{chosen.title} has nobody judge: a person would only wait for its end."})
+        if self.k < chosen.least_k:
+            raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
+        if self.judge == self.JudgeKind.HUMAN and self.k > 12:
+            raise ValidationError({"k": "A person compares at most 12 videos at a time."})
+        try:
+            self.options = chosen.settings(self.options)
+        except ValueError as error:
+            raise ValidationError({"options": str(error)}) from error
+        if chosen.rounds:
+            self.n = chosen.rounds(self.k, self.options)
+        try:
+            self.judge_options = judges.settings(self.judge, self.judge_options)
+        except ValueError as error:
+            raise ValidationError({"judge_options": str(error)}) from error
+
+    def model_for(self, role: str) -> LanguageModel | None:
+        """The language model in this role (llm.records.ROLES); None is the offline writer."""
+        own = {"describer": self.describer, "judge": self.judge_model, "vision": self.vision}.get(role)
+        return own or self.model
+
+    @property
+    def task_info(self) -> catalog.TaskInfo:
+        return catalog.task(self.task)

@@ -1,0 +1,208 @@
+"""What a loop asks for, who works on it, and what came of it."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from webapp.experiments.models.loop import Candidate, Experiment
+
+
+class Request(models.Model):
+    """One request that a method yielded, and its result: what a replay is fed."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", "Open"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="requests")
+    step = models.PositiveIntegerField()
+    slot = models.PositiveSmallIntegerField(default=0)
+    """Place within a step of concurrent requests."""
+    kind = models.CharField(max_length=12)
+    fingerprint = models.CharField(max_length=64)
+    payload = models.JSONField()
+    status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
+    result = models.JSONField(null=True)
+    pooled = models.JSONField(null=True)
+    """How a panel's votes became the result: see webapp.review.panels. None where one person decided."""
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["step", "slot"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "step", "slot"], name="one_request_per_step")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.step}.{self.slot}"
+
+    @property
+    def title(self) -> str:
+        """What it is about, for lists over many experiments."""
+        return f"{self.experiment.task}, {self.experiment.method}, {self}"
+
+    @property
+    def run_dir(self) -> Path:
+        """The training folder of a Train request."""
+        place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
+        return Path(settings.DATA_DIR) / "runs" / f"{self.experiment.public_id}-{place}"
+
+
+class Job(models.Model):
+    """Work for a worker. The row is the truth: lease, heartbeat, attempt, cancellation (design idea 3)."""
+
+    class Kind(models.TextChoices):
+        ADVANCE = "advance"
+        WRITE = "write"
+        ASK = "ask"
+        """Anything that a model answers in words: Ask, Look, and judgements where a model judges."""
+        TRAIN = "train"
+        FILM = "film"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"}
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
+    request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=10, choices=Kind)
+    status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED, db_index=True)
+    percent = models.PositiveSmallIntegerField(default=0)
+    """For a film job: how far into training; 100 is the final clip."""
+    owner = models.CharField(max_length=160, blank=True)
+    """Who holds the lease: "<machine>:<process id>:<random>"."""
+    heartbeat = models.DateTimeField(null=True)
+    attempt = models.PositiveIntegerField(default=0)
+    """Counts the leases ever given; owner and attempt together fence off a worker that lost its lease."""
+    strikes = models.PositiveSmallIntegerField(default=0)
+    """Attempts in a row that ended badly without getting further; too many fail the job."""
+    reached = models.FloatField(default=0)
+    """The fraction at the last strike."""
+    cancel = models.BooleanField(default=False)
+    rung_at = models.DateTimeField(null=True)
+    rings = models.PositiveSmallIntegerField(default=0)
+    """How often a worker was called for this job since it was queued; the pause between calls doubles."""
+    progress = models.JSONField(default=dict)
+    """What the worker last said: {"fraction", "seconds_left", "text", ...}."""
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "kind", "percent"], name="one_job_per_request"),
+            models.UniqueConstraint(
+                fields=["experiment"], condition=models.Q(kind="advance", status="queued"), name="one_queued_advance"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def queue(self) -> str:
+        return self.QUEUES[self.kind]
+
+
+class Run(models.Model):
+    """One training run of a Train request: what it cost."""
+
+    request = models.OneToOneField(Request, on_delete=models.CASCADE, related_name="run")
+    seconds = models.FloatField(default=0)
+    samples = models.BigIntegerField(default=0)
+    nan_worlds = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.request.title}, run"
+
+
+class Clip(models.Model):
+    """A film of one candidate's policy at some percentage of its training."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "To be filmed"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Could not be filmed"
+
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="clips")
+    percent = models.PositiveSmallIntegerField()
+    status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
+    name = models.UUIDField(default=uuid.uuid4, unique=True)
+    """File name in the media store, without ending: says nothing about what it shows."""
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["candidate", "percent"]
+        constraints = [models.UniqueConstraint(fields=["candidate", "percent"], name="one_clip_per_percent")]
+
+    def __str__(self) -> str:
+        experiment = self.candidate.iteration.experiment
+        return f"{experiment.task}, {experiment.method}, {self.candidate} at {self.percent}%"
+
+    @property
+    def video(self) -> str:
+        return f"clips/{self.name}.mp4"
+
+    @property
+    def poster(self) -> str:
+        return f"clips/{self.name}.jpg"
+
+
+class ModelCall(models.Model):
+    """One paid-for answer of a language model, saved as it arrives so that nothing is bought twice."""
+
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
+    model = models.CharField(max_length=120)
+    request_hash = models.CharField(max_length=64)
+    seed = models.BigIntegerField()
+    data: models.JSONField[Any] = models.JSONField()
+    """The call as llm.records/llm.client define it: messages, reply, finish reason, fingerprint, seed."""
+    prompt_tokens = models.PositiveIntegerField(null=True)
+    completion_tokens = models.PositiveIntegerField(null=True)
+    latency = models.FloatField(default=0)
+    cost = models.FloatField(null=True)
+    """US dollars; null when usage or price is unknown."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "request_hash", "seed"], name="no_answer_is_bought_twice")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.request.title}, answer {self.seed}"
+
+
+class Event(models.Model):
+    """Append-only outbox: browsers get it pushed and catch up from it after a reconnect."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=30)
+    """started, written, clip, trained, judge, picked, undone, locked, finished, failed, paused and so on."""
+    public = models.BooleanField(default=False)
+    """A participant's page may be told that something changed (never the payload)."""
+    text = models.TextField(blank=True)
+    payload = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.experiment}: {self.kind} ({self.pk})"

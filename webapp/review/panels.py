@@ -1,0 +1,140 @@
+"""Several people judge one experiment: a round is answered once, when each of them has chosen."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from llm.judges import panel
+from llm.records import Pick
+from webapp.experiments import events, loop
+from webapp.experiments.models import Clip, Experiment, Request
+from webapp.review.models import Vote
+from webapp.review.screenings import FINAL
+from webapp.studies import assigning
+from webapp.studies.models import Assignment, Participant
+
+
+def answer_of(vote: Vote) -> Any:
+    """The vote as the request's result: a Pick, the id of the winner, or which of two."""
+    if vote.request.kind == "Compare":
+        first = vote.best.key == vote.request.payload["candidates"][0]
+        undecided = "skip" if vote.broken else "equal"
+        return undecided if vote.cannot_tell else "first" if first else "second"
+    if vote.request.kind == "Choose":
+        return vote.best.key
+    return asdict(_pick(vote))
+
+
+def _pick(vote: Vote) -> Pick:
+    return Pick(vote.best.key, vote.worst.key if vote.worst else None, vote.reason, tuple(vote.tags))
+
+
+def votes_of(request: Request) -> QuerySet[Vote]:
+    """The standing votes of those who have not left, the earliest first."""
+    people = assigning.members(request.experiment).values("participant")
+    votes = Vote.objects.filter(request=request, undone_at=None, screening__participant__in=people)
+    return votes.select_related("request", "screening", "best__iteration", "worst__iteration").order_by("pk")
+
+
+def undecided(request: Request) -> QuerySet[Assignment]:
+    """The places of those whose choice is still to come, or can still be taken back."""
+    locked = votes_of(request).exclude(locked_at=None).values("screening__participant")
+    return assigning.members(request.experiment).exclude(participant__in=locked)
+
+
+def others_choosing(request: Request, participant: Participant) -> int:
+    """How many others somebody waits for whose own choice is locked."""
+    return undecided(request).exclude(participant=participant).count()
+
+
+def settle(request: Request) -> bool:
+    """Answer the request if nobody is left to wait for; the caller holds the experiment's lock. Whether it did."""
+    votes = [vote for vote in votes_of(request) if vote.locked_at]
+    return bool(votes) and not undecided(request).exists() and _answer(request, votes)
+
+
+def settle_experiment(experiment: Experiment) -> bool:
+    """The same for whatever the experiment waits for: somebody has left."""
+    row = loop.lock(experiment.pk)
+    request = loop.waiting_request(row)
+    return request is not None and settle(request)
+
+
+def settle_due() -> int:
+    """Answer what everybody has chosen in, and what was left open when something failed. Called by the reaper."""
+    voted = Vote.objects.filter(undone_at=None).exclude(locked_at=None).values("request")
+    live = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
+    waiting = Request.objects.filter(pk__in=voted, status=Request.Status.OPEN, experiment__status__in=live)
+    return sum(_settle_once(request) for request in waiting.select_related("experiment"))
+
+
+@transaction.atomic
+def _settle_once(request: Request) -> bool:
+    loop.lock(request.experiment_id)
+    return settle(request)
+
+
+@transaction.atomic
+def close(experiment: Experiment) -> bool:
+    """End the round with the choices that are there, also those that could still be taken back. False without any."""
+    row = loop.lock(experiment.pk)
+    request = loop.waiting_request(row)
+    if request is None:
+        return False
+    Vote.objects.filter(request=request, undone_at=None, locked_at=None).update(locked_at=timezone.now())
+    votes = list(votes_of(request))
+    if not votes or not _answer(request, votes):
+        return False
+    events.emit(row, "closed early", f"Decided with {len(votes)} choices; others were still to come.")
+    return True
+
+
+def _answer(request: Request, votes: list[Vote]) -> bool:
+    """One result of these votes, and for a panel how it came about."""
+    if len(votes) == 1:
+        return loop.answer(request.pk, answer_of(votes[0]))
+    pooled, result = _compared(request, votes) if request.kind == "Compare" else _picked(request, votes)
+    pooled["people"], pooled["undecided"] = len(votes), sum(vote.cannot_tell for vote in votes)
+    Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(pooled=pooled)
+    return loop.answer(request.pk, result)
+
+
+def _compared(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], str]:
+    """Strengths with intervals, and what the most said; a draw is a draw."""
+    answers = [answer_of(vote) for vote in votes]
+    one, other = request.payload["candidates"]
+    seen = [comparison for answer in answers for comparison in panel.compared(one, other, answer)]
+    first, second = answers.count("first"), answers.count("second")
+    result = "skip" if not seen else "equal" if first == second else "first" if first > second else "second"
+    return {"strength": _told(panel.bradley_terry(seen, names=[one, other]))}, result
+
+
+def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
+    """Scores and strengths with intervals, and the result.
+
+    Whoever could not tell is left out: what was drawn for them would be noise. Where nobody could, it is all there is.
+    """
+    shown = _shown(request)
+    picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]
+    seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
+    pooled = {"score": _told(panel.best_worst(picks)), "strength": _told(panel.bradley_terry(seen, names=shown))}
+    pick = panel.pooled(picks)
+    return pooled, pick.best if request.kind == "Choose" else asdict(pick)
+
+
+def _shown(request: Request) -> list[str]:
+    """The candidates of the request that there was a video of."""
+    keys = request.payload["candidates"]
+    clips = Clip.objects.filter(candidate__iteration__experiment=request.experiment_id, percent=FINAL)
+    ready = {clip.candidate.key for clip in clips.filter(status="ready").select_related("candidate__iteration")}
+    return [key for key in keys if key in ready]
+
+
+def _told(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:
+    """Candidate id -> value, low, high."""
+    return {key: [rating.value, rating.low, rating.high] for key, rating in ratings.items()}
