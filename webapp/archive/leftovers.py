@@ -13,10 +13,11 @@ from django.conf import settings
 from django.db.models import Q
 
 from webapp.archive.models import Export, Import
-from webapp.archive.restore import STAGING
 from webapp.experiments.models import Clip, Experiment
 from webapp.votes.models import Pair
 
+STAGING = "import-"
+"""How a folder begins in which an import unpacks films."""
 OLD_SECONDS = 3600
 """Younger ones may belong to a row that is about to be committed."""
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"

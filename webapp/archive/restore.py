@@ -13,9 +13,11 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 
-from webapp.archive import audited
+from webapp.archive import audited, retention
 from webapp.archive.arriving import Writer, checked
+from webapp.archive.leftovers import STAGING
 from webapp.archive.models import Import, Imported, Origin
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import Package, Refused
@@ -26,7 +28,6 @@ from webapp.studies.models import Study
 Report = Callable[[float, str], None]
 FOLDERS = ("clips", "votes")
 FILM = re.compile(r"(clips|votes)/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\.mp4|\.jpg)")
-STAGING = "import-"
 MOST_AUDIT = 100_000
 MOST_VERSIONS = 1 << 20
 
@@ -80,6 +81,9 @@ def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report
     if len(writer.made["studies.Study"]) != 1:
         raise Refused("It does not hold exactly one study.")
     study = Study.objects.get(pk=writer.made["studies.Study"][1])
+    on = retention.due_on(study)
+    if on is not None and on <= timezone.localdate():
+        raise Refused(f"The retention period of its people's data was over on {on:%-d %B %Y}: it may not be kept here.")
     versions = package.json("versions.json", MOST_VERSIONS)
     audit = list(_audit(package))
     Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)

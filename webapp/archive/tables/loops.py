@@ -15,6 +15,11 @@ def stopped(status: Any) -> Any:
     return "cancelled" if status in RUNS_AGAIN else status
 
 
+def at_rest(status: Any) -> Any:
+    """Imported work is over, and no measure of how fast this installation is."""
+    return "cancelled"
+
+
 SETTINGS = {
     "task": keep("Task that the robot learns."),
     "method": keep("Method that writes the rewards (llm/methods)."),
@@ -128,7 +133,7 @@ TABLES = (
             "kind": keep("Write, Train, Judge, Choose, Compare, Ask or Look (docs/architecture.md)."),
             "fingerprint": keep("SHA-256 of kind, payload and options."),
             "payload": keep("The request: prompts, candidates, seed."),
-            "status": keep("open, done or failed.", arrives=lambda status: status),
+            "status": keep("open, done or failed."),
             "result": keep("Its answer."),
             "pooled": keep("How several people's choices became one, where a panel judged."),
             "error": keep("Why it failed."),
@@ -146,9 +151,7 @@ TABLES = (
             "experiment": link(),
             "request": link(),
             "kind": keep("advance, write, ask, train or film."),
-            "status": keep(
-                "queued, running, done, failed or cancelled.", arrives=lambda s: s if s == "done" else "cancelled"
-            ),
+            "status": keep("queued, running, done, failed or cancelled.", arrives=at_rest),
             "percent": keep("For films: how far into training.", "%"),
             "owner": never("Names a machine."),
             "heartbeat": never("Only of use while the job runs."),
