@@ -12,7 +12,7 @@ app = Celery("prefine")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in ("llm", "train", "film")]
 app.conf.task_create_missing_queues = False
-app.autodiscover_tasks(["webapp.experiments"])
+app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 
 
 @worker_shutting_down.connect

@@ -6,6 +6,7 @@ urlpatterns = [
     path("bench/", include("webapp.board.urls")),
     path("bench/account/", include("webapp.people.urls")),
     path("bench/audit/", include("webapp.audit.urls")),
+    path("bench/data/", include("webapp.archive.urls")),
     path("bench/", include("webapp.experiments.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),

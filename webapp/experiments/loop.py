@@ -77,7 +77,7 @@ def cancel(experiment: Experiment) -> bool:
 def retry(experiment: Experiment) -> bool:
     """Go on from the step that failed. False when nothing has failed."""
     row = lock(experiment.pk)
-    if row.status != Experiment.Status.FAILED:
+    if row.status != Experiment.Status.FAILED or imported(row):
         return False
     _set(row, experiment, status=Experiment.Status.RUNNING, error="")
     row.requests.filter(status=Request.Status.FAILED).update(status=Request.Status.OPEN, error="", finished_at=None)
@@ -123,12 +123,18 @@ def _check_answer(request: Request, result: Any) -> None:
 def refilm(clip: Clip) -> bool:
     """Film a clip that failed once more. False when it did not fail."""
     row = lock(clip.candidate.iteration.experiment_id)
-    if not Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED).update(status=Clip.Status.PENDING, error=""):
+    failed = Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED)
+    if imported(row) or not failed.update(status=Clip.Status.PENDING, error=""):
         return False
     rounds = row.requests.filter(kind="Train", payload__iteration=clip.candidate.iteration.number)
     request = next(r for r in rounds if clip.candidate.key in [c["id"] for c in r.payload["candidates"]])
     jobs.requeue(jobs.add(row, Job.Kind.FILM, request, clip.percent))
     return True
+
+
+def imported(experiment: Experiment) -> bool:
+    """Whether it came with an import (webapp.archive): it has ended, and is to look at."""
+    return hasattr(experiment, "imported")
 
 
 def waiting_request(experiment: Experiment) -> Request | None:

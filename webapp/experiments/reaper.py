@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from webapp.archive import retention, work
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
 from webapp.review import ballot, panels
@@ -23,3 +24,5 @@ def tick() -> None:
             if experiment in loop.without_work():
                 jobs.add(experiment, Job.Kind.ADVANCE)
     jobs.ring_again()
+    work.pick_up()
+    retention.tick()

@@ -17,6 +17,8 @@ SHORTEST_CONSENT = 40
 
 def problems(study: Study) -> list[str]:
     """What stands against opening, in words for the experimenter."""
+    if hasattr(study, "origin"):
+        return ["It was imported, to look at. Set up a study of its own to run it again."]
     return [*_texts(study), *_ethics(study), *_arms(study), *_numbers(study)]
 
 
