@@ -26,6 +26,7 @@ from webapp.experiments.models import (
     Request,
     Run,
 )
+from webapp.review import panels
 
 ACTIVE = (Job.Status.QUEUED, Job.Status.RUNNING)
 QUIET = ("locked", "stopped", "undone")
@@ -89,6 +90,7 @@ class Round:
     cards: tuple[Card, ...]
     steps: tuple[Step, ...]
     jobs: tuple[Job, ...]
+    pooled: tuple[panels.Pooled, ...] = ()
 
     @property
     def number(self) -> int:
@@ -168,6 +170,8 @@ class Board:
     """Jobs of other experiments that wait in front of this one's first."""
     totals: Totals
     progress: progress.Progress
+    voted: tuple[int, int] | None
+    """How many of a panel have chosen in what waits for them, and of how many; None where nothing waits for several."""
 
     @property
     def url(self) -> str:
@@ -229,6 +233,7 @@ def board(experiment: Experiment) -> Board:
         queued_before=_queued_before(jobs),
         totals=_totals(experiment),
         progress=progress.of(experiment),
+        voted=panels.voted(experiment),
     )
 
 
@@ -241,7 +246,7 @@ def _rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
     clips: dict[int, dict[int, Clip]] = defaultdict(dict)
     for clip in Clip.objects.filter(candidate__iteration__experiment=experiment):
         clips[clip.candidate_id][clip.percent] = clip
-    steps, iteration_of = _steps(experiment)
+    steps, pooled, iteration_of = _steps(experiment)
     keys = {candidate.pk: candidate.key for candidate in candidates}
     scores = [abs(score) for candidate in candidates if (score := charts.finite(candidate.rts)) is not None]
     rows = []
@@ -260,20 +265,25 @@ def _rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
             for candidate in candidates
             if candidate.iteration_id == iteration.pk
         )
-        rows.append(Round(iteration, cards, tuple(steps[iteration.number]), own))
+        rows.append(Round(iteration, cards, tuple(steps[iteration.number]), own, tuple(pooled[iteration.number])))
     return tuple(rows)
 
 
-def _steps(experiment: Experiment) -> tuple[dict[int, list[Step]], dict[int | None, int]]:
-    """The requests by round, and each request's round."""
+def _steps(
+    experiment: Experiment,
+) -> tuple[dict[int, list[Step]], dict[int, list[panels.Pooled]], dict[int | None, int]]:
+    """The requests by round, how panels decided in it, and each request's round. The winner counts to the last one."""
     steps: dict[int, list[Step]] = defaultdict(list)
+    pooled: dict[int, list[panels.Pooled]] = defaultdict(list)
     iteration_of: dict[int | None, int] = {}
-    fields = ("pk", "kind", "status", "created_at", "finished_at", "payload__iteration")
-    for pk, kind, status, begun, ended, iteration in experiment.requests.values_list(*fields):
+    fields = ("pk", "kind", "status", "created_at", "finished_at", "payload__iteration", "pooled")
+    for pk, kind, status, begun, ended, iteration, result in experiment.requests.values_list(*fields):
         if iteration is not None:
             steps[iteration].append(Step(kind, status, (ended - begun).total_seconds() if ended else None))
             iteration_of[pk] = iteration
-    return steps, iteration_of
+        if result:
+            pooled[iteration or max(steps, default=0)].append(panels.told(kind, result))
+    return steps, pooled, iteration_of
 
 
 def _fractions(jobs: Iterable[Job]) -> dict[int, float]:

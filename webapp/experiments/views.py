@@ -25,6 +25,7 @@ from webapp.experiments import bench, charts, dossier, events, loop, queues, sec
 from webapp.experiments.diff import highlight
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.http import HtmxHttpRequest
+from webapp.review import panels
 from webapp.review.media import file_response
 
 P = ParamSpec("P")
@@ -35,6 +36,7 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "resume": (loop.resume, "Resumed.", "It is not paused."),
     "cancel": (loop.cancel, "Cancelled. What was made so far stays.", "It has ended already."),
     "retry": (loop.retry, "Going on from the step that failed.", "Nothing has failed."),
+    "close": (panels.close, "Decided with the choices that were there.", "Nobody has chosen yet."),
 }
 TEST_SECONDS = 45
 

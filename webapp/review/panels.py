@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +17,27 @@ from webapp.review.models import Vote
 from webapp.review.screenings import FINAL
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a panel's choices say of one candidate: [estimate, low, high], None where it was not estimated."""
+
+    key: str
+    score: list[float] | None
+    strength: list[float]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """How several people's choices became one."""
+
+    what: str
+    """decided, or chose the winner."""
+    people: int
+    undecided: int
+    rated: tuple[Rated, ...]
+    """The strongest first."""
 
 
 def answer_of(vote: Vote) -> Any:
@@ -50,6 +71,13 @@ def undecided(request: Request) -> QuerySet[Assignment]:
 def others_choosing(request: Request, participant: Participant) -> int:
     """How many others somebody waits for whose own choice is locked."""
     return undecided(request).exclude(participant=participant).count()
+
+
+def voted(experiment: Experiment) -> tuple[int, int] | None:
+    """How many of a panel have chosen in what waits for it, and of how many; None where nothing waits for several."""
+    request = loop.waiting_request(experiment) if experiment.status == Experiment.Status.WAITING else None
+    people = assigning.members(experiment).count() if request else 0
+    return (votes_of(request).count(), people) if request and people > 1 else None
 
 
 def settle(request: Request) -> bool:
@@ -111,7 +139,7 @@ def _compared(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], str]
     seen = [comparison for answer in answers for comparison in panel.compared(one, other, answer)]
     first, second = answers.count("first"), answers.count("second")
     result = "skip" if not seen else "equal" if first == second else "first" if first > second else "second"
-    return {"strength": _told(panel.bradley_terry(seen, names=[one, other]))}, result
+    return {"strength": _listed(panel.bradley_terry(seen, names=[one, other]))}, result
 
 
 def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
@@ -122,7 +150,7 @@ def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
     shown = _shown(request)
     picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]
     seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
-    pooled = {"score": _told(panel.best_worst(picks)), "strength": _told(panel.bradley_terry(seen, names=shown))}
+    pooled = {"score": _listed(panel.best_worst(picks)), "strength": _listed(panel.bradley_terry(seen, names=shown))}
     pick = panel.pooled(picks)
     return pooled, pick.best if request.kind == "Choose" else asdict(pick)
 
@@ -135,6 +163,15 @@ def _shown(request: Request) -> list[str]:
     return [key for key in keys if key in ready]
 
 
-def _told(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:
+def _listed(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:
     """Candidate id -> value, low, high."""
     return {key: [rating.value, rating.low, rating.high] for key, rating in ratings.items()}
+
+
+def told(kind: str, pooled: dict[str, Any]) -> Pooled:
+    """What Request.pooled of a request of this kind says, for pages."""
+    scores = pooled.get("score", {})
+    rated = [Rated(key, scores.get(key), strength) for key, strength in pooled["strength"].items()]
+    ranked = sorted(rated, key=lambda one: (-one.strength[0], one.key))
+    what = "chose the winner" if kind == "Choose" else "decided"
+    return Pooled(what, pooled["people"], pooled["undecided"], tuple(ranked))
