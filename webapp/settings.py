@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_static",
     "webapp.audit",
     "webapp.people",
+    "webapp.problems",
     "webapp.experiments",
     "webapp.endpoints",
     "webapp.studies",

@@ -157,20 +157,7 @@ def _symbol(name: str, point: int) -> Value:
         return math.e
     if name == "i":
         return 1j
-    if name in (
-        "\\infty",
-        "\\pm",
-        "\\mp",
-        "\\cup",
-        "\\in",
-        "\\to",
-        "\\ldots",
-        "\\dots",
-        "\\le",
-        "\\ge",
-        "\\leq",
-        "\\geq",
-    ):
+    if _NO_SYMBOLS.fullmatch(name):
         raise NoFormula
     plain = name.replace("{", "").replace("}", "").replace(" ", "")
     digest = hashlib.sha256(f"{plain} {point}".encode()).digest()

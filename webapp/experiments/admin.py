@@ -34,6 +34,7 @@ from webapp.experiments.models import (
     Run,
 )
 from webapp.experiments.options import OptionsField, judge_help, method_help, methods_help
+from webapp.problems import lookup
 
 STATUS_LABELS = {
     "draft": "info",
@@ -65,6 +66,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "items": [
                 *listed("Experiments", "science", "experiments", "experiment"),
                 *listed("Studies", "groups", "studies", "study"),
+                *listed("Problems", "function", "problems", "problem"),
                 *listed("A/B votes", "balance", "votes", "poll"),
                 *listed("Language models", "chat", "experiments", "languagemodel"),
                 *listed("Staff", "badge", "auth", "user"),
@@ -95,10 +97,16 @@ class LoopForm(forms.ModelForm):
 
     options = OptionsField(label="Method's options", help_text=method_help())
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "task" in self.fields:
+            robots = [(name, name) for name in catalog.tasks()]
+            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.choices())]  # type: ignore[attr-defined]
+
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
-        if task and preset and preset not in catalog.task(task).presets:
+        if task and preset and not lookup.is_problem(task) and preset not in catalog.task(task).presets:
             known = ", ".join(catalog.task(task).presets)
             self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
         return data
@@ -106,7 +114,8 @@ class LoopForm(forms.ModelForm):
     class Meta:
         model: type[LoopSettings]
         help_texts = {
-            "task": "What the robot should learn. The Tasks page shows each one's text and reward inputs.",
+            "task": "What the robot should learn, or a problem that the model should solve. The Tasks page shows each "
+            "robot's text and reward inputs.",
             "method": methods_help(),
             "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
             "judge in studies.",

@@ -19,9 +19,16 @@ from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, 
 from simulation import catalog
 from webapp.experiments import events, jobs, results
 from webapp.experiments.models import Clip, Experiment, Iteration, Job, LoopSettings, Request
+from webapp.problems import lookup
 
 PERSON_KINDS = ("Judge", "Choose", "Compare")
-JOB_KINDS = {"Write": Job.Kind.WRITE, "Ask": Job.Kind.ASK, "Look": Job.Kind.ASK, "Train": Job.Kind.TRAIN}
+JOB_KINDS = {
+    "Write": Job.Kind.WRITE,
+    "Ask": Job.Kind.ASK,
+    "Look": Job.Kind.ASK,
+    "Train": Job.Kind.TRAIN,
+    "Run": Job.Kind.TRAIN,
+}
 
 
 # --- what people do -------------------------------------------------------------------------------------------
@@ -155,6 +162,8 @@ def lock(pk: int) -> Experiment:
 def problem_of(experiment: LoopSettings) -> Problem:
     """What a method may know of the task."""
     info = experiment.task_info
+    if not isinstance(info, catalog.TaskInfo):
+        return lookup.stated(info)
     return Problem(info.name, info.description, catalog.observation_source(info.name), info.inputs)
 
 

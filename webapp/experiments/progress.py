@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg, DurationField, ExpressionWrapper, F, QuerySet
 
+from llm.records import TRIED
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request
 
 REMEMBERED_JOBS = 20
@@ -79,7 +80,7 @@ def _phase(experiment: Experiment, request: Request | None) -> str:
 
 def _step(request: Request | None, job: Job | None) -> str:
     """What is being done for the next videos. Asking, and the moment between two steps, belong to writing."""
-    if request is None or request.kind != "Train":
+    if request is None or request.kind not in TRIED:
         return "writing"
     return "filming" if job and job.kind == Job.Kind.FILM else "training"
 

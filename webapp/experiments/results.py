@@ -63,6 +63,11 @@ def _trained(experiment: Experiment, request: Request, result: list[dict[str, An
     events.emit(experiment, "trained", text, public=True)
 
 
+def _tested(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+    text = f"Round {request.payload['iteration']}: {len(result)} answers tested"
+    events.emit(experiment, "trained", text, public=True)
+
+
 def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
     best, worst = candidate(experiment, result["best"]), candidate(experiment, result["worst"])
     experiment.iterations.filter(number=request.payload["iteration"]).update(
@@ -97,6 +102,7 @@ def _chosen(experiment: Experiment, request: Request, result: str) -> None:
 _RECORD: dict[str, Callable[[Experiment, Request, Any], None]] = {
     "Write": _written,
     "Train": _trained,
+    "Run": _tested,
     "Judge": _judged,
     "Ask": _answered,
     "Look": _answered,

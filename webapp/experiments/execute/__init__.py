@@ -7,6 +7,7 @@ from typing import Any
 
 from webapp.experiments import leases, loop
 from webapp.experiments.execute import ask, film, train, write
+from webapp.experiments.execute.run import run as test
 from webapp.experiments.models import Job
 
 
@@ -15,11 +16,17 @@ def advance(lease: leases.Lease) -> None:
         loop.advance(experiment)
 
 
+def try_out(lease: leases.Lease) -> None:
+    """Train under rewards; test answers."""
+    request = lease.job.request
+    (test if request and request.kind == "Run" else train.train)(lease)
+
+
 EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     Job.Kind.ADVANCE: advance,
     Job.Kind.WRITE: write.write,
     Job.Kind.ASK: ask.ask,
-    Job.Kind.TRAIN: train.train,
+    Job.Kind.TRAIN: try_out,
     Job.Kind.FILM: film.film,
 }
 

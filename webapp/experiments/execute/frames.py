@@ -10,6 +10,7 @@ import ffmpeg
 import imageio_ffmpeg
 from django.core.files.storage import default_storage
 
+from simulation import catalog
 from webapp.experiments.models import Clip, Experiment
 
 WIDTH = 320
@@ -26,7 +27,7 @@ def final_clip(experiment: Experiment, candidate: str) -> Clip | None:
 
 def of(clip: Clip, count: int) -> list[str]:
     """`count` evenly spaced frames as data URLs of JPEG pictures; raises ValueError on a clip that cannot be read."""
-    seconds = clip.candidate.iteration.experiment.task_info.clip_seconds
+    seconds = catalog.task(clip.candidate.iteration.experiment.task).clip_seconds
     with tempfile.TemporaryDirectory() as folder:
         film = Path(folder) / "clip.mp4"
         with default_storage.open(clip.video) as file:

@@ -1,15 +1,22 @@
-"""Have K reward functions written, checked and repaired."""
+"""Have K reward functions written, checked and repaired; or K answers to a problem."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from llm import records, writer
+from llm.asking import Watch
+from llm.client import OnReply, Reply
+from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
+from webapp.experiments.models import Experiment
+from webapp.problems import lookup
 
 
 def write(lease: Lease) -> None:
@@ -20,22 +27,40 @@ def write(lease: Lease) -> None:
     try:
         with lease.beating() as stop_check:
             watching = Watching(lease, stop_check, request, wanted.count)
-            written = writer.write(
-                backend_of(experiment.model),
-                wanted,
-                loop.problem_of(experiment),
-                partial(launch.check, experiment.task),
+            bought = Bought(
                 saved_calls(request),
                 watching.saving(saver(request)),
                 within_budget(experiment, stop_check),
                 room_of(experiment.model),
                 watching,
             )
+            written = written_by(experiment, wanted, bought)
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
         return
     if written.error:
-        lease.fail(f"Writing rewards for round {wanted.iteration} failed: {written.error}")
+        what = "answers" if experiment.is_problem else "rewards"
+        lease.fail(f"Writing {what} for round {wanted.iteration} failed: {written.error}")
         return
     with lease.settle():
         results.complete(request, records.result_to_json("Write", written.candidates))
+
+
+@dataclass(frozen=True)
+class Bought:
+    """What every way of writing is given to buy answers with."""
+
+    saved: Sequence[Reply]
+    on_call: OnReply
+    stop_check: writer.StopCheck
+    room: int
+    watch: Watch
+
+
+def written_by(experiment: Experiment, wanted: records.Write, bought: Bought) -> writer.Written:
+    """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
+    backend, problem = backend_of(experiment.model), loop.problem_of(experiment)
+    if problem.form == records.REWARD:
+        return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(bought))
+    images = lookup.pictures(lookup.problem_named(experiment.task))
+    return writing.write(backend, wanted, problem, images=images, **vars(bought))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -10,7 +11,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from llm import judges, methods
+from llm.method import Method
 from simulation import catalog
+from webapp.problems import lookup
 
 
 def task_choices() -> list[tuple[str, str]]:
@@ -127,13 +130,23 @@ class LoopSettings(models.Model):
     class Meta:
         abstract = True
 
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """The task may also be a problem's name, of which the field's choices know nothing."""
+        super().clean_fields({*(exclude or ()), "task"})
+
     def clean(self) -> None:
-        if self.judge == self.JudgeKind.PROXY and catalog.task(self.task).metric is None:
+        try:
+            info = self.task_info
+        except ValueError as error:
+            raise ValidationError({"task": str(error)}) from error
+        if self.judge == self.JudgeKind.PROXY and info.metric is None:
             raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
         chosen = methods.METHODS.get(self.method)
         if chosen is None:
             return  # the field itself says so
-        if chosen.uses_metric and catalog.task(self.task).metric is None:
+        if self.is_problem:
+            self._clean_problem(chosen)
+        if chosen.uses_metric and info.metric is None:
             raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
         if chosen.uses_metric and self.judge == self.JudgeKind.HUMAN:
             raise ValidationError({"method": f"{chosen.title} goes by the hidden metric: it asks no person anything."})
@@ -154,11 +167,23 @@ class LoopSettings(models.Model):
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
 
+    def _clean_problem(self, chosen: Method) -> None:
+        if not chosen.reasoning:
+            able = ", ".join(name for name, method in methods.METHODS.items() if method.reasoning)
+            raise ValidationError({"method": f"{chosen.title} designs rewards. Problems are solved by: {able}."})
+        if self.model is None or self.model.kind == LanguageModel.Kind.OFFLINE:
+            raise ValidationError({"model": "The offline writer solves no problems: choose a language model."})
+
     def model_for(self, role: str) -> LanguageModel | None:
         """The language model in this role (llm.records.ROLES); None is the offline writer."""
         own = {"describer": self.describer, "judge": self.judge_model, "vision": self.vision}.get(role)
         return own or self.model
 
     @property
-    def task_info(self) -> catalog.TaskInfo:
-        return catalog.task(self.task)
+    def task_info(self) -> lookup.TaskInfo:
+        return lookup.info(self.task)
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether candidates are answers that people read, rather than rewards whose robots they watch."""
+        return lookup.is_problem(self.task)

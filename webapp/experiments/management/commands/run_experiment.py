@@ -16,6 +16,7 @@ from webapp.experiments import headless, loop, progress
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
 from webapp.experiments.options import on_the_command_line, parsed
+from webapp.problems import lookup
 
 ROLES = ("describer", "judge_model", "vision")
 LINE_SECONDS = 5.0
@@ -32,6 +33,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()) + " (default: Ant)")
+        parser.add_argument(
+            "--problem", metavar="NAME", help="a reasoning problem to solve, in place of a robot's task"
+        )
         parser.add_argument(
             "--method", default="icpl", help="one of: " + ", ".join(methods.METHODS) + " (default: icpl)"
         )
@@ -143,8 +147,9 @@ def created(options: dict[str, Any]) -> Experiment:
     if options["judge"] == LoopSettings.JudgeKind.HUMAN:
         raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
+        options["task"] = options["problem"] or options["task"]
         method = methods.method(options["method"])
-        preset = catalog.preset(options["task"], options["preset"])
+        iterations = most_iterations(options)
         experiment = Experiment(
             name=options["name"] or f"{options['method']} on {options['task']}, seed {options['seed']}",
             model=model_named(options["model"]),
@@ -164,11 +169,18 @@ def created(options: dict[str, Any]) -> Experiment:
         raise CommandError("\n".join(problems)) from error
     except ValueError as error:
         raise CommandError(str(error)) from error
-    if experiment.overrides and not 1 <= experiment.overrides["iterations"] <= 10 * preset.iterations:
-        raise CommandError(f"--iterations must be between 1 and {10 * preset.iterations}")
+    if experiment.overrides and not 1 <= experiment.overrides["iterations"] <= iterations:
+        raise CommandError(f"--iterations must be between 1 and {iterations}")
     experiment.save()
     loop.start(experiment)
     return experiment
+
+
+def most_iterations(options: dict[str, Any]) -> int:
+    """How many training iterations may be asked for: none, where nothing is trained. Raises ValueError."""
+    if lookup.is_problem(lookup.info(options["task"]).name):
+        return 0
+    return 10 * catalog.preset(options["task"], options["preset"]).iterations
 
 
 def model_named(name: str | None) -> LanguageModel | None:

@@ -1,0 +1,142 @@
+"""Problems as tasks: settings that fit them, what a model is told, sets as YAML, what is kept."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import ProtectedError
+
+from llm.reasoning.prompts import first_prompt
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.problems import exchange, lookup
+from webapp.problems.models import Attachment, Problem
+
+pytestmark = pytest.mark.django_db
+
+SET = """
+format: 1
+problems:
+  - name: sum
+    title: A sum
+    subject: mathematics
+    statement: |
+      What is $1 + 2 + \\dots + 100$?
+    reference: Pair them.
+    answer: "5050"
+    attachments: [{file: figures/pairs.png, caption: Pairs}]
+  - name: add
+    title: Add two numbers
+    subject: programming
+    form: program
+    language: python
+    statement: Read two numbers, print their sum.
+    subtasks:
+      - number: 1
+        points: 30
+        cases: [{stdin: "1 2", expected: "3"}]
+      - number: 2
+        points: 70
+        cases:
+          - {stdin_file: tests/2.in, expected_file: tests/2.out}
+"""
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+
+
+def files(text=SET):
+    return {"problems.yaml": text.encode(), "figures/pairs.png": PNG, "tests/2.in": b"10 20\n", "tests/2.out": b"30\n"}
+
+
+@pytest.fixture
+def problems():
+    return {problem.name: problem for problem in exchange.import_set(files())}
+
+
+@pytest.fixture
+def model():
+    return LanguageModel.objects.create(
+        name="m", kind=LanguageModel.Kind.OPENAI, base_url="http://127.0.0.1:9/v1", model="m"
+    )
+
+
+def experiment(**values):
+    return Experiment(
+        **{"name": "e", "task": "sum", "method": "scaling_3d", "judge": "proxy", "k": 5, "n": 3, **values}
+    )
+
+
+def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
+    again = exchange.export_set(Problem.objects.all())
+    exchange.import_set(exchange.read_bytes("set.zip", exchange.as_zip(again)))
+    assert exchange.export_set(Problem.objects.all()) == again
+    assert Problem.objects.count() == 2 and Attachment.objects.count() == 1
+    add = Problem.objects.get(name="add")
+    assert [(c.subtask, c.stdin, c.expected) for c in add.test_cases()] == [(1, "1 2", "3"), (2, "10 20\n", "30\n")]
+    assert add.points() == {1: 30, 2: 70} and add.metric == "share of points"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("format: 2\nproblems: []", "format: 1"),
+        ("- 1", "not a mapping"),
+        ("a: [", "cannot be read"),
+        ("a: &x [1]\nb: *x", "aliases"),
+        ("format: 1\nproblems: [{name: Bad Name, title: t, statement: s}]", "Small letters"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, secret: 1}]", "unknown fields secret"),
+        ("format: 1\nproblems: [{name: ant, title: t, statement: s}]", "robot's task has this name"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, attachments: [{file: no.png}]}]", "'no.png' is not"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, form: novel}]", "form"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{number: x}]}]", "number"),
+        ("!!python/object/apply:os.system ['true']", "cannot be read"),
+    ],
+)
+def test_a_bad_set_is_refused_whole_and_says_why(text, said):
+    with pytest.raises(exchange.BadSet, match=said):
+        exchange.import_set(files(text))
+    assert not Problem.objects.exists()
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(exchange, "BYTES", 1000)
+    with pytest.raises(exchange.BadSet, match="more than"):
+        exchange.read_bytes("set.zip", exchange.as_zip({"problems.yaml": b"0" * 2000}))
+    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
+        exchange.read_bytes("set.zip", b"PK nothing")
+
+
+def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):
+    stated = lookup.stated(problems["sum"])
+    text = str(first_prompt(stated))
+    assert "1 + 2" in text and "## Final answer" in text
+    assert "5050" not in text and "Pair them" not in text
+    told = str(first_prompt(lookup.stated(problems["add"])))
+    assert "Python 3" in told and "10 20" not in told
+    assert lookup.pictures(problems["sum"])[0].startswith("data:image/png;base64,")
+
+
+def test_settings_that_fit_a_problem(problems, model):
+    experiment(model=model).full_clean()
+    experiment(model=model, judge="human").full_clean()
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "said"),
+    [
+        ({"task": "nothing"}, "task", "unknown task"),
+        ({"method": "icpl"}, "method", "designs rewards"),
+        ({"model": None}, "model", "solves no problems"),
+        ({"task": "open"}, "judge", "no metric"),
+        ({"task": "open", "judge": "model", "method": "scaling_batch_score"}, "method", "no metric"),
+    ],
+)
+def test_settings_that_do_not(problems, model, values, field, said):
+    Problem.objects.create(name="open", title="Open", statement="Prove it.")
+    with pytest.raises(ValidationError) as refused:
+        experiment(**{"model": model, **values}).full_clean()
+    assert said in " ".join(refused.value.message_dict[field])
+
+
+def test_a_problem_in_use_is_kept(problems, model):
+    experiment(model=model).save()
+    with pytest.raises(ProtectedError), transaction.atomic():
+        problems["sum"].delete()
+    problems["add"].delete()

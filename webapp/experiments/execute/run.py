@@ -1,0 +1,84 @@
+"""Put a round's answers to the test: programs on test cases in the jail, written answers against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from llm import records, writer
+from programs.records import JailError
+from webapp.experiments import loop, results
+from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.train import candidates_of
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Candidate, Experiment, LanguageModel, Request
+from webapp.problems import lookup, scoring
+from webapp.problems.scoring import Score
+
+
+class Unasked(Exception):
+    """The judging model gave no answer; the text says why."""
+
+
+def run(lease: Lease) -> None:
+    request, experiment = lease.job.request, lease.job.experiment
+    assert request is not None
+    candidates = candidates_of(request)
+    try:
+        with lease.beating() as stop_check:
+            scores = scores_of(experiment, request, [c.source for c in candidates], stop_check)
+    except (JailError, Unasked) as error:
+        lease.fail(f"Round {request.payload['iteration']} could not be tested: {error}")
+        return
+    with lease.settle() as experiment:
+        for candidate, score in zip(candidates, scores, strict=True):
+            save(candidate, score)
+        outcomes = [
+            replace(
+                results.outcome(experiment, candidate.key), states={"outputs": score.outputs} if score.outputs else {}
+            )
+            for candidate, score in zip(candidates, scores, strict=True)
+        ]
+        results.complete(request, records.result_to_json("Run", outcomes))
+
+
+def scores_of(
+    experiment: Experiment, request: Request, sources: list[str], stop_check: Callable[[], None]
+) -> list[Score]:
+    problem = lookup.problem_named(experiment.task)
+    if problem.form == records.PROGRAM:
+        return scoring.programs(problem, sources, stop_check)
+    model = experiment.model_for("judge")
+    able = model is not None and model.kind != LanguageModel.Kind.OFFLINE
+    ask = partial(asked, experiment, request, model, stop_check) if able else None
+    return scoring.answers(problem, sources, ask, loop.seed_of(request))
+
+
+def asked(
+    experiment: Experiment,
+    request: Request,
+    model: LanguageModel | None,
+    stop_check: Callable[[], None],
+    question: records.Ask,
+) -> str:
+    """What the judging model says to a comparison with the reference answer."""
+    said = writer.ask(
+        backend_of(model),
+        question,
+        saved_calls(request),
+        saver(request),
+        accept=lambda text: scoring.read(text) is not None,
+        stop_check=within_budget(experiment, stop_check),
+        room=room_of(model),
+    )
+    if said.error:
+        raise Unasked(f"comparing an answer with the reference failed: {said.error}")
+    return said.text
+
+
+def save(candidate: Candidate, score: Score) -> None:
+    candidate.status = Candidate.Status.TRAINED
+    candidate.reason, candidate.metric_trace = score.reason, dict(score.details)
+    candidate.rts = candidate.final_score = score.value
+    candidate.save(update_fields=["status", "reason", "metric_trace", "rts", "final_score"])

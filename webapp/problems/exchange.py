@@ -1,0 +1,234 @@
+"""Problem sets as YAML with files beside it: import and export. The format: docs/problems.md."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import QuerySet
+
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+
+FORMAT = 1
+SET = "problems.yaml"
+"""The name of the YAML file in a folder or an archive."""
+FILES, BYTES = 2000, 64 << 20
+"""Of a whole set; an archive that unpacks to more is refused before it is unpacked."""
+FIELDS = (
+    *("title", "subject", "form", "language", "statement", "reference", "answer", "tolerance"),
+    *("cpu_seconds", "memory_mb", "show_reference", "show_results"),
+)
+LINKS = ("attachments", "subtasks")
+
+
+class BadSet(ValueError):
+    """What cannot be imported, and why: in words for the person who wrote it."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data only, and no aliases: a few lines of them can unfold into gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise BadSet("YAML aliases (*name) are not allowed here")
+        return super().compose_node(parent, index)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks."""
+
+
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
+
+
+def read_path(path: Path) -> dict[str, bytes]:
+    """The files of a set: of a folder, of a .zip, or of a single .yaml. Raises BadSet and OSError."""
+    if path.is_dir():
+        found = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink()]
+        if len(found) > FILES or sum(file.stat().st_size for file in found) > BYTES:
+            raise BadSet(f"{path} has more than {FILES} files or {BYTES >> 20} MB")
+        return {file.relative_to(path).as_posix(): file.read_bytes() for file in found}
+    return read_bytes(path.name, path.read_bytes())
+
+
+def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
+    """The files of an uploaded .zip or .yaml. Raises BadSet."""
+    if not name.lower().endswith(".zip"):
+        return {SET: data}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if len(entries) > FILES or sum(entry.file_size for entry in entries) > BYTES:
+                raise BadSet(f"the archive has more than {FILES} files or {BYTES >> 20} MB")
+            files = {entry.filename: archive.read(entry) for entry in entries}
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise BadSet(f"{name} is no readable ZIP archive: {error}") from error
+    return _without_top_folder(files)
+
+
+def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Archives of a folder have its name in front of everything."""
+    place = min((name for name in files if PurePosixPath(name).name == SET), key=len, default="")
+    top = place.removesuffix(SET)
+    return {name.removeprefix(top): data for name, data in files.items() if name.startswith(top)}
+
+
+@transaction.atomic
+def import_set(files: Mapping[str, bytes]) -> list[Problem]:
+    """Save the problems of a set; one of the same name is replaced, files and cases included. All or none.
+
+    Raises BadSet.
+    """
+    data = _parsed(files)
+    problems = data.get("problems")
+    if data.get("format") != FORMAT or not isinstance(problems, list):
+        raise BadSet(f"{SET} must begin with `format: {FORMAT}` and have a list `problems`")
+    saved = []
+    for number, entry in enumerate(problems, 1):
+        where = f"problem {number}"
+        if not isinstance(entry, dict):
+            raise BadSet(f"{where} is not a mapping of fields")
+        where = f"problem {entry.get('name', number)!r}"
+        try:
+            saved.append(_import(entry, files, where))
+        except ValidationError as error:
+            raise BadSet(f"{where}: {_words(error)}") from error
+    return saved
+
+
+def _parsed(files: Mapping[str, bytes]) -> dict[str, Any]:
+    if SET not in files:
+        raise BadSet(f"there is no {SET}")
+    try:
+        data = yaml.load(files[SET].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise BadSet(f"{SET} cannot be read: {error}") from error
+    if not isinstance(data, dict):
+        raise BadSet(f"{SET} is not a mapping")
+    return data
+
+
+def _words(error: ValidationError) -> str:
+    if hasattr(error, "message_dict"):
+        return "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
+    return " ".join(error.messages)
+
+
+def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str) -> Problem:
+    unknown = set(entry) - {"name", *FIELDS, *LINKS}
+    if unknown:
+        raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
+    name = str(entry.get("name", ""))
+    problem = Problem.objects.filter(name=name).first() or Problem(name=name)
+    for field, default in _defaults().items():
+        value = entry.get(field, default)
+        setattr(problem, field, value.strip() if isinstance(value, str) else value)
+    problem.full_clean()
+    problem.save()
+    problem.attachments.all().delete()
+    problem.subtasks.all().delete()
+    problem.cases.all().delete()
+    for given in _list(entry, "attachments", where):
+        _attach(problem, given, files, where)
+    for given in _list(entry, "subtasks", where):
+        _subtask(problem, given, files, where)
+    return problem
+
+
+def _defaults() -> dict[str, Any]:
+    fresh = Problem()
+    return {name: getattr(fresh, name) for name in FIELDS}
+
+
+def _list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
+    found = entry.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise BadSet(f"{where}: {name} must be a list of mappings")
+    return found
+
+
+def _attach(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
+    name = str(given.get("file", ""))
+    attachment = Attachment(
+        problem=problem,
+        name=str(given.get("name") or PurePosixPath(name).name)[:100],
+        caption=str(given.get("caption", "")),
+        to_model=given.get("to_model", True),
+    )
+    attachment.file.save(PurePosixPath(name).name, ContentFile(_file(files, name, where)), save=False)
+    attachment.full_clean()
+    attachment.save()
+
+
+def _subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
+    subtask = Subtask(problem=problem, number=given.get("number", 1), points=given.get("points", 1))
+    subtask.full_clean()
+    subtask.save()
+    for case in _list(given, "cases", where):
+        texts = {}
+        for name in ("stdin", "expected"):
+            text = _text(files, str(case[f"{name}_file"]), where) if f"{name}_file" in case else case.get(name, "")
+            texts[name] = str(text)
+        row = TestCase(problem=problem, subtask=subtask.number, **texts)
+        row.full_clean()
+        row.save()
+
+
+def _file(files: Mapping[str, bytes], name: str, where: str) -> bytes:
+    if name not in files:
+        raise BadSet(f"{where}: the file {name!r} is not there")
+    return files[name]
+
+
+def _text(files: Mapping[str, bytes], name: str, where: str) -> str:
+    try:
+        return _file(files, name, where).decode()
+    except UnicodeDecodeError as error:
+        raise BadSet(f"{where}: {name!r} is no UTF-8 text") from error
+
+
+def export_set(problems: QuerySet[Problem]) -> dict[str, bytes]:
+    """The set as files by name, ready to be written into a folder or an archive, and imported again."""
+    files: dict[str, bytes] = {}
+    entries = [_exported(problem, files) for problem in problems]
+    text = yaml.dump({"format": FORMAT, "problems": entries}, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return {SET: text.encode(), **files}
+
+
+def _exported(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": problem.name}
+    for name, default in _defaults().items():
+        value = getattr(problem, name)
+        if value != default or name in ("subject", "form"):
+            entry[name] = value.replace("\r\n", "\n") if isinstance(value, str) else value
+    for number, attachment in enumerate(problem.attachments.all(), 1):
+        place = f"{problem.name}/{number}-{PurePosixPath(attachment.name).name or 'file'}"
+        with attachment.file.open("rb") as file:
+            files[place] = file.read()
+        about = {"file": place, "name": attachment.name, "caption": attachment.caption}
+        entry.setdefault("attachments", []).append({**about, "to_model": attachment.to_model})
+    numbers = sorted({*problem.points(), *problem.cases.values_list("subtask", flat=True)})
+    for subtask in numbers:
+        cases = [{"stdin": c.stdin, "expected": c.expected} for c in problem.cases.filter(subtask=subtask)]
+        points = problem.points().get(subtask, 1.0)
+        entry.setdefault("subtasks", []).append({"number": subtask, "points": points, "cases": cases})
+    return entry
+
+
+def as_zip(files: Mapping[str, bytes]) -> bytes:
+    """The files as an archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()

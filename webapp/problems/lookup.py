@@ -1,0 +1,57 @@
+"""A task is a robot's, or a problem: one name, in one field. Robots are in the catalogue, problems in the database."""
+
+from __future__ import annotations
+
+import base64
+
+from llm import records
+from simulation import catalog
+from webapp.problems.models import Problem
+
+TaskInfo = catalog.TaskInfo | Problem
+
+
+def is_problem(task: str) -> bool:
+    """Whether the task of this name is no robot's."""
+    return task not in catalog.tasks()
+
+
+def problem_named(name: str) -> Problem:
+    """Raises ValueError naming what there is."""
+    found = Problem.objects.filter(name=name).first()
+    if found is None:
+        problems = ", ".join(Problem.objects.values_list("name", flat=True)) or "none"
+        raise ValueError(f"unknown task {name!r}; robots: {', '.join(catalog.tasks())}; problems: {problems}")
+    return found
+
+
+def info(task: str) -> TaskInfo:
+    """The robot's task, or the problem, of this name. Raises ValueError."""
+    return problem_named(task) if is_problem(task) else catalog.task(task)
+
+
+def choices() -> list[tuple[str, str]]:
+    """The problems, for a form's list of tasks."""
+    return [(problem.name, problem.title) for problem in Problem.objects.all()]
+
+
+def stated(problem: Problem) -> records.Problem:
+    """What a method, and thereby a model, may know of a problem."""
+    return records.Problem(
+        problem.name,
+        problem.statement.replace("\r\n", "\n"),
+        form=problem.form,
+        sections=problem.sections if problem.form == records.ANSWER else (),
+        language=problem.language if problem.form == records.PROGRAM else "",
+        tolerance=problem.tolerance,
+    )
+
+
+def pictures(problem: Problem) -> list[str]:
+    """The figures that the model sees, as data URLs."""
+    urls = []
+    for attachment in problem.attachments.filter(to_model=True):
+        if attachment.is_picture:
+            with attachment.file.open("rb") as file:
+                urls.append(f"data:{attachment.content_type};base64,{base64.b64encode(file.read()).decode()}")
+    return urls

@@ -1,0 +1,187 @@
+"""Problems that are solved by a written answer or a program. Beside a robot's task they are the other kind of task."""
+
+from __future__ import annotations
+
+import mimetypes
+import uuid
+from pathlib import PurePath
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+
+from llm.records import ANSWER, PROGRAM
+from programs.records import Case, Limits
+from simulation import catalog
+
+SECTIONS = {
+    "mathematics": ("Final answer", "Reasoning"),
+    "physics": ("Key final answer", "All final answers", "Reasoning"),
+}
+"""The headings that an answer should have, by subject; under the first stands what counts."""
+ATTACHMENT_BYTES = 8 << 20
+PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+
+
+class Problem(models.Model):
+    class Subject(models.TextChoices):
+        MATHEMATICS = "mathematics", "Mathematics"
+        PHYSICS = "physics", "Physics"
+        PROGRAMMING = "programming", "Programming"
+        OTHER = "other", "Other"
+
+    class Form(models.TextChoices):
+        ANSWER = ANSWER, "A written answer"
+        PROGRAM = PROGRAM, "A program"
+
+    class Language(models.TextChoices):
+        CPP = "cpp", "C++17"
+        PYTHON = "python", "Python 3"
+
+    name = models.CharField(
+        max_length=40,
+        unique=True,
+        validators=[RegexValidator(r"^[a-z0-9]+(-[a-z0-9]+)*$", "Small letters, digits and single hyphens only.")],
+        help_text="How the command line and exports call it, for example sum-of-digits.",
+    )
+    title = models.CharField(max_length=120, help_text="Reviewers read it above the answers.")
+    subject = models.CharField(max_length=12, choices=Subject, default=Subject.MATHEMATICS)
+    form = models.CharField("an answer is", max_length=8, choices=Form, default=Form.ANSWER)
+    language = models.CharField(
+        max_length=8, choices=Language, default=Language.CPP, help_text="Of programs; written answers have none."
+    )
+    statement = models.TextField(help_text="Markdown, with TeX between dollar signs.")
+    reference = models.TextField(
+        blank=True, help_text="A solution for those who judge: Markdown with TeX. A model never sees it."
+    )
+    answer = models.CharField(
+        "final answer",
+        max_length=500,
+        blank=True,
+        help_text="What a right answer ends up with, in TeX. The proxy judge and scores go by it.",
+    )
+    tolerance = models.FloatField(
+        default=0.0,
+        validators=[MinValueValidator(0), MaxValueValidator(0.5)],
+        help_text="Relative difference up to which two numbers are the same answer: 0.01 for one percent.",
+    )
+    cpu_seconds = models.FloatField(
+        "seconds a case", default=2.0, validators=[MinValueValidator(0.1), MaxValueValidator(60)]
+    )
+    memory_mb = models.PositiveIntegerField(
+        "memory in MB", default=256, validators=[MinValueValidator(16), MaxValueValidator(4096)]
+    )
+    show_reference = models.BooleanField(
+        "reviewers see the reference", default=True, help_text="Off, where reviewers should judge unaided."
+    )
+    show_results = models.BooleanField("reviewers see test results", default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["subject", "name"]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.name})"
+
+    def clean(self) -> None:
+        if self.name.lower() in {name.lower() for name in catalog.tasks()}:
+            raise ValidationError({"name": "A robot's task has this name."})
+
+    @property
+    def sentence(self) -> str:
+        """As `simulation.catalog.TaskInfo` has it: what is asked, for participants."""
+        return self.title
+
+    @property
+    def metric(self) -> str | None:
+        """As `simulation.catalog.TaskInfo` has it: what a score is; None where nothing can be scored."""
+        if self.form == self.Form.PROGRAM:
+            return "share of points" if self.cases.exists() else None
+        return "1 if the final answer is right" if self.answer.strip() else None
+
+    folder = ""
+    """As `simulation.catalog.TaskInfo` has it: there is no picture of a problem."""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        return SECTIONS.get(self.subject, SECTIONS["mathematics"])
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.cpu_seconds, self.memory_mb)
+
+    def test_cases(self) -> list[Case]:
+        return [Case(row.stdin, row.expected, row.subtask) for row in self.cases.all()]
+
+    def points(self) -> dict[int, float]:
+        return {row.number: row.points for row in self.subtasks.all()}
+
+
+def attachment_path(attachment: Attachment, name: str) -> str:
+    return f"problems/{uuid.uuid4()}{PurePath(name).suffix.lower()[:8]}"
+
+
+class Attachment(models.Model):
+    """A figure or a file of a problem. Its name on disk says nothing."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="attachments")
+    file = models.FileField(upload_to=attachment_path)
+    name = models.CharField(max_length=100, blank=True, help_text="How people see it. Empty: the file's own name.")
+    caption = models.CharField(max_length=300, blank=True)
+    to_model = models.BooleanField(
+        "the model sees it", default=True, help_text="Pictures only; the model must take pictures."
+    )
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name or "attachment"
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        self.name = self.name or PurePath(self.file.name or "").name[:100]
+        super().save(*args, **kwargs)  # type: ignore[arg-type]
+
+    def clean(self) -> None:
+        if self.file and self.file.size > ATTACHMENT_BYTES:
+            raise ValidationError({"file": f"A file may have {ATTACHMENT_BYTES >> 20} MB at most."})
+
+    @property
+    def content_type(self) -> str:
+        return mimetypes.guess_type(self.file.name or "")[0] or "application/octet-stream"
+
+    @property
+    def is_picture(self) -> bool:
+        return self.content_type in PICTURES
+
+
+class Subtask(models.Model):
+    """Some cases of a programming problem, whose points are earned together or not at all."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="subtasks")
+    number = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
+    points = models.FloatField(default=1.0, validators=[MinValueValidator(0)])
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["problem", "number"], name="one_subtask_per_number")]
+
+    def __str__(self) -> str:
+        return f"Subtask {self.number}"
+
+
+class TestCase(models.Model):
+    """What a program reads, and what it should print; white space does not matter."""
+
+    __test__ = False  # pytest: this is no test
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="cases")
+    subtask = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
+    stdin = models.TextField("input", blank=True)
+    expected = models.TextField("expected output", blank=True)
+
+    class Meta:
+        ordering = ["subtask", "id"]
+
+    def __str__(self) -> str:
+        return f"Case of subtask {self.subtask}"
