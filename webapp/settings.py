@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "webapp.studies",
     "webapp.review",
     "webapp.votes",
+    "webapp.notices",
     "webapp.archive",
 ]
 MIDDLEWARE = [
@@ -254,3 +255,26 @@ ATTEMPTS = env.int("PREFINE_ATTEMPTS", default=3)
 """A step that failed so often in a row without getting further stops its experiment."""
 FILM_AT = (10, 30, 100)
 """Percentages of the training after which clips are filmed; the last ones are judged."""
+
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+if env.str("PREFINE_EMAIL_URL", default=""):
+    globals().update(env.email_url("PREFINE_EMAIL_URL"))
+EMAIL_READY = EMAIL_BACKEND.endswith("smtp.EmailBackend")
+"""Whether messages leave this machine (PREFINE_EMAIL_URL=smtp+tls://user:password@host:587); only then it is offered."""
+EMAIL_TIMEOUT = 10
+CONTACT_EMAIL = env.str("PREFINE_EMAIL_FROM", default=f"prefine@{_site.hostname}")
+"""The sender of messages, and whom a push service may write to."""
+DEFAULT_FROM_EMAIL = f"Prefine <{CONTACT_EMAIL}>"
+MAIL_DOMAIN = CONTACT_EMAIL.rpartition("@")[2]
+REMINDER_HOURS = env.int("PREFINE_REMINDER_HOURS", default=24)
+"""A round that has been waiting for so long is brought to mind, once, in the daytime. 0: never."""
+PUSH_SERVICES = env.list(
+    "PREFINE_PUSH_SERVICES",
+    default=[
+        "https://fcm.googleapis.com",
+        "https://*.push.services.mozilla.com",
+        "https://*.notify.windows.com",
+        "https://*.push.apple.com",
+    ],
+)
+"""Where browsers' subscriptions may point to: this server asks no other address that a visitor names."""

@@ -11,4 +11,5 @@ urlpatterns = [
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),
     path("", include("webapp.votes.urls")),
+    path("", include("webapp.notices.urls")),
 ]

@@ -1,0 +1,88 @@
+"""How a participant wants to be told, apart from the study's data, and what they were told."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from webapp.experiments.models import Request
+from webapp.studies.models import Participant, new_token
+
+
+class Address(models.Model):
+    """An e-mail address that somebody left. Deleted when they finish or leave, and when the study closes."""
+
+    participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="address")
+    email = models.EmailField()
+    token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
+    """Of the link that stops the messages."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "addresses"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"address of {self.participant}"
+
+    @property
+    def masked(self) -> str:
+        """Enough to know one's own by."""
+        name, _, host = self.email.partition("@")
+        return f"{name[:1]}…@{host}"
+
+
+class Subscription(models.Model):
+    """A browser that may be woken (Push API). Deleted as an address is, and when the browser has ended it."""
+
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="subscriptions")
+    endpoint = models.CharField(max_length=1000)
+    p256dh = models.CharField(max_length=120)
+    auth = models.CharField(max_length=40)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["participant", "endpoint"], name="one_subscription_per_browser")]
+
+    def __str__(self) -> str:
+        return f"browser of {self.participant}"
+
+
+class Notice(models.Model):
+    """One message about one request, by one way. Its row is what makes it one."""
+
+    class Kind(models.TextChoices):
+        READY = "ready"
+        REMINDER = "reminder"
+
+    class Channel(models.TextChoices):
+        EMAIL = "email"
+        PUSH = "push"
+
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="notices")
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="notices")
+    kind = models.CharField(max_length=8, choices=Kind)
+    channel = models.CharField(max_length=5, choices=Channel)
+    due_at = models.DateTimeField(default=timezone.now)
+    """When to send it; while it is being sent, when to take it up again if nobody says how that went."""
+    sent_at = models.DateTimeField(null=True)
+    dropped = models.CharField(max_length=40, blank=True)
+    """Why it was not sent after all."""
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True)
+    """Of the last attempt, without the address."""
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        default_permissions = ("view",)
+        constraints = [
+            models.UniqueConstraint(fields=["participant", "request", "kind", "channel"], name="told_once"),
+        ]
+        indexes = [
+            models.Index(fields=["due_at"], name="to_be_sent", condition=models.Q(sent_at=None, dropped="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} by {self.channel} to {self.participant}"

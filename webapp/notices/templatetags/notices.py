@@ -1,0 +1,20 @@
+"""What the waiting page shows of the ways to be told, whoever renders it."""
+
+from __future__ import annotations
+
+from django import template
+
+from webapp.notices import offer, push
+from webapp.studies.models import Participant
+
+register = template.Library()
+
+
+@register.simple_tag
+def offered(participant: Participant) -> offer.Offer:
+    return offer.of(participant)
+
+
+@register.simple_tag
+def push_key() -> str:
+    return push.public_key()
