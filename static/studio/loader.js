@@ -5,7 +5,7 @@ window.Studio = window.Studio || {};
 Studio.loader = (root, { onBroken, onBack, onLean }) => {
   const PATIENCE = 6000, STUCK = 15000, AGAIN = [1500, 4000], STILLS = 3000;
   const WORDS = { queued: "Waits for its turn", loading: "Loading", slow: "Slow connection, still loading", again: "Did not load. Trying again" };
-  const clips = [...root.querySelectorAll(".tile video")].map((video) => ({ video, tile: video.closest(".tile"), state: "queued", tries: 0 }));
+  const clips = [...root.querySelectorAll(".tile video")].map((video) => ({ video, tile: video.closest(".tile"), address: video.getAttribute("src"), state: "queued", tries: 0, again: 0 }));
   const line = navigator.connection;
   const timers = new Set();
   let lean = Boolean(line?.saveData || /2g|3g/.test(line?.effectiveType || "")), stopped = false, retries = 0;
@@ -30,7 +30,8 @@ Studio.loader = (root, { onBroken, onBack, onLean }) => {
   }
   function load(clip) {
     const { video } = clip;
-    if (video.dataset.src) { video.src = video.dataset.src; delete video.dataset.src; }
+    delete video.dataset.src;
+    video.src = clip.again ? `${clip.address}?again=${clip.again}` : clip.address; // past what the browser kept of it
     set(clip, "loading");
     video.preload = "auto";
     video.load();
@@ -48,11 +49,13 @@ Studio.loader = (root, { onBroken, onBack, onLean }) => {
     if (clip.tries >= AGAIN.length) { set(clip, "broken"); onBroken(clip.tile); next(); return; }
     set(clip, "again");
     retries += 1;
+    clip.again += 1;
     after(AGAIN[clip.tries++], () => { if (clip.state === "again") load(clip); });
   }
   function retry(tile) {
     const clip = clips.find((one) => one.tile === tile);
     retries += 1;
+    clip.again += 1;
     clip.tries = AGAIN.length; // what is asked for by hand says at once how it went
     load(clip);
   }
@@ -64,7 +67,7 @@ Studio.loader = (root, { onBroken, onBack, onLean }) => {
     for (const clip of clips) {
       if (clip === first || !busy(clip) || clip.video.readyState >= 3) continue;
       set(clip, "queued");
-      clip.video.dataset.src = clip.video.getAttribute("src");
+      clip.video.dataset.src = clip.address;
       clip.video.removeAttribute("src");
       clip.video.load();
     }

@@ -77,7 +77,7 @@ class CandidateChoice(forms.ModelChoiceField):
         return f"{experiment.task}, {experiment.name}: round {candidate.iteration.number}, {candidate.key}"
 
 
-class GoldSetForm(forms.ModelForm):  # type: ignore[type-arg]
+class GoldSetForm(forms.ModelForm):
     best = CandidateChoice(queryset=Candidate.objects.none(), help_text="Anybody should find this one better.")
     worst = CandidateChoice(queryset=Candidate.objects.none(), help_text="Anybody should find this one worse.")
 

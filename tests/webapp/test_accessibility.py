@@ -1,0 +1,137 @@
+"""Every participant's and evaluator's page through axe-core: WCAG 2.2 AA and best practices, light and dark."""
+
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.webapp.sites import BROWSER, serve
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+RUN = """async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"];
+    const found = await axe.run(document, { runOnly: { type: "tag", values: tags } });
+    return found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html).join(" | ")}`);
+}"""
+MADE = """
+from django.utils import timezone
+from tests.webapp import polls
+from webapp.experiments.models import Experiment
+from webapp.review import ballot
+from webapp.review.ballot import Choice
+from webapp.review.models import Trial
+from webapp.review.screenings import screening_of
+from webapp.studies.models import Participant, Study
+study = rows.study(demonstration=True)
+
+def person(name, **about):
+    someone = rows.participant(study, label=name)
+    out[name] = someone.get_absolute_url()
+    Participant.objects.filter(pk=someone.pk).update(**about)
+    return someone
+
+def judging(name, **about):
+    someone = person(name, **about)
+    rows.round_of(someone, failed=(3,) if name == "failed clip" else ())
+    request = rows.judging(someone)
+    return someone, screening_of(request, someone)
+
+def experiment(someone, **values):
+    Experiment.objects.filter(pk=someone.experiment.pk).update(**values)
+
+person("consent", consented_at=None)
+person("instruction", instructed_at=None)
+waiting = person("waiting")
+rows.round_of(waiting, percent=30)
+rows.training(waiting)
+judging("review")
+judging("failed clip")
+for name, choice in (("picked", Choice(best="A", worst="B")), ("cannot tell", Choice(cannot_tell=True))):
+    someone, screening = judging(name)
+    ballot.cast(someone, screening.token, choice)
+someone, screening = judging("attention")
+best, worst = screening.order[:2]
+Trial.objects.create(participant=someone, kind="attention", number=0, round=1, seed=1, order=screening.order,
+                     expected_best_id=best, expected_worst_id=worst)
+someone, screening = judging("pair")
+Trial.objects.create(participant=someone, kind="gold", number=0, round=1, seed=1, order=screening.order[:2],
+                     expected_best_id=screening.order[0])
+final = person("final")
+for number in (1, 2):
+    rows.round_of(final, number)
+rows.choosing(final)
+done = person("thanks")
+rows.round_of(done)
+rows.finished(done)
+experiment(person("paused"), paused=True)
+experiment(person("failed"), status="failed")
+experiment(person("closed"), status="cancelled")
+person("withdrawn", withdrawn_at=timezone.now())
+out["leave"] = out["review"] + "leave/"
+out["home"], out["unknown link"] = "/", "/s/nobody/"
+
+poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
+out["votes consent"] = polls.evaluator(poll, consented=False).get_absolute_url()
+evaluator = polls.evaluator(poll)
+out["votes ballot"] = evaluator.get_absolute_url()
+out["votes leave"] = out["votes ballot"] + "leave/"
+finished = polls.evaluator(poll)
+while ballot_now := polls.ballot.current(finished):
+    polls.prefer(finished, "ICPL", strength="1")
+out["votes thanks"] = finished.get_absolute_url()
+out["votes unknown link"] = "/v/nobody/"
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def addresses(site):
+    return site.python(MADE)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_no_page_has_a_violation(chromium, site, addresses, scheme, width):
+    """axe-core does not see everything; what it sees must not be there."""
+    context = chromium.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    found = {}
+    for name, address in addresses.items():
+        page.goto(site.url + address)
+        page.evaluate(AXE)
+        found[name] = page.evaluate(RUN)
+        for opened in ("#help", ".why", ".cannot"):
+            if page.locator(opened).count() and name in ("review", "votes ballot", "pair"):
+                page.locator(opened).evaluate("(one) => one.popover ? one.showPopover() : (one.open = true)")
+                found[f"{name}, {opened} open"] = page.evaluate(RUN)
+                page.locator(opened).evaluate("(one) => one.popover ? one.hidePopover() : (one.open = false)")
+    context.close()
+    assert len(addresses) >= 20
+    assert {name: violations for name, violations in found.items() if violations} == {}
+
+
+def test_the_search_finds_what_is_wrong(chromium, site):
+    page = chromium.new_page()
+    page.goto(site.url)
+    page.evaluate(AXE)
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button><img src=x>')")
+    found = " ".join(page.evaluate(RUN))
+    page.close()
+    assert "button-name" in found and "image-alt" in found
