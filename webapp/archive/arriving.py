@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,6 +18,8 @@ from webapp.archive.unpack import Refused
 
 BATCH = 200
 UUID_LENGTH = 36
+STORED = re.compile(r"problems/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[a-z0-9]{1,7}")
+"""A file as its row names it."""
 Row = Mapping[str, Any]
 
 
@@ -43,6 +46,8 @@ class Writer:
         self.names: dict[uuid.UUID, uuid.UUID] = {}
         """Random name in the package -> here."""
         self.text_names: dict[str, str] = {}
+        self.found: set[tuple[str, int]] = set()
+        """Shared rows that were here before: model and primary key."""
         self.changed: dict[str, dict[str, dict[str, Any]]] = {}
         """As Origin has it."""
 
@@ -52,11 +57,32 @@ class Writer:
         for expected, row in enumerate(rows, 1):
             if row.get("id") != expected:
                 raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
-            batch.append(self._made(table, row, expected, f"{place}, row {expected}"))
+            arrival = self._made(table, row, expected, f"{place}, row {expected}")
+            if not self._there(table, arrival, f"{place}, row {expected}"):
+                batch.append(arrival)
             if len(batch) == BATCH:
                 self._save(table, batch, seen)
                 batch = []
         self._save(table, batch, seen)
+
+    def _there(self, table: Table, arrival: Arrival, where: str) -> bool:
+        """Whether the row is one that studies share and that is here already, or a part of such a one."""
+        if table.part_of:
+            parent = table.field(table.part_of)
+            assert isinstance(parent, ForeignKey)
+            return (parent.related_model._meta.label, getattr(arrival.made, parent.attname)) in self.found
+        if not table.shared:
+            return False
+        name = getattr(arrival.made, table.shared)
+        here = table.cls._default_manager.filter(**{table.shared: name}).first()
+        if here is None:
+            return False
+        for column in set(table.columns) - {"created_at"}:
+            if getattr(here, column) != getattr(arrival.made, column):
+                raise Refused(f"{where}: {name!r} is here already, with another {column}. Rename one of them.")
+        self.made[table.model][arrival.number] = here.pk
+        self.found.add((table.model, here.pk))
+        return True
 
     def _save(self, table: Table, batch: list[Arrival], seen: dict[int, int]) -> None:
         if not batch:
@@ -81,10 +107,12 @@ class Writer:
             odd = ", ".join(sorted(str(name)[:40] for name in set(row) ^ (exported | {"id"}))[:3])
             raise Refused(f"{where}: columns differ from this Prefine's ({odd}). Use the same version.")
         for name in exported:
-            self._set(arrival, table.field(name), table.columns[name], row[name], f"{where}, {name}")
+            self._set(table, arrival, table.field(name), table.columns[name], row[name], f"{where}, {name}")
         return arrival
 
-    def _set(self, arrival: Arrival, field: Field[Any, Any], column: Column, value: Any, where: str) -> None:
+    def _set(
+        self, table: Table, arrival: Arrival, field: Field[Any, Any], column: Column, value: Any, where: str
+    ) -> None:
         made = arrival.made
         match column.rule:
             case Rule.LINK:
@@ -98,7 +126,8 @@ class Writer:
                 setattr(made, field.attname, self._name(field, value, where))
             case _:
                 given = checked(field, value, where)
-                taken = column.arrives(given) if column.arrives else self._free(field, self._renamed(given))
+                taken = column.arrives(given) if column.arrives else self._renamed(given)
+                taken = taken if field.name == table.shared else self._free(field, taken)
                 setattr(made, field.attname, taken)
                 if column.arrives and taken != given:
                     arrival.changed[field.name] = value
@@ -192,6 +221,8 @@ def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
         return None
     if isinstance(field, models.JSONField):
         return value
+    if isinstance(field, models.FileField) and not (isinstance(value, str) and STORED.fullmatch(value)):
+        raise Refused(f"{where}: no name of a file.")
     expected = _KINDS.get(field.get_internal_type(), (str,))
     if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
         raise Refused(f"{where}: {type(value).__name__} is not what belongs here.")

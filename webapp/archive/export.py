@@ -22,6 +22,7 @@ from webapp.archive.unpack import FORMAT, KIND
 from webapp.archive.versions import versions
 from webapp.archive.work import Beat, Task
 from webapp.experiments.models import Clip
+from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
 from webapp.votes import opening
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -135,6 +136,8 @@ def _media(scope: Scope, options: Options) -> list[tuple[str, Path]]:
         for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
             for file in (pair.first_file, pair.second_file):
                 found += [(name, media / name) for name in (opening.copy_name(file, e) for e in ("mp4", "jpg"))]
+    files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
+    found += [(name, media / name) for name in files]
     if options.checkpoints:
         found += extras.policies(scope)
     return [(name, path) for name, path in found if path.is_file()]

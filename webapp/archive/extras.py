@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from llm.records import ANSWER, PROGRAM
 from llm.replay import Record, write_record
 from webapp.archive.bundle import Bundle
 from webapp.archive.reading import Names, plain
@@ -18,15 +19,20 @@ from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES
 from webapp.experiments import bench, charts, loop
 from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.problems import lookup
+from webapp.problems.models import Problem
 from webapp.votes import figures, results
 from webapp.votes.models import Poll
 
+ENDINGS = {"cpp": "cpp", "python": "py", ANSWER: "md"}
 Report = Callable[[float, str], None]
 
 
 def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], report: Report) -> None:
     report(0.3, "Code, traces and figures")
     for number, experiment in enumerate(_experiments(scope), 1):
+        if lookup.is_problem(experiment.task) and not Problem.objects.filter(name=experiment.task).exists():
+            continue  # deleted since: the tables still say what was done
         _code(bundle, number, experiment)
         for name, path in _run_files(number, experiment, "traces", "csv", lambda run: run / "traces"):
             bundle.copy(name, path, lambda size: None)
@@ -44,10 +50,13 @@ def _experiments(scope: Scope) -> list[Experiment]:
 
 
 def _code(bundle: Bundle, number: int, experiment: Experiment) -> None:
+    info, ending = lookup.info(experiment.task), "py"
+    if isinstance(info, Problem):
+        ending = ENDINGS[info.language if info.form == PROGRAM else info.form]
     for candidate in (
         Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
     ):
-        bundle.text(f"code/{number}/{candidate.key}.py", candidate.source.strip("\n") + "\n")
+        bundle.text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
 
 
 def _run_files(

@@ -23,11 +23,13 @@ from webapp.archive.tables import TABLES
 from webapp.archive.unpack import Package, Refused
 from webapp.archive.work import Beat, Task
 from webapp.audit import record
+from webapp.problems.models import Attachment
 from webapp.studies.models import Study
 
 Report = Callable[[float, str], None]
-FOLDERS = ("clips", "votes")
-FILM = re.compile(r"(clips|votes)/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\.mp4|\.jpg)")
+FOLDERS = ("clips", "votes", "problems")
+FILM = re.compile(r"(clips|votes|problems)/([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(\.[a-z0-9]{1,7})")
+FILMS = (".mp4", ".jpg")
 MOST_AUDIT = 100_000
 MOST_VERSIONS = 1 << 20
 
@@ -127,20 +129,33 @@ def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
 
 
 def _place(films: dict[str, Path], writer: Writer, written: list[Path]) -> None:
-    """Films and stills under the names that their rows have here."""
+    """Films, stills and files of problems under the names that their rows have here."""
+    named = {
+        name: name
+        for name in Attachment.objects.filter(pk__in=writer.made["problems.Attachment"].values()).values_list(
+            "file", flat=True
+        )
+    }
     for name, path in films.items():
-        found = FILM.fullmatch(name)
-        assert found
-        folder, film, ending = found.groups()
-        here = writer.names.get(uuid.UUID(film))
+        here = named.get(name) if name.startswith("problems/") else _name_here(name, writer)
+        if here is None and name.startswith("problems/") and writer.found:
+            continue  # of a problem that was here before
         if here is None:
             raise Refused(f"{name} belongs to no row.")
-        target = Path(settings.MEDIA_ROOT) / folder / f"{here}{ending}"
+        target = Path(settings.MEDIA_ROOT) / here
         if target.exists():
             raise Refused(f"{name} is here already, though its row is not.")
         target.parent.mkdir(parents=True, exist_ok=True)
         path.replace(target)
         written.append(target)
+
+
+def _name_here(name: str, writer: Writer) -> str | None:
+    found = FILM.fullmatch(name)
+    assert found
+    folder, film, ending = found.groups()
+    here = writer.names.get(uuid.UUID(film))
+    return f"{folder}/{here}{ending}" if here and ending in FILMS else None
 
 
 def _sha256(path: Path) -> str:

@@ -89,6 +89,10 @@ class Table:
     """The lookup from a row to the participant whose it is; empty: nobody's in particular."""
     inside: tuple[str, ...] = ()
     """Lookups to experiments that must be in the export too; rows that point elsewhere are left out."""
+    shared: str = ""
+    """A unique name by which rows of other studies are found: an import uses a row that is here already and equal."""
+    part_of: str = ""
+    """The field that points to a shared row; where that is here already, so are its parts."""
 
     @property
     def cls(self) -> type[Model]:

@@ -10,6 +10,7 @@ from django.db.models import Model, Q, QuerySet
 
 from webapp.archive.rules import Table
 from webapp.experiments.models import Experiment
+from webapp.problems.models import Problem
 from webapp.studies.models import Study
 from webapp.votes.models import Pair, Poll
 
@@ -60,6 +61,13 @@ class Scope:
         used += self.study.arms.values_list(*MODELS)
         return sorted({pk for row in used for pk in row if pk})
 
+    @cached_property
+    def problems(self) -> list[int]:
+        """Those that are the task of an experiment or an arm."""
+        tasks = {*Experiment.objects.filter(pk__in=self.experiments).values_list("task", flat=True)}
+        tasks |= {*self.study.arms.values_list("task", flat=True)}
+        return sorted(Problem.objects.filter(name__in=tasks).values_list("pk", flat=True))
+
     def rows(self, table: Table) -> QuerySet[Any]:
         keys: list[int] = {
             "audit": [],
@@ -67,6 +75,7 @@ class Scope:
             "experiment": self.experiments,
             "poll": self.polls,
             "language model": self.models,
+            "problem": self.problems,
         }[table.root]
         manager = table.cls._default_manager
         condition = Q()

@@ -28,7 +28,16 @@ MOST_RATIO = 200
 """Unpacked size over packed size of a file of more than a megabyte; text packs to a tenth, a bomb to a thousandth."""
 NAME = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 """No leading slash, no drive, no backslash, no two dots in a row, no empty part."""
-MAGIC = {".mp4": (4, b"ftyp"), ".jpg": (0, b"\xff\xd8\xff")}
+MAGIC: dict[str, tuple[int, bytes]] = {
+    ".mp4": (4, b"ftyp"),
+    **dict.fromkeys((".jpg", ".jpeg"), (0, b"\xff\xd8\xff")),
+    ".png": (0, b"\x89PNG\r\n"),
+    ".gif": (0, b"GIF8"),
+    ".webp": (8, b"WEBP"),
+    ".pdf": (0, b"%PDF"),
+    **dict.fromkeys((".txt", ".csv", ".md"), (0, b"")),
+}
+"""What files of each ending hold, and where; others are not taken: a browser might run them."""
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 """What Python's zip reader raises on damaged files."""
@@ -93,7 +102,9 @@ class Package:
             yield row
 
     def save(self, name: str, target: BinaryIO, said: Callable[[int], None]) -> None:
-        """Unpack a film or a still, which must be what its name says."""
+        """Unpack a film, a still or a file of a problem, which must be what its name says."""
+        if Path(name).suffix not in MAGIC:
+            raise Refused(f"{name} is of a kind that is not taken.")
         offset, magic = MAGIC[Path(name).suffix]
         first = True
         for data in self._read(name, MOST_BYTES):

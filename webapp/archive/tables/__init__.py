@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from webapp.archive import audited
 from webapp.archive.rules import Left, Table
-from webapp.archive.tables import answers, loops, people, polls
+from webapp.archive.tables import answers, loops, people, polls, problems
 
 _MODELS, _EXPERIMENTS, *_REST = loops.TABLES
-_ALL = (_MODELS, *people.TABLES, _EXPERIMENTS, *people.PLACES, *_REST, *answers.TABLES, *polls.TABLES)
+_ALL = (
+    *(_MODELS, *problems.TABLES, *people.TABLES, _EXPERIMENTS, *people.PLACES, *_REST),
+    *(*problems.NOTICES, *answers.TABLES, *polls.TABLES),
+)
 TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audited.TABLE)}
 LEFT: dict[str, Left] = {
     left.model: left
@@ -16,6 +19,7 @@ LEFT: dict[str, Left] = {
         *loops.LEFT,
         *answers.LEFT,
         *polls.LEFT,
+        *problems.LEFT,
         Left("audit.Head", "The end of the whole log's chain."),
         Left("endpoints.Endpoint", "Where this installation asks, and how often."),
         Left("endpoints.Call", "What is being asked right now."),

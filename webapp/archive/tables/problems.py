@@ -1,0 +1,104 @@
+"""What becomes of problems that are solved by an answer or a program, and of notices to people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.archive.rules import Left, Table, keep, link, when
+
+
+def never_sent(dropped: Any) -> Any:
+    """Nobody is written to because of an import."""
+    return dropped or "imported"
+
+
+TABLES = (
+    Table(
+        "problems.Problem",
+        "problems",
+        "Problems whose answers were judged, where the task was no robot's.",
+        root="problem",
+        path="",
+        shared="name",
+        columns={
+            "name": keep("Name; the task of experiments and arms."),
+            "title": keep("Title, as reviewers read it."),
+            "subject": keep("Subject; it decides which headings an answer should have."),
+            "form": keep("Whether a written answer is wanted, or a program."),
+            "language": keep("Of programs."),
+            "statement": keep("The problem (Markdown with TeX)."),
+            "reference": keep("A solution for those who judge; no model saw it."),
+            "answer": keep("What a right answer ends up with."),
+            "tolerance": keep("Relative difference up to which two numbers are the same answer."),
+            "cpu_seconds": keep("Time of a program for one case.", "s"),
+            "memory_mb": keep("Memory of a program.", "MB"),
+            "show_reference": keep("Whether reviewers saw the reference."),
+            "show_results": keep("Whether reviewers saw the results of tests."),
+            "created_at": when("When the problem was set up."),
+        },
+    ),
+    Table(
+        "problems.Attachment",
+        "attachments",
+        "Figures and files of problems, in problems/.",
+        root="problem",
+        path="problem",
+        part_of="problem",
+        columns={
+            "problem": link(),
+            "file": keep("Name of the file in this export."),
+            "name": keep("How people saw it."),
+            "caption": keep("What stood below."),
+            "to_model": keep("Whether the model saw it."),
+        },
+    ),
+    Table(
+        "problems.Subtask",
+        "subtasks",
+        "Parts of programming problems, whose points are earned together or not at all.",
+        root="problem",
+        path="problem",
+        part_of="problem",
+        columns={"problem": link(), "number": keep("Number, from 1."), "points": keep("Points for all of its cases.")},
+    ),
+    Table(
+        "problems.TestCase",
+        "test_cases",
+        "What programs read, and what they should print.",
+        root="problem",
+        path="problem",
+        part_of="problem",
+        columns={
+            "problem": link(),
+            "subtask": keep("Number of its subtask."),
+            "stdin": keep("What the program reads."),
+            "expected": keep("What it should print."),
+        },
+    ),
+)
+NOTICES = (
+    Table(
+        "notices.Notice",
+        "notices",
+        "Messages that told people of a round, without addresses.",
+        root="study",
+        path="participant__study",
+        person="participant",
+        columns={
+            "participant": link(),
+            "request": link(),
+            "kind": keep("ready or reminder."),
+            "channel": keep("email or push."),
+            "due_at": when("When it was to be sent."),
+            "sent_at": when("When it was sent."),
+            "dropped": keep("Why it was not sent after all.", arrives=never_sent),
+            "attempts": keep("How often it was tried."),
+            "error": keep("Of the last attempt."),
+            "created_at": when("When it was ordered."),
+        },
+    ),
+)
+LEFT = (
+    Left("notices.Address", "Personal.", person="participant"),
+    Left("notices.Subscription", "Personal: a browser's address.", person="participant"),
+)
