@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from webapp.board.answers import Answers
 from webapp.board.measures import Bias
+from webapp.experiments.charts import short_metric
 
 SIZE = (5.0, 3.0)
-KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 STYLE: dict[Any, Any] = {"svg.hashsalt": "prefine", "svg.fonttype": "none", "pdf.fonttype": 42}
 """Text stays text, and the same data gives the same file."""
 
@@ -33,6 +34,16 @@ def drawn(draw: Callable[[Axes], None], ending: str) -> bytes:
         dated = {"Date": None} if ending == "svg" else {"CreationDate": None}
         figure.savefig(out, format=ending, metadata=dated)
     return out.getvalue()
+
+
+def of(said: Answers, name: str) -> Callable[[Axes], None]:
+    """The figure of this name, one of answers.figure_names."""
+    if name == "places" and said.best_places:
+        return places(said.best_places, said.worst_places)
+    if name == "seconds":
+        return seconds_by_round(said.by_round)
+    arm, lines = next((arm, lines) for arm, lines in said.scores.items() if name == f"scores-{arm.pk}")
+    return scores_by_round(lines, f"{arm.name}: {short_metric(arm.task_info.metric or '')}")
 
 
 def places(best: Bias, worst: Bias | None) -> Callable[[Axes], None]:

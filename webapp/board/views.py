@@ -5,16 +5,65 @@ from __future__ import annotations
 import re
 import uuid
 
+from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from webapp.board import lineage, tables
+from webapp.board import answers, lineage, live, tables
 from webapp.experiments.models import Experiment
 from webapp.experiments.views import staff_only
 from webapp.http import HtmxHttpRequest
+from webapp.studies.models import Study
 
+FIGURE_KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 TABLE_KINDS = {"csv": ("text/csv; charset=utf-8", tables.to_csv), "tex": ("application/x-tex", tables.to_latex)}
+
+
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
+    studies = Study.objects.annotate(people=Count("participants"), done=finished).prefetch_related("arms")
+    return render(request, "board/index.html", {"studies": studies})
+
+
+@require_safe
+@staff_only
+def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """The whole page, or for its own polling only what moves."""
+    found = live.board(get_object_or_404(Study, pk=pk))
+    if request.htmx and not request.htmx.boosted:
+        return render(request, "board/_live.html", {"board": found, "study": found.study})
+    said = answers.answers_of(found.study)
+    context = {
+        "board": found,
+        "study": found.study,
+        "answers": said,
+        "summary": answers.summary_table(found.study, said),
+        "checks": answers.quality_table(found.study, said.quality),
+        "figures": answers.figure_names(said),
+    }
+    return render(request, "board/study.html", context)
+
+
+@require_safe
+@staff_only
+def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> HttpResponse:
+    """A table as csv or tex, a figure as svg or pdf."""
+    row = get_object_or_404(Study, pk=pk)
+    if name == "people":
+        return table_file(live.people_table(live.board(row)), ending)
+    said = answers.answers_of(row)
+    made = {"answers": answers.summary_table(row, said), "checks": answers.quality_table(row, said.quality)}
+    if name in made:
+        return table_file(made[name], ending)
+    if name not in answers.figure_names(said) or ending not in FIGURE_KINDS:
+        raise Http404(f"{row} has no {name}.{ending}.")
+    from webapp.board import figures  # matplotlib is loaded by the first figure that somebody looks at
+
+    shown = figures.drawn(figures.of(said, name), ending)
+    return download(shown, FIGURE_KINDS[ending], f"{row.title}-{name}.{ending}", inline=ending == "svg")
 
 
 @require_safe
@@ -39,7 +88,8 @@ def table_file(table: tables.Table, ending: str) -> HttpResponse:
     return download(written(table), kind, f"{table.title}.{ending}")
 
 
-def download(content: str | bytes, kind: str, name: str) -> HttpResponse:
+def download(content: str | bytes, kind: str, name: str, inline: bool = False) -> HttpResponse:
     stem, _, ending = name.rpartition(".")
     named = f"{re.sub(r'[^a-z0-9]+', '-', stem.lower()).strip('-')}.{ending}"
-    return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{named}"'})
+    how = "inline" if inline else "attachment"
+    return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'{how}; filename="{named}"'})

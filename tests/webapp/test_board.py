@@ -1,0 +1,182 @@
+"""The live board of a study, and what its answers say, from rows that a study leaves."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp import boards, rows
+from webapp.board import answers, live
+from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Run
+from webapp.review import ballot
+from webapp.review.models import Screening, Vote
+from webapp.review.screenings import screening_of
+from webapp.studies.models import Assignment, Outcome, Participant
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada(client):
+    client.force_login(boards.staff())
+    return client
+
+
+def vote(person, number=1, best="A", worst="F", seconds=20):
+    """A locked choice of these letters."""
+    rows.round_of(person, number)
+    request = rows.judging(person, number)
+    screening = screening_of(request, person)
+    cast = ballot.cast(person, screening.token, ballot.Choice(best, worst, client={"decide_ms": 1000 * seconds}))
+    assert cast.vote, cast.message
+    Iteration.objects.filter(experiment=person.experiment, number=number).update(best=cast.vote.best_id)
+    request.status = "done"
+    request.save()
+    return cast.vote
+
+
+def kinds(study):
+    return {place.participant.label: place.kind for place in live.board(study).places}
+
+
+def test_who_is_where():
+    study = rows.study()
+    people = {label: rows.participant(study, label=label) for label in ("chooses", "waits", "failed", "left", "reads")}
+    rows.participant(study, consented=False, label="invited")
+    rows.round_of(people["chooses"])
+    rows.judging(people["chooses"])
+    rows.round_of(people["waits"])
+    rows.training(people["waits"])
+    Experiment.objects.filter(pk=people["failed"].experiment.pk).update(status="failed", error="The disk is full.")
+    Participant.objects.filter(label="left").update(outcome=Outcome.WITHDRAWN, withdrawn_at=timezone.now())
+    Participant.objects.filter(label="reads").update(instructed_at=None)
+    done = rows.participant(study, label="done")
+    Participant.objects.filter(pk=done.pk).update(finished_at=timezone.now(), outcome=Outcome.FINISHED)
+    assert kinds(study) == {
+        "chooses": "choosing",
+        "waits": "practising",
+        "failed": "failed",
+        "left": "out",
+        "reads": "reading",
+        "invited": "invited",
+        "done": "finished",
+    }
+    found = live.board(study)
+    assert ("choosing", "to choose", 1) in found.counts
+    assert [place.words for place in found.failed] == ["The disk is full."]
+    assert not Screening.objects.exists()  # looking at the board draws nothing for anybody
+
+
+def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
+    study = rows.study(panel=2)
+    first = rows.participant(study, label="P01")
+    second = Participant.objects.create(
+        study=study, label="P02", consented_at=timezone.now(), instructed_at=timezone.now()
+    )
+    Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
+    rows.round_of(first)
+    request = rows.judging(first)
+    ballot.cast(first, screening_of(request, first).token, ballot.Choice("A", "B"))
+    assert kinds(study) == {"P01": "chosen", "P02": "choosing"}
+
+
+def test_what_is_used_and_still_to_come():
+    study = rows.study(n=3)
+    person = rows.participant(study)
+    rows.round_of(person)
+    request = rows.training(person)
+    request.status = "done"
+    request.save()
+    Run.objects.create(request=request, seconds=50, samples=1000)
+    ModelCall.objects.create(request=request, request_hash="1", seed=1, **boards.call("text"))
+    started = timezone.now() - timedelta(seconds=100)
+    for kind, seconds in (("write", 10), ("train", 50)):
+        ended = started + timedelta(seconds=seconds)
+        Job.objects.create(
+            experiment=person.experiment, kind=kind, status="done", started_at=started, finished_at=ended
+        )
+    use = live.board(study).use
+    assert (use.train_seconds, use.samples, use.calls, use.tokens) == (50, 1000, 1, 1200)
+    assert use.cost == pytest.approx(0.0125)
+    assert (use.rounds_left, use.round_seconds, use.seconds_left) == (2, 60, 120)
+
+
+def test_answers_by_hand():
+    study = rows.study()
+    for label, seconds in (("P01", 10), ("P02", 30)):
+        person = rows.participant(study, label=label)
+        vote(person, 1, "A", "F", seconds)
+        vote(person, 2, "A", "B", seconds + 5)
+    Vote.objects.filter(screening__participant__label="P02", request__payload__iteration=2).update(cannot_tell=True)
+    found = answers.answers_of(study)
+    assert (found.votes, found.undecided) == (4, 1)
+    assert found.best_places.counts == (3, 0, 0, 0, 0, 0)
+    assert found.worst_places.counts == (0, 1, 0, 0, 0, 2)
+    assert found.times.median == 15
+    assert found.by_round == {1: [10, 30], 2: [15]}
+    assert found.agreement is None  # each judged an experiment of their own
+    lines = found.scores[study.arms.get()]
+    assert set(lines) == {"P01", "P02"} and len(lines["P01"]) == 2
+
+
+def test_members_of_a_panel_agree():
+    study = rows.study(panel=2)
+    first = rows.participant(study, label="P01")
+    second = Participant.objects.create(
+        study=study, label="P02", consented_at=timezone.now(), instructed_at=timezone.now()
+    )
+    Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
+    rows.round_of(first)
+    request = rows.judging(first)
+    one = screening_of(request, first)
+    other = screening_of(request, second)
+    letters = dict(zip(other.order, "ABCDEF", strict=True))
+    ballot.cast(first, one.token, ballot.Choice("A", "B"))
+    ballot.cast(second, other.token, ballot.Choice(letters[one.order[0]], letters[one.order[1]]))
+    assert answers.answers_of(study).agreement.alpha == pytest.approx(1.0)
+
+
+def test_the_page_and_its_files(ada):
+    study = rows.study(title="Ants & <b>people</b>")
+    person = rows.participant(study)
+    vote(person)
+    page = ada.get(f"/bench/studies/{study.pk}/").content.decode()
+    assert "Ants &amp; &lt;b&gt;people" in page and "<b>people" not in page
+    assert "P07" in page and "seconds to the answer, median" in page
+    assert str(rows.SEED) not in page
+    for name, ending, start in (
+        ("people", "csv", b"participant,arm,state"),
+        ("people", "tex", rb"\begin{table}"),
+        ("answers", "csv", b"what,value"),
+        ("checks", "tex", rb"\begin{table}"),
+        ("places", "svg", b"<?xml"),
+        ("seconds", "pdf", b"%PDF"),
+        (f"scores-{study.arms.get().pk}", "svg", b"<?xml"),
+    ):
+        response = ada.get(f"/bench/studies/{study.pk}/{name}.{ending}")
+        assert response.status_code == 200, (name, ending)
+        assert response.content.startswith(start), (name, ending)
+    assert ada.get(f"/bench/studies/{study.pk}/places.exe").status_code == 404
+    assert ada.get(f"/bench/studies/{study.pk}/nothing.svg").status_code == 404
+    part = ada.get(f"/bench/studies/{study.pk}/", headers={"HX-Request": "true"}).content.decode()
+    assert "Who is where" in part and "<html" not in part
+    assert "Ants &amp;" in ada.get("/bench/studies/").content.decode()
+
+
+def test_a_study_without_people_says_what_to_do(ada):
+    study = rows.study()
+    page = ada.get(f"/bench/studies/{study.pk}/").content.decode()
+    assert "Nobody is invited yet" in page and "The first choice that somebody confirms" in page
+
+
+def test_the_same_answers_give_the_same_file(ada):
+    study = rows.study()
+    vote(rows.participant(study))
+    address = f"/bench/studies/{study.pk}/places.svg"
+    assert ada.get(address).content == ada.get(address).content
+
+
+def test_it_is_for_staff(client):
+    study = rows.study()
+    for address in ("/bench/studies/", f"/bench/studies/{study.pk}/", f"/bench/studies/{study.pk}/people.csv"):
+        assert client.get(address).status_code == 302

@@ -1,0 +1,221 @@
+"""A study as it stands: who is where, who waits for what, what failed, what it has used up, what is still to come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, Sum
+
+from webapp.board.tables import Table
+from webapp.experiments import loop, progress
+from webapp.experiments.models import Experiment, Job, ModelCall, Request, Run
+from webapp.review.models import Vote
+from webapp.studies.models import Assignment, Participant, Study
+
+KINDS = {
+    "invited": "not opened yet",
+    "reading": "before the first round",
+    "practising": "robots practise",
+    "choosing": "to choose",
+    "chosen": "others choose",
+    "between": "before the next experiment",
+    "paused": "paused",
+    "failed": "stopped by a failure",
+    "finished": "finished",
+    "out": "out",
+}
+"""Where a person can be, in the order of the counts."""
+WORK = (Job.Kind.WRITE, Job.Kind.TRAIN)
+"""What a round waits for; films are made beside it or add little."""
+State = tuple[str, str, datetime | None, float | None]
+"""Kind, words, since when, seconds left."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A participant and where they are."""
+
+    participant: Participant
+    assignment: Assignment | None
+    kind: str
+    words: str
+    since: datetime | None
+    votes: int
+    seconds_left: float | None = None
+
+    @property
+    def experiment(self) -> Experiment | None:
+        return self.assignment.experiment if self.assignment else None
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a study has used up, and what its people's experiments still need."""
+
+    calls: int
+    tokens: int
+    cost: float
+    unknown_costs: int
+    train_seconds: float
+    samples: int
+    rounds_left: int
+    """Of those who are in: rounds that were not judged yet."""
+    round_seconds: float | None
+    """Computing that a round took here on average; None before the first."""
+    lines: int
+    """Experiments whose work can run at the same time: workers that train now, at least one."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Computing still to do. How long people take to choose, nobody knows."""
+        return None if self.round_seconds is None else self.rounds_left * self.round_seconds / self.lines
+
+
+@dataclass(frozen=True)
+class Board:
+    study: Study
+    places: tuple[Place, ...]
+    use: Use
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """(kind, words, people), of those kinds that occur."""
+        found = Counter(place.kind for place in self.places)
+        return [(kind, words, found[kind]) for kind, words in KINDS.items() if found[kind]]
+
+    @property
+    def failed(self) -> list[Place]:
+        return [place for place in self.places if place.kind == "failed"]
+
+
+def board(study: Study) -> Board:
+    people = list(study.participants.order_by("label"))
+    votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
+    count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
+    states: dict[int, State] = {}
+    places = tuple(_place(person, count_of.get(person.pk, 0), states) for person in people)
+    return Board(study, places, _use(study, places))
+
+
+def _place(person: Participant, votes: int, states: dict[int, State]) -> Place:
+    current = person.current
+    before = _before(person, current)
+    if before:
+        return Place(person, current, *before, votes)
+    assert current is not None and current.experiment is not None
+    experiment = current.experiment
+    if experiment.pk not in states:  # a panel shares one
+        states[experiment.pk] = _state(experiment)
+    kind, words, since, left = states[experiment.pk]
+    if kind == "choosing" and _has_chosen(experiment, person):
+        kind, words = "chosen", words.replace("to choose", "has chosen, others still to choose")
+    return Place(person, current, kind, words, since, votes, left)
+
+
+def _before(person: Participant, current: Assignment | None) -> tuple[str, str, datetime | None] | None:
+    """Where those are who are in no running experiment."""
+    if person.finished_at:
+        return "finished", "finished", person.finished_at
+    if person.outcome:
+        return "out", person.get_outcome_display().lower(), person.withdrawn_at
+    if person.consented_at is None:
+        return "invited", "has not opened the link or not agreed yet", person.created_at
+    experiment = current.experiment if current else None
+    if experiment is None:
+        return "between", "before the next experiment", person.consented_at
+    if experiment.status == Experiment.Status.DRAFT:
+        return "between", "waits for the rest of the panel", experiment.created_at
+    if person.instructed_at is None:
+        return "reading", "reads the instructions", person.consented_at
+    return None
+
+
+def _state(experiment: Experiment) -> State:
+    """Where an experiment is: kind, words, since when, seconds left."""
+    if experiment.status == Experiment.Status.FAILED:
+        return "failed", experiment.error, experiment.events.aggregate(at=Max("created_at"))["at"], None
+    if experiment.status == Experiment.Status.CANCELLED:
+        return "out", "the experiment was cancelled", experiment.finished_at, None
+    now = progress.of(experiment)
+    if experiment.paused:
+        return "paused", f"round {now.iteration} of {now.n} is paused", None, None
+    request = loop.waiting_request(experiment)
+    if request:
+        what = "the winner" if request.kind == "Choose" else f"in round {now.iteration} of {now.n}"
+        return "choosing", f"to choose {what}", request.created_at, None
+    begun = experiment.requests.aggregate(at=Max("finished_at"))["at"] or experiment.started_at
+    return "practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left
+
+
+def _has_chosen(experiment: Experiment, person: Participant) -> bool:
+    request = loop.waiting_request(experiment)
+    return Vote.objects.filter(request=request, screening__participant=person, undone_at=None).exists()
+
+
+def _use(study: Study, places: Sequence[Place]) -> Use:
+    own = Experiment.objects.filter(assignments__arm__study=study).distinct()
+    calls = ModelCall.objects.filter(request__experiment__in=own).aggregate(
+        calls=Count("pk"),
+        tokens=Sum(F("prompt_tokens") + F("completion_tokens"), default=0),
+        known=Sum("cost", default=0.0),
+        unknown=Count("pk", filter=Q(cost=None)),
+    )
+    runs = Run.objects.filter(request__experiment__in=own).aggregate(
+        took=Sum("seconds", default=0.0), simulated=Sum("samples", default=0)
+    )
+    training = Job.objects.filter(kind=Job.Kind.TRAIN, status=Job.Status.RUNNING).count()
+    return Use(
+        calls=calls["calls"],
+        tokens=calls["tokens"],
+        cost=calls["known"],
+        unknown_costs=calls["unknown"],
+        train_seconds=runs["took"],
+        samples=runs["simulated"],
+        rounds_left=_rounds_left(study, places),
+        round_seconds=_round_seconds(study),
+        lines=max(1, training),
+    )
+
+
+def _rounds_left(study: Study, places: Sequence[Place]) -> int:
+    """Rounds to be computed for those who are in: each experiment once, and those that they have yet to begin."""
+    people = [place.participant for place in places if place.kind not in ("invited", "finished", "out", "failed")]
+    waiting = Assignment.objects.filter(participant__in=people).select_related("arm", "experiment")
+    begun = {a.experiment.pk: a.experiment for a in waiting if a.experiment}
+    done = dict(
+        Request.objects.filter(experiment__in=begun, kind="Train", status=Request.Status.DONE)
+        .values_list("experiment")
+        .annotate(count=Count("pk"))
+    )
+    over = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
+    left: int = sum(max(0, e.n - done.get(e.pk, 0)) for e in begun.values() if e.status not in over)
+    return left + round(sum(a.arm.n / a.arm.panel for a in waiting if a.experiment is None))
+
+
+def _round_seconds(study: Study) -> float | None:
+    """Mean seconds of a round's jobs here: those of the study itself, which differ by task and preset from others'."""
+    jobs = Job.objects.filter(
+        experiment__assignments__arm__study=study, status=Job.Status.DONE, started_at__isnull=False
+    ).distinct()
+    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+    means = [jobs.filter(kind=kind).aggregate(mean=Avg(took))["mean"] for kind in WORK]
+    return sum(mean.total_seconds() for mean in means) if all(means) else None
+
+
+def people_table(found: Board) -> Table:
+    """Where everybody is, for a file."""
+    rows = tuple(
+        (
+            place.participant.label,
+            place.assignment.arm.name if place.assignment else None,
+            KINDS[place.kind],
+            place.words,
+            place.since.isoformat(timespec="seconds") if place.since else None,
+            place.votes,
+        )
+        for place in found.places
+    )
+    return Table("people", f"People of {found.study}", ("participant", "arm", "state", "where", "since", "votes"), rows)
