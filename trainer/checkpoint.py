@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import torch
 from torch import Tensor
 
 from simulation import catalog
-from trainer.networks import NetworkShape, StackedActorCritic
+from trainer.networks import ACTIVATIONS, NetworkShape, StackedActorCritic
 from trainer.normalizer import RunningNormalizer
+from trainer.sac import ATOMS, SimbaPolicy
+from trainer.simba import SimbaShape
 
 VERSION = 1
 """Of what these files hold; files without one are of the first."""
@@ -68,7 +71,7 @@ class Policy:
     """A trained policy, ready to act."""
 
     task: str
-    networks: StackedActorCritic
+    networks: StackedActorCritic | SimbaPolicy
     observations: RunningNormalizer
 
     @torch.no_grad()
@@ -85,30 +88,79 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
     observations or actions.
     """
     saved = _read(path)
+    if not {"task", "shape", "parameters", "observation_mean", "observation_variance"} <= saved.keys():
+        raise ValueError(f"{path} is not a policy: give a checkpoints/policies/<candidate>.pt of a run")
     try:
-        trained_on, parameters = saved["task"], saved["parameters"]
-        shape = NetworkShape(**{**saved["shape"], "hidden": tuple(saved["shape"]["hidden"])})
-        statistics = {"mean": saved["observation_mean"], "variance": saved["observation_variance"]}
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a policy: give a checkpoints/policies/<candidate>.pt of a run") from error
-    if task not in (None, trained_on):
-        raise ValueError(f"{path} is a policy for {trained_on}, not for {task}")
-    _require_fit(path, trained_on, shape)
-    sizes = (parameters.shape, *(values.shape for values in statistics.values()))
-    if sizes != ((shape.parameters,), (shape.num_obs,), (shape.num_obs,)) or not parameters.isfinite().all():
-        raise ValueError(f"{path} is damaged: its parameters do not fill its networks, or are not finite")
-    observations = RunningNormalizer(1, shape.num_obs)
-    observations.load_state_dict({name: values.unsqueeze(0) for name, values in statistics.items()} | {"count": 0})
-    return Policy(trained_on, StackedActorCritic(shape, parameters.unsqueeze(0)), observations)
+        trained_on, shape = saved["task"], saved["shape"]
+        sizes = (shape["num_obs"], shape["num_actions"])
+        if task not in (None, trained_on):
+            raise ValueError(f"{path} is a policy for {trained_on}, not for {task}")
+        _require_fit(path, trained_on, *sizes)
+        kind = saved.get("algorithm", "ppo")
+        if kind not in READERS:
+            raise ValueError(f"{path} was trained by {kind!r}, an algorithm that this version has not")
+        networks = READERS[kind](saved)
+        mean, variance = (_row(saved[f"observation_{name}"], sizes[0]) for name in ("mean", "variance"))
+        if networks is None or mean is None or variance is None or bool((variance < 0).any()):
+            raise ValueError(f"{path} is damaged: its parameters do not fill its networks, or are not finite")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged: what it says of its networks cannot be read") from error
+    observations = RunningNormalizer(1, sizes[0])
+    observations.load_state_dict({"mean": mean, "variance": variance, "count": 0})
+    return Policy(trained_on, networks, observations)
 
 
-def _require_fit(path: Path, task: str, shape: NetworkShape) -> None:
+def _ppo_networks(saved: dict[str, Any]) -> StackedActorCritic | None:
+    described = saved["shape"]
+    shape = NetworkShape(**{**described, "hidden": tuple(described["hidden"])})
+    if not _sizes(*shape.hidden) or shape.activation not in ACTIVATIONS:
+        return None
+    flat = _row(saved["parameters"], shape.parameters)
+    return None if flat is None else StackedActorCritic(shape, flat)
+
+
+def _sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
+    described, critic = saved["shape"], saved["critic"]
+    num_obs, num_actions = described["num_obs"], described["num_actions"]
+    if not _sizes(described["width"], described["blocks"], critic["width"], critic["blocks"]):
+        return None
+    actor_shape = SimbaShape(num_obs, (num_actions, num_actions), described["width"], described["blocks"])
+    critic_shape = SimbaShape(num_obs + num_actions, (ATOMS,), critic["width"], critic["blocks"])
+    flat = _row(saved["parameters"], actor_shape.parameters)
+    critics = [_row(row, critic_shape.parameters) for row in saved["critics"]]
+    temperature = _row(saved["log_temperature"], 1)
+    if flat is None or temperature is None or len(critics) != 2:
+        return None
+    rows = [row for row in critics if row is not None]
+    return SimbaPolicy(actor_shape, flat, torch.cat(rows), temperature) if len(rows) == 2 else None
+
+
+READERS: dict[str, Callable[[dict[str, Any]], StackedActorCritic | SimbaPolicy | None]] = {
+    "ppo": _ppo_networks,
+    "sac": _sac_networks,
+}
+"""By algorithm: the networks that a policy file describes; None where its numbers do not fit."""
+
+
+def _sizes(*values: object) -> bool:
+    """Whether these are numbers of units or blocks."""
+    return all(type(value) is int and 0 < value < 1 << 20 for value in values)
+
+
+def _row(values: object, length: int) -> Tensor | None:
+    """A saved vector as a row (1, length); None where it is none of so many finite numbers."""
+    if not isinstance(values, Tensor) or values.shape != (length,) or not values.is_floating_point():
+        return None
+    return values.float().unsqueeze(0) if values.isfinite().all() else None
+
+
+def _require_fit(path: Path, task: str, num_obs: int, num_actions: int) -> None:
     """That this version has the task, with as many observations and actions as the policy was trained on."""
     if task not in catalog.tasks():
         raise ValueError(f"{path} was trained on {task}, a task that this version has not")
     info = catalog.task(task)
-    if (shape.num_obs, shape.num_actions) != (info.num_obs, info.num_actions):
+    if (num_obs, num_actions) != (info.num_obs, info.num_actions):
         raise ValueError(
-            f"{path} was trained on another version of {task}, with {shape.num_obs} observations and "
-            f"{shape.num_actions} actions; here it has {info.num_obs} and {info.num_actions}: train it anew"
+            f"{path} was trained on another version of {task}, with {num_obs} observations and "
+            f"{num_actions} actions; here it has {info.num_obs} and {info.num_actions}: train it anew"
         )

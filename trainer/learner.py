@@ -8,12 +8,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import AnyPreset, SacPreset, TaskInfo
 from simulation.noise import SharedNoise
 from trainer.experience import Experience
 from trainer.networks import NetworkShape
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import PPO
+from trainer.sac import SAC
 
 
 class Learner(Protocol):
@@ -56,8 +57,10 @@ class Learner(Protocol):
 
 
 def learner_for(
-    info: TaskInfo, preset: Preset, seeds: Sequence[int], mixed_precision: bool, device: torch.device
+    info: TaskInfo, preset: AnyPreset, seeds: Sequence[int], mixed_precision: bool, device: torch.device
 ) -> Learner:
     """Learners for this task by the preset's algorithm, one for each of these seeds."""
+    if isinstance(preset, SacPreset):
+        return SAC(info.num_obs, info.num_actions, preset, seeds, mixed_precision, device)
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
     return PPO(shape, preset, seeds, mixed_precision, device)

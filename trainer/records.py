@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from simulation import catalog
-from simulation.catalog import Preset
+from simulation.catalog import AnyPreset
 
 WARM = "warm.pt"
 
@@ -37,7 +37,7 @@ class TrainJob:
     sources: tuple[str, ...]
     """K reward function sources."""
     preset: str = "quick"
-    """A preset of the task: quick or paper."""
+    """A preset of the task, which decides the algorithm: quick or paper (PPO), quick-sac or paper-sac."""
     seed: int = 0
     """Initial weights, reset noise, action noise and minibatch order derive from it, equal for all K."""
     overrides: dict[str, float | int] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def read_result(job_dir: Path) -> TrainResult | None:
     return TrainResult(**{**data, "candidates": tuple(CandidateResult(**c) for c in data["candidates"])})
 
 
-def preset_of(job: TrainJob) -> Preset:
+def preset_of(job: TrainJob) -> AnyPreset:
     """The job's preset with its overrides. Raises ValueError naming what is unknown, not positive or missing."""
     if job.seeds and len(job.seeds) != len(job.sources):
         raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")

@@ -1,6 +1,6 @@
 """AllegroHand: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="AllegroHand",
@@ -53,5 +53,6 @@ INFO = TaskInfo(
             kl_target=0.016,
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_TABLETOP,
     },
 )

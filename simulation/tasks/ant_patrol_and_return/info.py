@@ -1,6 +1,6 @@
 """AntPatrolAndReturn: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="AntPatrolAndReturn",
@@ -54,5 +54,6 @@ INFO = TaskInfo(
             hidden=(256, 128, 64),
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_HUMANOIDS,
     },
 )

@@ -1,6 +1,6 @@
 """Anymal: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
 
 LEGS = ("LF", "LH", "RF", "RH")
 DOF_NAMES = tuple(f"{leg}_{joint}" for leg in LEGS for joint in ("HAA", "HFE", "KFE"))
@@ -61,5 +61,6 @@ INFO = TaskInfo(
             minibatches=3,
             hidden=(256, 128, 64),
         ),
+        "paper-sac": SAC_HUMANOIDS,
     },
 )

@@ -1,6 +1,6 @@
 """BallBalance: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="BallBalance",
@@ -47,5 +47,6 @@ INFO = TaskInfo(
             hidden=(128, 64, 32),
             reward_scale=0.1,
         ),
+        "paper-sac": SAC_TABLETOP,
     },
 )

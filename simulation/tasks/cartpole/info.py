@@ -1,6 +1,6 @@
 """Cartpole: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, SacPreset, TaskInfo
 
 INFO = TaskInfo(
     name="Cartpole",
@@ -43,5 +43,20 @@ INFO = TaskInfo(
             hidden=(32, 32),
             reward_scale=0.1,
         ),
+        "quick-sac": SacPreset(
+            worlds=64,
+            horizon=8,
+            iterations=200,
+            updates=8,
+            batch=256,
+            replay=100_000,
+            learning_starts=2048,
+            actor_width=32,
+            critic_width=64,
+            critic_blocks=1,
+            learning_rate=1e-3,
+            gamma=0.98,
+        ),
+        "paper-sac": SAC_TABLETOP,
     },
 )

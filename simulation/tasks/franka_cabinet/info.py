@@ -1,6 +1,6 @@
 """FrankaCabinet: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="FrankaCabinet",
@@ -57,5 +57,6 @@ INFO = TaskInfo(
             learning_rate=5e-4,
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_TABLETOP,
     },
 )

@@ -1,6 +1,6 @@
 """Humanoid: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
 
 LEG_DOFS = ("hip_x", "hip_z", "hip_y", "knee", "ankle_x", "ankle_y")
 ARM_DOFS = ("shoulder1", "shoulder2", "elbow")
@@ -68,5 +68,6 @@ INFO = TaskInfo(
             learning_rate=5e-4,
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_HUMANOIDS,
     },
 )

@@ -1,6 +1,6 @@
 """HumanoidJump: names, texts, presets. It has no metric: people decide."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
 from simulation.tasks.humanoid.info import DOF_NAMES
 
 INFO = TaskInfo(
@@ -54,5 +54,6 @@ INFO = TaskInfo(
             learning_rate=5e-4,
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_HUMANOIDS,
     },
 )

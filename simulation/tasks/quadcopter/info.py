@@ -1,6 +1,6 @@
 """Quadcopter: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="Quadcopter",
@@ -49,5 +49,6 @@ INFO = TaskInfo(
             kl_target=0.016,
             reward_scale=0.1,
         ),
+        "paper-sac": SAC_TABLETOP,
     },
 )

@@ -1,6 +1,6 @@
 """ShadowHand: names, texts, presets."""
 
-from simulation.catalog import Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
 INFO = TaskInfo(
     name="ShadowHand",
@@ -56,5 +56,6 @@ INFO = TaskInfo(
             kl_target=0.016,
             reward_scale=0.01,
         ),
+        "paper-sac": SAC_TABLETOP,
     },
 )
