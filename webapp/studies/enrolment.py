@@ -53,6 +53,10 @@ def instructed(participant: Participant) -> None:
     Participant.objects.filter(pk=participant.pk, instructed_at=None).update(instructed_at=timezone.now())
 
 
+def debriefed(participant: Participant) -> None:
+    Participant.objects.filter(pk=participant.pk, debriefed_at=None).update(debriefed_at=timezone.now())
+
+
 def finish_due(participants: QuerySet[Participant] | None = None) -> int:
     """Note who has come to the end: every one of their experiments has its winner."""
     mine = Assignment.objects.filter(participant=OuterRef("pk"))

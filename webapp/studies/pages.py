@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from django.urls import reverse
 
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
 from webapp.review import ballot, panels, trials
-from webapp.review.models import Screening, Trial, Vote
+from webapp.review.models import Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies import assigning, opening
-from webapp.studies.models import Participant, Study
+from webapp.studies import practice as practice_trial
+from webapp.studies.models import Outcome, Participant, Study
+from webapp.studies.recruitment import code_for
 from webapp.studies.words import ask_of, count_of, meanwhile, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
     "instruction": "How it works",
+    "practice": "Practice",
+    "practised": "Practice",
+    "check": "A few questions",
+    "check_failed": "Thank you",
+    "debriefing": "What it was about",
     "between": "Not your turn yet",
     "gathering": "Not your turn yet",
     "waiting": "Not your turn yet",
@@ -55,12 +63,30 @@ class Page:
         return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:16]
 
 
+class Watched(Protocol):
+    """A Screening, a Trial, or the sample of one: whom it is shown to, and under which name."""
+
+    @property
+    def participant(self) -> Participant: ...
+    @property
+    def token(self) -> str: ...
+
+
+class Watchable(Protocol):
+    """A clip on a page."""
+
+    @property
+    def status(self) -> str: ...
+
+
 def page_of(participant: Participant) -> Page:
     experiment = participant.experiment
     if participant.withdrawn_at:
-        return Page("withdrawn")
+        return Page("withdrawn", _code(participant))
+    if participant.outcome == Outcome.FAILED:
+        return Page("check_failed", _code(participant))
     if experiment and experiment.status == Experiment.Status.FINISHED:
-        return _thanks(participant, experiment)
+        return _end(participant, experiment)
     if participant.study.status != Study.Status.OPEN:
         return Page("closed", {"reason": participant.study.status}, participant.study.status)
     if participant.consented_at is None or not participant.assignments.exists():
@@ -69,12 +95,24 @@ def page_of(participant: Participant) -> Page:
         return Page("between")
     if participant.instructed_at is None:
         return Page("instruction", {"meanwhile": meanwhile(progress.of(experiment))})
-    return _experiment_page(participant, experiment)
+    return _first_steps(participant, experiment) or _experiment_page(participant, experiment)
 
 
 def _door(participant: Participant) -> Page:
     reason = opening.turned_away(participant.study)
-    return Page("closed", {"reason": reason}, reason) if reason else Page("consent", key=participant.study.consent_hash)
+    if reason:
+        return Page("closed", {"reason": reason}, reason)
+    return Page("consent", {"action": reverse("consent", args=[participant.token])}, participant.study.consent_hash)
+
+
+def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:
+    """What comes once, before the first round."""
+    study = participant.study
+    if study.practice and participant.practised_at is None:
+        return Page("practice", practice_trial.page_context(participant, experiment.k))
+    if participant.understood_at is None and study.questions.exists():
+        return Page("check", {}, str(participant.attempts))
+    return None
 
 
 def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
@@ -130,16 +168,18 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
 def _review(participant: Participant, request: Request) -> Page:
     screening = screening_of(request, participant)
     shown = tiles(screening)
-    return _ballot(screening, shown, request.kind) if any(tile.status == "ready" for tile in shown) else Page("failed")
+    if not any(tile.status == "ready" for tile in shown):
+        return Page("failed")
+    return ballot_page(screening, shown, request.kind)
 
 
 def _trial(trial: Trial) -> Page:
     """A set between two rounds, which looks like a round."""
-    page = _ballot(trial, tiles(trial), "Judge" if trial.asks_worst else "Compare")
+    page = ballot_page(trial, tiles(trial), "Judge" if trial.asks_worst else "Compare")
     return replace(page, context=page.context | {"trial": True, "told": trials.told(trial)})
 
 
-def _ballot(screening: Screening | Trial, shown: list[Tile], kind: str) -> Page:
+def ballot_page(screening: Watched, shown: Sequence[Watchable], kind: str) -> Page:
     ready = sum(tile.status == "ready" for tile in shown)
     context = {
         "action": reverse("vote", args=[screening.participant.token]),
@@ -167,8 +207,21 @@ def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
     return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
 
 
+def _code(participant: Participant) -> dict[str, Any]:
+    return {"code": code_for(participant.study, participant.outcome)}
+
+
+def _end(participant: Participant, experiment: Experiment) -> Page:
+    if participant.study.debriefing and participant.debriefed_at is None:
+        coming = participant.study.codes.filter(outcome=Outcome.FINISHED).exists()
+        return Page("debriefing", {"action": reverse("debriefed", args=[participant.token]), "has_code": coming})
+    return _thanks(participant, experiment)
+
+
 def _thanks(participant: Participant, experiment: Experiment) -> Page:
     winner = experiment.winner
     clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
     token = tickets(participant, [clip])[clip.pk] if clip else ""
-    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None})
+    return Page(
+        "thanks", {"clip": Tile("", token, "ready") if clip else None, **_code(participant)}, participant.outcome
+    )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from webapp.studies import views
+from webapp.studies import preview, steps, take, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -10,4 +10,7 @@ urlpatterns = [
     path("s/<str:token>/consent/", views.consent, name="consent"),
     path("s/<str:token>/ready/", views.ready, name="ready"),
     path("s/<str:token>/leave/", views.leave, name="leave"),
+    *steps.urlpatterns,
+    *take.urlpatterns,
+    *preview.urlpatterns,
 ]

@@ -16,6 +16,7 @@ from webapp.studies import assigning, enrolment, limits
 from webapp.studies.models import Arm, Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
+from webapp.studies.steps import in_this_browser
 from webapp.studies.words import plan_words
 
 
@@ -54,7 +55,7 @@ def studio(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def live(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """What changed since the page was drawn: nothing, its progress, or the whole page."""
-    page = _current(participant)
+    page = _current(request, participant)
     if page.version != request.GET.get("version"):
         response = show(request, participant, page)
         response["HX-Retarget"], response["HX-Reswap"] = "#state", "innerHTML"
@@ -98,7 +99,7 @@ def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 def show(request: HtmxHttpRequest, participant: Participant, page: Page | None = None) -> HttpResponse:
     """The page of the state that the participant is in: whole, or its inside for HTMX."""
-    page = page or _current(participant)
+    page = page or _current(request, participant)
     current = participant.current
     experiment = current.experiment if current else None
     plan = experiment or (current.arm if current else participant.study.arms.first())
@@ -116,15 +117,16 @@ def show(request: HtmxHttpRequest, participant: Participant, page: Page | None =
     return render(request, page.template if request.htmx else "studio/page.html", context)
 
 
-def _current(participant: Participant) -> Page:
+def _current(request: HttpRequest, participant: Participant) -> Page:
     """The participant's page, after locking what can no longer be undone and noting who arrived at the end."""
     experiment = participant.experiment
     if experiment:
         ballot.lock_due(ballot.experiment_votes(experiment))
     alone = Participant.objects.filter(pk=participant.pk)
     assigning.begin_due(alone)
-    enrolment.finish_due(alone)
-    return page_of(participant)
+    if enrolment.finish_due(alone):
+        participant.refresh_from_db()
+    return in_this_browser(page_of(participant), participant, request.session)
 
 
 def _picture(arm: Arm) -> str:

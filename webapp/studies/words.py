@@ -79,6 +79,8 @@ class PlanWords:
     """Whether two videos are sometimes shown once more, to say which is better."""
     end: str
     """What comes after the last round."""
+    winner: str
+    """What the robot is that is shown at the end."""
 
 
 def plan_words(plan: LoopSettings) -> PlanWords:
@@ -89,7 +91,9 @@ def plan_words(plan: LoopSettings) -> PlanWords:
     mark = MARK_OF_TWO if two else MARK
     after = "After that round" if plan.n == 1 else f"After {rounds}"
     end = "you choose the winner" if method.chooses and plan.n > 1 else "you are done"
-    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.")
+    chosen = method.chooses or plan.n == 1
+    winner = "The robot that you chose" if chosen else "The robot that came out best"
+    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner)
 
 
 def _path(phase: str) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,107 @@
+"""The open link of a study: who comes from a recruitment site or by a link on a poster, and what they leave with.
+
+A recruitment id is kept in `Recruit` alone, apart from the rest: no personal address, page or log holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from django.db import transaction
+from django.http import QueryDict
+
+from webapp.studies import assigning, enrolment
+from webapp.studies.models import CompletionCode, Participant, Recruit, Study
+
+EXTERNAL_ID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+LONGEST_PARAMETER = 200
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What an open link said of the person who followed it."""
+
+    external_id: str = ""
+    """Empty where the link says nothing: then the browser is remembered instead."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    """missing or bad; empty where there is none."""
+    wanted: str = ""
+    """The name of the parameter that the problem is with."""
+
+
+def arrival(study: Study, given: QueryDict) -> Arrival:
+    """Read the parameters that this study names; others are left alone."""
+    names = (study.parameter_person, study.parameter_study, study.parameter_session)
+    found = {name: given.getlist(name) for name in names if name in given}
+    for name, values in found.items():
+        if len(values) > 1 or not _sound(values[0], name == study.parameter_person):
+            return Arrival(problem="bad", wanted=name)
+    said = {name: values[0] for name, values in found.items() if values[0]}
+    if said and study.parameter_person not in said:
+        return Arrival(problem="missing", wanted=study.parameter_person)
+    return Arrival(said.get(study.parameter_person, ""), said)
+
+
+def _sound(value: str, person: bool) -> bool:
+    if person:
+        return not value or EXTERNAL_ID.fullmatch(value) is not None
+    return len(value) <= LONGEST_PARAMETER and value.isprintable()
+
+
+def known(study: Study, external_id: str) -> Participant | None:
+    """Whom a recruitment id came to be when it was first seen."""
+    recruit = Recruit.objects.filter(study=study, external_id=external_id).select_related("participant").first()
+    return recruit.participant if recruit else None
+
+
+class TurnedAway(Exception):
+    """Between reading and agreeing there came to be no room; says why, as opening.turned_away."""
+
+
+def enrol(study: Study, came: Arrival) -> Participant:
+    """The participant who agreed on the page of the open link: a new one, or the one that the id is already.
+
+    Raises TurnedAway, and leaves nothing behind, where nobody can get in any more.
+    """
+    with transaction.atomic():
+        study = assigning.lock(study.pk)
+        before = known(study, came.external_id) if came.external_id else None
+        if before:
+            return before
+        source = Participant.Source.RECRUITMENT if came.external_id else Participant.Source.OPEN
+        person = enrolment.visitor(study, source, _next_label(study))
+        if came.external_id:
+            given = {"external_id": came.external_id, "parameters": dict(came.parameters)}
+            Recruit.objects.create(study=study, participant=person, **given)
+        reason = enrolment.consent(person)
+        if reason:
+            raise TurnedAway(reason)
+    return person
+
+
+def _next_label(study: Study) -> str:
+    labels = Participant.objects.filter(study=study, label__regex=r"^R\d+$").values_list("label", flat=True)
+    return f"R{max((int(label[1:]) for label in labels), default=0) + 1:02d}"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A completion code, as a page shows it."""
+
+    code: str
+    way_back: str = ""
+    """Where the recruitment site takes it: an https address, or empty."""
+
+    @property
+    def site(self) -> str:
+        return (urlsplit(self.way_back).hostname or "").removeprefix("www.")
+
+
+def code_for(study: Study, outcome: str) -> Code | None:
+    """The code for somebody whose part ended with this outcome; None before that, or where the study has none."""
+    row = CompletionCode.objects.filter(study=study, outcome=outcome).first() if outcome else None
+    return Code(row.code, row.url if row.url.startswith("https://") else "") if row else None

@@ -1,0 +1,137 @@
+"""Getting in: the open link that a recruitment site or a poster carries, and the sheet of personal links."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from webapp.audit import record
+from webapp.http import without_nul
+from webapp.studies import limits, recruitment
+from webapp.studies.models import Outcome, Participant, Study
+from webapp.studies.opening import turned_away
+from webapp.studies.recruitment import Arrival, TurnedAway
+from webapp.studies.words import plan_words
+
+TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
+STATUS = {"missing": 400, "bad": 400, "many": 429}
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def take(request: HttpRequest, link: str) -> HttpResponse:
+    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+    study = Study.objects.filter(open_link=without_nul(link)).first()
+    if study is None:
+        many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+        return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
+    came = recruitment.arrival(study, request.GET)
+    if came.problem:
+        return _page(request, study, came.problem, wanted=came.wanted)
+    person = _known(request, study, came)
+    if person:
+        return redirect(person)
+    reason = turned_away(study) if study.recruiting else "stopped"
+    if reason:
+        return _page(request, study, reason)
+    if request.method == "POST" and "decline" in request.POST:
+        return _page(request, study, "declined")
+    if request.method == "POST" and _agreed(request, study):
+        return _enrol(request, study, came)
+    return _page(request, study, "consent")
+
+
+def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
+    arm = study.arms.first()
+    turned = recruitment.code_for(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
+    context = {
+        "study": study,
+        "reason": reason,
+        "title": TITLES.get(reason, "Closed"),
+        "plan": arm,
+        "words": plan_words(arm) if arm else None,
+        "action": request.get_full_path(),
+        "open_link": True,
+        "code": turned,
+        **more,
+    }
+    return render(request, "studio/take.html", context, status=STATUS.get(reason, 200))
+
+
+def _known(request: HttpRequest, study: Study, came: Arrival) -> Participant | None:
+    """By recruitment id; without one, by this browser."""
+    if came.external_id:
+        return recruitment.known(study, came.external_id)
+    token = request.session.get(f"study {study.pk}", "")
+    return Participant.objects.filter(study=study, token=token, recruit=None).first()
+
+
+def _agreed(request: HttpRequest, study: Study) -> bool:
+    if request.POST.get("hash") != study.consent_hash:
+        messages.warning(request, "The text was changed while you were reading. Please read this version.")
+    elif request.POST.get("agree") != "yes":
+        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
+    else:
+        return True
+    return False
+
+
+def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:
+    if limits.exceeded(request, "join", limits.JOINS):
+        return _page(request, study, "many")
+    try:
+        person = recruitment.enrol(study, came)
+    except TurnedAway as reason:
+        return _page(request, study, str(reason))
+    if not came.external_id:
+        request.session[f"study {study.pk}"] = person.token
+    return redirect(person)
+
+
+@require_safe
+@never_cache
+@permission_required("studies.view_participant", raise_exception=True)
+def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Every personal link of a study, to be handed out: whoever has one is that participant."""
+    study = get_object_or_404(Study, pk=study_id)
+    people = list(study.participants.filter(source=Participant.Source.LINK).order_by("label"))
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="links-{slugify(study.title)[:40] or study.pk}.csv"'
+    sheet = csv.writer(response)
+    sheet.writerow(["participant", "link", "status"])
+    for person in people:
+        sheet.writerow([_cell(person.label), f"{_site(request)}{person.get_absolute_url()}", _status(person)])
+    record(request.user, "downloaded links", study, participants=len(people))
+    return response
+
+
+def _cell(text: str) -> str:
+    """The text, as no spreadsheet takes it for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def _site(request: HttpRequest) -> str:
+    from webapp.studies.admin import site_address
+
+    return site_address(request)
+
+
+def _status(person: Participant) -> str:
+    if person.outcome:
+        return person.get_outcome_display().lower()
+    return "taking part" if person.consented_at else "not begun"
+
+
+urlpatterns = [
+    path("take/<str:link>/", take, name="take"),
+    path("bench/studies/<int:study_id>/links.csv", link_sheet, name="link_sheet"),
+]
