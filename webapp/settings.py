@@ -246,6 +246,12 @@ API_KEY = env.str("PREFINE_API_KEY", default="")
 """The key of that endpoint, and of no other."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
+LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
+"""A GGUF file: the local model that new experiments and studies use (requirements-local.txt, docs/models.md)."""
+if LOCAL_MODEL and MODEL_BASE_URL:
+    raise ImproperlyConfigured("set PREFINE_LOCAL_MODEL or PREFINE_BASE_URL, not both")
+if LOCAL_MODEL and not Path(LOCAL_MODEL).is_file():
+    raise ImproperlyConfigured(f"PREFINE_LOCAL_MODEL must name a GGUF file; there is no file {LOCAL_MODEL!r}")
 
 UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 """How long a person may take back a confirmed choice."""
@@ -257,10 +263,12 @@ FILM_AT = (10, 30, 100)
 """Percentages of the training after which clips are filmed; the last ones are judged."""
 
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
-if env.str("PREFINE_EMAIL_URL", default=""):
+if _mail := env.str("PREFINE_EMAIL_URL", default=""):
+    if not _mail.startswith(("smtp://", "smtp+tls://", "smtp+ssl://", "consolemail://", "filemail:///")):
+        raise ImproperlyConfigured("PREFINE_EMAIL_URL must be smtp+tls://user:password@host:587, smtp:// or smtp+ssl://")
     globals().update(env.email_url("PREFINE_EMAIL_URL"))
 EMAIL_READY = EMAIL_BACKEND.endswith("smtp.EmailBackend")
-"""Whether messages leave this machine (PREFINE_EMAIL_URL=smtp+tls://user:password@host:587); only then it is offered."""
+"""Whether messages leave this machine: only then participants are offered any."""
 EMAIL_TIMEOUT = 10
 CONTACT_EMAIL = env.str("PREFINE_EMAIL_FROM", default=f"prefine@{_site.hostname}")
 """The sender of messages, and whom a push service may write to."""
