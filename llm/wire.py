@@ -54,7 +54,8 @@ def tls() -> Any:
 
 def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     """A client without retries of its own, which are llm.asking's business. `timeout`: seconds of silence."""
-    http = httpx2.AsyncClient(verify=tls(), timeout=timeout, follow_redirects=True)
+    limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
+    http = httpx2.AsyncClient(verify=tls(), timeout=timeout, follow_redirects=True, limits=limits)
     return openai.AsyncOpenAI(
         base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0, http_client=http
     )

@@ -252,6 +252,12 @@ if LOCAL_MODEL and MODEL_BASE_URL:
     raise ImproperlyConfigured("set PREFINE_LOCAL_MODEL or PREFINE_BASE_URL, not both")
 if LOCAL_MODEL and not Path(LOCAL_MODEL).is_file():
     raise ImproperlyConfigured(f"PREFINE_LOCAL_MODEL must name a GGUF file; there is no file {LOCAL_MODEL!r}")
+LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
+"""A GGUF file: the local model that new experiments and studies use (requirements-local.txt, docs/models.md)."""
+if LOCAL_MODEL and MODEL_BASE_URL:
+    raise ImproperlyConfigured("set PREFINE_LOCAL_MODEL or PREFINE_BASE_URL, not both")
+if LOCAL_MODEL and not Path(LOCAL_MODEL).is_file():
+    raise ImproperlyConfigured(f"PREFINE_LOCAL_MODEL must name a GGUF file; there is no file {LOCAL_MODEL!r}")
 
 UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 """How long a person may take back a confirmed choice."""

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 
 from llm.client import ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
 from llm.errors import BudgetSpent
+from llm.local import LocalWriter
 from llm.offline import OfflineWriter
 from llm.prices import Price
 from webapp.endpoints.gate import EndpointGate
@@ -19,9 +22,10 @@ from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Requ
 
 
 def backend_of(model: LanguageModel | None) -> ChatBackend:
-    """Who answers: the offline writer unless the experiment names an endpoint."""
+    """Who answers: the offline writer unless the experiment names an endpoint, or a local model makes its choices."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
-        return OfflineWriter()
+        local = model is not None and model.model.endswith(".gguf")  # webapp.experiments.defaults
+        return LocalWriter(Path(settings.LOCAL_MODEL)) if local else OfflineWriter()
     prices = None
     if model.price_input is not None and model.price_output is not None:
         prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]

@@ -1,0 +1,43 @@
+"""PREFINE_LOCAL_MODEL: a file that whoever starts the site names, and that experiments then write with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+
+from llm.local import LocalWriter
+from llm.offline import OfflineWriter
+from tests.webapp.loops import experiment, play
+from webapp.experiments import execute, loop
+from webapp.experiments.defaults import environment_model
+from webapp.experiments.execute.calls import backend_of
+from webapp.experiments.models import LanguageModel
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_named_file_is_what_new_experiments_use(settings: LazySettings, tmp_path: Path) -> None:
+    assert environment_model() is None
+    settings.LOCAL_MODEL = str(tmp_path / "coder.gguf")
+    row = environment_model()
+    assert row is not None and environment_model() == row and (row.kind, row.model) == ("offline", "coder.gguf")
+    backend = backend_of(row)
+    assert isinstance(backend, LocalWriter) and backend.path == tmp_path / "coder.gguf"
+    assert str(tmp_path) not in str(LanguageModel.objects.values().get(pk=row.pk))
+
+
+def test_an_offline_row_that_once_was_an_endpoint_stays_the_offline_writer() -> None:
+    assert isinstance(backend_of(LanguageModel(kind="offline", model="gpt-4o")), OfflineWriter)
+    assert isinstance(backend_of(None), OfflineWriter)
+
+
+def test_a_file_that_is_gone_stops_the_experiment_with_the_reason(settings: LazySettings, tmp_path: Path) -> None:
+    settings.LOCAL_MODEL = str(tmp_path / "gone.gguf")
+    row = experiment(model=environment_model())
+    loop.start(row)
+    play(row, until="Write")
+    assert execute.run(row.requests.get(kind="Write").jobs.get().pk)
+    row.refresh_from_db()
+    assert row.status == "failed" and ("PREFINE_LOCAL_MODEL" in row.error or "requirements-local.txt" in row.error)
