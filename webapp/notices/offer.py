@@ -20,5 +20,5 @@ class Offer:
 
 def of(participant: Participant) -> Offer:
     study = participant.study
-    address = Address.objects.filter(participant=participant).first()
+    address = Address.objects.filter(participant_id=participant.pk).first()
     return Offer(email=study.notify_email and settings.EMAIL_READY, push=study.notify_push, address=address)

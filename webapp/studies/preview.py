@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace, csp_update
-from django.contrib.admin.views.decorators import staff_member_required
+from django.contrib.auth.decorators import user_passes_test
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
@@ -19,19 +19,20 @@ from webapp.studies import samples
 from webapp.studies.models import Arm, Study
 from webapp.studies.words import plan_words
 
+staff_only = user_passes_test(lambda user: user.is_active and user.is_staff, login_url="admin:login")
 WIDTHS = (("desktop", "Wide"), ("phone", "Phone"))
 
 
 @require_safe
-@staff_member_required(login_url="admin:login")
+@staff_only
 def first(request: HttpRequest, study_id: int) -> HttpResponse:
     return redirect("preview", study_id, next(iter(samples.STATES)))
 
 
 @require_safe
 @never_cache
-@csp_update({"frame-src": [SELF]})
-@staff_member_required(login_url="admin:login")
+@csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
+@staff_only
 def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """The list of pages, and one of them in a frame."""
     study, plan, state = _asked(request, study_id, name)
@@ -53,8 +54,8 @@ def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
 @require_safe
 @never_cache
 @xframe_options_sameorigin
-@csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})
-@staff_member_required(login_url="admin:login")
+@csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
+@staff_only
 def page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """One page, as a participant sees it; its forms send nothing."""
     study, plan, state = _asked(request, study_id, name)

@@ -1,0 +1,108 @@
+"""Staff look at every page of a study without taking part: nothing is written, and nobody else sees it."""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.urls import reverse
+
+from tests.webapp import boards, rows
+from webapp.studies import samples
+from webapp.studies.models import CompletionCode, Outcome, Question, Study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    """One with every page."""
+    made = rows.study(practice=True, debriefing="We compared two ways of learning.", method="revolve_human")
+    Question.objects.create(study=made, text="What do you choose?", answers="The best\nThe fastest", correct=1)
+    for outcome in (Outcome.FINISHED, Outcome.WITHDRAWN, Outcome.FAILED):
+        CompletionCode.objects.create(study=made, outcome=outcome, code=f"CODE-{outcome}", url="https://example.org/cc")
+    rows.arm(made, "B", method="icpl", n=3)
+    return made
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(boards.staff())
+    return client
+
+
+def counts():
+    return {model._meta.label: model.objects.count() for model in apps.get_models() if model is not Session}
+
+
+def shown(client, study, name, **query):
+    response = client.get(reverse("preview_page", args=[study.pk, name]), query)
+    assert response.status_code == 200, name
+    return response
+
+
+def arm_with(study, name):
+    return next(arm for arm in study.arms.all() if samples.STATES[name].used(study, arm))
+
+
+@pytest.mark.parametrize("name", samples.STATES)
+def test_every_page_is_there_and_writes_nothing(staff, study, name):
+    before = counts()
+    html = shown(staff, study, name, arm=arm_with(study, name).pk).content.decode()
+    assert "Preview, nothing is saved" in html and "<h1>" in html and study.contact in html
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|htmx", html.replace("htmx-config", ""))
+    assert staff.get(reverse("preview", args=[study.pk, name])).status_code == 200
+    assert counts() == before
+
+
+def test_the_pages_hold_what_the_study_says(staff, study):
+    assert "Purpose. We want to know" in shown(staff, study, "consent").content.decode()
+    assert "What do you choose?" in shown(staff, study, "check").content.decode()
+    assert "Not quite." in shown(staff, study, "check-again").content.decode()
+    assert "We compared two ways" in shown(staff, study, "debriefing").content.decode()
+    assert "CODE-finished" in shown(staff, study, "thanks").content.decode()
+    assert shown(staff, study, "review").content.decode().count('class="tile') == 6
+
+
+def test_pages_that_a_study_does_not_have(staff):
+    plain = rows.study(practice=False)
+    listed = staff.get(reverse("preview", args=[plain.pk, "consent"])).content.decode()
+    assert "Practice trial <small>not in this study" in listed
+    assert staff.get(reverse("preview_page", args=[plain.pk, "practice"])).status_code == 404
+    assert staff.get(reverse("preview_page", args=[plain.pk, "nonsense"])).status_code == 404
+    assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
+
+
+def test_a_study_without_arms_can_be_looked_at(staff):
+    bare = Study.objects.create(title="Empty", contact="x@example.org", consent_text="Nothing yet.")
+    assert "How it works" in shown(staff, bare, "instruction").content.decode()
+
+
+def test_one_looks_at_each_arm(staff, study):
+    first, second = study.arms.all()
+    asked = shown(staff, study, "instruction", arm=second.pk).content.decode()
+    assert "you choose the winner" in asked
+    assert "you are done" in shown(staff, study, "instruction", arm=first.pk).content.decode()
+
+
+def test_only_this_site_may_frame_it_and_its_forms_send_nothing(staff, study):
+    response = shown(staff, study, "consent")
+    policy = response["Content-Security-Policy"]
+    assert "frame-ancestors 'self'" in policy and "form-action 'none'" in policy
+    assert response["X-Frame-Options"] == "SAMEORIGIN"
+    outside = staff.get(reverse("preview", args=[study.pk, "consent"]))
+    assert "frame-src 'self'" in outside["Content-Security-Policy"] and outside["X-Frame-Options"] == "DENY"
+
+
+def test_nobody_else_sees_it(client, study):
+    for who in (None, User.objects.create(username="eve")):
+        if who:
+            client.force_login(who)
+        for name in ("preview", "preview_page"):
+            assert client.get(reverse(name, args=[study.pk, "thanks"])).status_code == 302
+
+
+def test_the_name_of_the_samples_is_nobodys_link(client, study):
+    assert client.get(reverse("studio", args=[samples.TOKEN])).status_code == 404
+    assert client.post(reverse("consent", args=[samples.TOKEN])).status_code == 404
