@@ -40,18 +40,19 @@ def taken(study: Study) -> QuerySet[Participant]:
 # --- arms -----------------------------------------------------------------------------------------------------
 
 
-def assign(participant: Participant) -> bool:
-    """Give a newcomer their places, where none were given by hand. False when there is no room for them.
-
-    The caller holds the study's lock.
-    """
+def places(participant: Participant) -> list[Assignment]:
+    """What a newcomer would get: what was given by hand, else what is drawn now. Empty when there is no room."""
     study = participant.study
-    if participant.assignments.exists():
-        return all(_room(place.arm, besides=participant) for place in participant.assignments.select_related("arm"))
+    given = list(participant.assignments.select_related("arm"))
+    if given:
+        return given if all(_room(place.arm, besides=participant) for place in given) else []
     drawn = [] if study.assignment == Study.Assigning.BY_HAND else draw(study, participant.label)
-    rows = [Assignment(participant=participant, arm=arm, position=place) for place, arm in enumerate(drawn, 1)]
-    Assignment.objects.bulk_create(rows)
-    return bool(rows)
+    return [Assignment(participant=participant, arm=arm, position=number) for number, arm in enumerate(drawn, 1)]
+
+
+def assign(participant: Participant) -> None:
+    """Give a newcomer their places. The caller holds the study's lock, and has seen that there is room."""
+    Assignment.objects.bulk_create([place for place in places(participant) if place.pk is None])
 
 
 def draw(study: Study, label: str) -> list[Arm]:

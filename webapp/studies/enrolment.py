@@ -11,9 +11,8 @@ from django.utils import timezone
 from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
 from webapp.review import panels
-from webapp.studies import assigning
+from webapp.studies import assigning, opening
 from webapp.studies.models import Assignment, Outcome, Participant, Study
-from webapp.studies.opening import turned_away
 
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
 
@@ -27,26 +26,29 @@ def visitor(study: Study, source: str = Participant.Source.OPEN, label: str = ""
 def consent(participant: Participant) -> str:
     """Store what was agreed to, give the person their places, and begin the first. Agreeing twice does nothing twice.
 
-    Returns why the person could not get in (see opening.turned_away; also "unassigned"); empty when they are in.
+    Returns why the person could not get in (see opening.refusal); empty when they are in.
     Somebody whose experiments were deleted is asked again, and begins anew.
     """
     with transaction.atomic():
-        study = assigning.lock(participant.study_id)
+        assigning.lock(participant.study_id)
         participant = Participant.objects.select_related("study").get(pk=participant.pk)
-        if participant.withdrawn_at or participant.consented_at and participant.assignments.exists():
+        if participant.outcome or participant.withdrawn_at or _inside(participant):
             return ""
-        reason = turned_away(study)
-        if not reason and not assigning.assign(participant):
-            reason = "unassigned" if study.assignment == Study.Assigning.BY_HAND else "full"
+        reason = opening.refusal(participant)
         if reason:
             return reason
-        kept = study.publish_consent()
+        assigning.assign(participant)
+        kept = participant.study.publish_consent()
         Participant.objects.filter(pk=participant.pk).update(
             consented_at=timezone.now(), consent_version=kept.version, consent_hash=kept.hash
         )
         experiment = assigning.begin(participant.assignments.select_related("arm__study", "participant")[0])
         events.emit(experiment, "consented", f"{participant.label} agreed to version {kept.version}.")
     return ""
+
+
+def _inside(participant: Participant) -> bool:
+    return participant.consented_at is not None and participant.assignments.exists()
 
 
 def instructed(participant: Participant) -> None:

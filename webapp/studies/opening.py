@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from webapp.studies import assigning
-from webapp.studies.models import Arm, Study
+from webapp.studies.models import Arm, Participant, Study
 
 SHORTEST_CONSENT = 40
 
@@ -113,6 +113,14 @@ def turned_away(study: Study) -> str:
     if study.quota is not None and assigning.taken(study).count() >= study.quota:
         return "full"
     return ""
+
+
+def refusal(participant: Participant) -> str:
+    """Why this person may not consent now: as turned_away, or unassigned. Empty: they may."""
+    reason = turned_away(participant.study)
+    if reason or assigning.places(participant):
+        return reason
+    return "unassigned" if participant.study.assignment == Study.Assigning.BY_HAND else "full"
 
 
 def _expired(study: Study, today: dt.date) -> bool:

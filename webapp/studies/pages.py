@@ -99,7 +99,7 @@ def page_of(participant: Participant) -> Page:
 
 
 def _door(participant: Participant) -> Page:
-    reason = opening.turned_away(participant.study)
+    reason = opening.refusal(participant)
     if reason:
         return Page("closed", {"reason": reason}, reason)
     return Page("consent", {"action": reverse("consent", args=[participant.token])}, participant.study.consent_hash)
