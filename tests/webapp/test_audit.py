@@ -8,10 +8,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
-from tests.webapp import boards, rows
+from tests.webapp import boards, polls, rows
 from webapp.audit import chain, record
 from webapp.audit.models import AppendOnly, Entry, Head
 from webapp.studies.models import Participant
+from webapp.votes import opening
 
 pytestmark = pytest.mark.django_db
 
@@ -168,7 +169,6 @@ def test_rights_and_deletions(client, staff):
     told = [row.detail for row in entries(action="changed rights", target_label="bob")]
     assert told == [{"is_active": True}, {"is_superuser": True}, {"add": ["Readers"]}]
     person = rows.participant(consented=False)
-    person.experiment.delete()
     Participant.objects.filter(pk=person.pk).delete()
     assert [row.target_label for row in entries(action="deleted", target_type="studies.participant")] == ["P07"]
 
@@ -184,6 +184,26 @@ def test_participants_pages_are_not_recorded(client):
     client.get(person.get_absolute_url())
     client.post(reverse("ready", args=[person.token]))
     assert not entries()
+
+
+def test_withdrawals_are_recorded_once_by_label():
+    from webapp.studies import enrolment
+
+    person = rows.participant()
+    enrolment.withdraw(person)
+    enrolment.withdraw(person)
+    row = Entry.objects.get(action="withdrew")
+    assert (row.actor, row.target_label) == ("participant", "P07")
+
+
+def test_closing_and_unblinding_a_vote(client, staff):
+    poll = polls.poll()
+    opening.open_poll(poll)
+    client.post(reverse("votes:close", args=[poll.public_id]), {"sure": "yes"})
+    client.get(poll.get_absolute_url())
+    client.get(reverse("votes:figure", args=[poll.public_id, "votes", "csv"]))
+    told = [(row.actor, row.action) for row in entries(target_type="votes.poll")]
+    assert told == [("ada", "closed vote"), ("ada", "unblinded vote"), ("ada", "downloaded")]
 
 
 # --- the page ---

@@ -22,4 +22,4 @@ def record(
     """
     from webapp.audit import chain, scope
 
-    return chain.append(scope.name_of(actor), action, target, detail)
+    return chain.append(scope.name_of(actor, action), action, target, detail)

@@ -21,6 +21,8 @@ from webapp.votes.models import Poll
 SAFE = ("GET", "HEAD", "OPTIONS")
 MODELS: dict[str, type[Experiment] | type[Poll]] = {"bench": Experiment, "votes": Poll}
 """What `public_id` in an address of this namespace stands for."""
+TAKEN = ("downloaded", "exported")
+"""How a view of its own begins the action that tells of a file."""
 Response = HttpResponseBase
 
 
@@ -32,7 +34,7 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             token = current.set(scope := Scope(request))
             response: Response = await get_response(request)
             current.reset(token)
-            if wanted(request, response) and not scope.recorded:
+            if wanted(request, response, scope.recorded):
                 await sync_to_async(note)(request, response)
             return response
 
@@ -42,21 +44,21 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
         token = current.set(scope := Scope(request))
         response: Response = get_response(request)
         current.reset(token)
-        if wanted(request, response) and not scope.recorded:
+        if wanted(request, response, scope.recorded):
             note(request, response)
         return response
 
     return answer
 
 
-def wanted(request: HttpRequest, response: Response) -> bool:
-    """Whether this is of staff's pages, and changed something, was refused, or handed out a file."""
+def wanted(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
+    """Whether this is of staff's pages, and changed something, was refused, or handed out a file, and is not told."""
     admin = request.path_info.startswith(reverse("admin:index"))
     if not admin and not request.path_info.startswith(reverse("bench:index")):
         return False
     if "attachment" in response.headers.get("Content-Disposition", ""):
-        return response.status_code == 200
-    if request.method in SAFE:
+        return response.status_code == 200 and not any(action.startswith(TAKEN) for action in recorded)
+    if request.method in SAFE or recorded:
         return False
     return not admin or response.status_code != 200  # the admin answers 200 to a form that it did not take
 

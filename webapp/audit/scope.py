@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
@@ -16,17 +16,18 @@ SYSTEM = "system"
 @dataclass
 class Scope:
     request: HttpRequest
-    recorded: bool = False
+    recorded: list[str] = field(default_factory=list)
+    """The actions."""
 
 
 current: ContextVar[Scope | None] = ContextVar("current", default=None)
 
 
-def name_of(actor: AbstractBaseUser | AnonymousUser | str | None) -> str:
+def name_of(actor: AbstractBaseUser | AnonymousUser | str | None, action: str) -> str:
     """The actor's name; remembers that this request has been recorded."""
     scope = current.get()
     if scope is not None:
-        scope.recorded = True
+        scope.recorded.append(action)
     if actor is None:
         actor = getattr(scope.request, "user", SYSTEM) if scope is not None else SYSTEM
     if isinstance(actor, str):

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from webapp.audit import record
 from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
 from webapp.review import panels
@@ -88,6 +89,8 @@ def _end(participant: Participant, outcome: Outcome, withdrawn_at: object, words
     if not still.update(outcome=outcome, withdrawn_at=withdrawn_at):
         return
     participant.outcome = outcome
+    if outcome == Outcome.WITHDRAWN:
+        record("participant", "withdrew", participant, study=participant.study.title)
     places = participant.assignments.exclude(experiment=None).select_related("experiment")
     for experiment in [place.experiment for place in places if place.experiment]:
         events.emit(experiment, "withdrawn", f"{participant.label} {words}.", public=True)

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from webapp.audit import record
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 from webapp.votes.opening import lock
 
@@ -90,5 +91,6 @@ def withdraw(evaluator: Evaluator) -> bool:
     if poll.status == Poll.Status.CLOSED:
         return False
     if Evaluator.objects.filter(pk=evaluator.pk, withdrawn_at=None).update(withdrawn_at=timezone.now(), external_id=""):
-        Vote.objects.filter(showing__evaluator=evaluator).delete()
+        deleted, _ = Vote.objects.filter(showing__evaluator=evaluator).delete()
+        record("evaluator", "withdrew", evaluator, poll=poll.title, deleted_votes=deleted)
     return True

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from webapp.audit import record
 from webapp.experiments.models import Clip
 from webapp.votes.models import Evaluator, Pair, Poll
 
@@ -68,12 +69,17 @@ def open_poll(poll: Poll) -> list[str]:
 def close(poll: Poll, by: str = "") -> bool:
     """No more votes, and results from now on. `by`: who closed it before N was reached."""
     changes = {"status": Poll.Status.CLOSED, "closed_at": timezone.now(), "closed_by": by}
-    return bool(Poll.objects.filter(pk=poll.pk, status=Poll.Status.OPEN).update(**changes))
+    closed = bool(Poll.objects.filter(pk=poll.pk, status=Poll.Status.OPEN).update(**changes))
+    if closed:
+        record(by or "system", "closed vote", poll)
+    return closed
 
 
 def unblind(poll: Poll, by: str) -> None:
     """Note who saw the results first, and when."""
-    Poll.objects.filter(pk=poll.pk, unblinded_at=None).update(unblinded_at=timezone.now(), unblinded_by=by)
+    first = Poll.objects.filter(pk=poll.pk, unblinded_at=None)
+    if first.update(unblinded_at=timezone.now(), unblinded_by=by):
+        record(by, "unblinded vote", poll)
 
 
 def complete(poll: Poll) -> int:
