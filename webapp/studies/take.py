@@ -133,5 +133,5 @@ def _status(person: Participant) -> str:
 
 urlpatterns = [
     path("take/<str:link>/", take, name="take"),
-    path("bench/studies/<int:study_id>/links.csv", link_sheet, name="link_sheet"),
+    path("bench/studies/<int:study_id>/links/sheet.csv", link_sheet, name="link_sheet"),
 ]
