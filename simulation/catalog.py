@@ -138,6 +138,11 @@ def preset(task_name: str, preset_name: str) -> AnyPreset:
     return presets[preset_name]
 
 
+def preset_name(name: str, algorithm: str) -> str:
+    """What a preset (quick, paper) is called for an algorithm (ppo, sac)."""
+    return name if algorithm == "ppo" or name.endswith(f"-{algorithm}") else f"{name}-{algorithm}"
+
+
 def observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
     return (TASKS_FOLDER / task(name).folder / "observations.py").read_text()

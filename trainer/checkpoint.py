@@ -91,8 +91,10 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
     if not {"task", "shape", "parameters", "observation_mean", "observation_variance"} <= saved.keys():
         raise ValueError(f"{path} is not a policy: give a checkpoints/policies/<candidate>.pt of a run")
     try:
-        trained_on, shape = saved["task"], saved["shape"]
+        trained_on, shape = saved["task"], _described(saved, "shape")
         sizes = (shape["num_obs"], shape["num_actions"])
+        if not _sizes(*sizes) or not isinstance(trained_on, str):
+            raise TypeError("a policy is of a task, with numbers of observations and actions")
         if task not in (None, trained_on):
             raise ValueError(f"{path} is a policy for {trained_on}, not for {task}")
         _require_fit(path, trained_on, *sizes)
@@ -120,7 +122,7 @@ def _ppo_networks(saved: dict[str, Any]) -> StackedActorCritic | None:
 
 
 def _sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
-    described, critic = saved["shape"], saved["critic"]
+    described, critic = saved["shape"], _described(saved, "critic")
     num_obs, num_actions = described["num_obs"], described["num_actions"]
     if not _sizes(described["width"], described["blocks"], critic["width"], critic["blocks"]):
         return None
@@ -140,6 +142,13 @@ READERS: dict[str, Callable[[dict[str, Any]], StackedActorCritic | SimbaPolicy |
     "sac": _sac_networks,
 }
 """By algorithm: the networks that a policy file describes; None where its numbers do not fit."""
+
+
+def _described(saved: dict[str, Any], key: str) -> dict[str, Any]:
+    if not isinstance(saved[key], dict):
+        raise TypeError(f"{key} is no description")
+    description: dict[str, Any] = saved[key]
+    return description
 
 
 def _sizes(*values: object) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from simulation import catalog
 from trainer import launch
 from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result
 
@@ -42,8 +43,14 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--reward", required=True, nargs="+", type=Path, metavar="FILE", help="files defining compute_reward"
     )
-    parser.add_argument("--preset", default="quick", help="quick (two CPU cores) or paper")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--preset", default="quick", help="quick (two CPU cores) or paper (%(default)s)")
+    parser.add_argument("--algorithm", choices=["ppo", "sac"], default="ppo", help="which of the preset (%(default)s)")
+    parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, default=0, help="of weights, resets and exploration (%(default)s)")
+    seeds.add_argument(
+        "--seeds", type=int, nargs="+", metavar="S", help="train every reward once with each, all in one batch"
+    )
     parser.add_argument(
         "--out", type=Path, help="folder for traces, checkpoints, clips; an interrupted run in it goes on"
     )
@@ -65,10 +72,28 @@ def _job(options: argparse.Namespace) -> TrainJob:
             overrides[name] = float(number)
         except ValueError:
             raise ValueError(f"--override {text}: give a name and a number, such as iterations=50") from None
+    if options.iterations is not None:
+        overrides["iterations"] = options.iterations
+    seeds = options.seeds or [options.seed]
     sources = tuple(_source(path) for path in options.reward)
-    job = TrainJob(options.task, sources, options.preset, options.seed, overrides)
+    job = TrainJob(
+        options.task,
+        sources * len(seeds),
+        catalog.preset_name(options.preset, options.algorithm),
+        seeds[0],
+        overrides,
+        seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),
+    )
     preset_of(job)
     return job
+
+
+def names_of(job: TrainJob, paths: list[Path]) -> list[str]:
+    """What each candidate is called: its file, and its seed where there are several."""
+    files = [path.name for path in paths] * (len(job.sources) // len(paths))
+    if not job.seeds:
+        return files
+    return [f"{name}, seed {seed}" for name, seed in zip(files, job.seeds, strict=True)]
 
 
 def _source(path: Path) -> str:
@@ -82,7 +107,7 @@ def _source(path: Path) -> str:
 
 def _executable(job: TrainJob, paths: list[Path]) -> bool:
     """Whether every reward passes the check; prints the verdict on those that do not."""
-    verdicts = launch.check(job.task, job.sources)
+    verdicts = launch.check(job.task, job.sources[: len(paths)])
     for path, verdict in zip(paths, verdicts, strict=True):
         if not verdict.ok:
             print(f"{path} is no executable reward function ({verdict.stage}): {verdict.reason}", file=sys.stderr)
@@ -106,8 +131,7 @@ def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
         launch.stop(films)
         print(f"\nStopped filming; the training is complete in {folder}.")
         return EXIT_CANCELLED
-    names = [path.name for path in paths]
-    print(table(names, result))
+    print(table(names_of(job, paths), result))
     print()
     for what, path in (
         ("Traces", "traces"),

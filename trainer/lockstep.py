@@ -20,6 +20,7 @@ import torch
 
 from simulation import catalog
 from simulation.backends import choice
+from simulation.backends.interface import StartPhysics
 from simulation.bridge.client import BridgeError
 from simulation.environment import Environment
 from simulation.noise import SharedNoise
@@ -66,6 +67,8 @@ class Lockstep:
         self.seconds = 0.0
         self._threads, self._device = threads, device
         self._env: Environment | None = None
+        self._start: StartPhysics | None = None
+        """The engine once it is started: a locked process can begin anew with it, but start no other."""
         self._fingerprinted = self._fingerprint()
         self._told_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
@@ -76,7 +79,7 @@ class Lockstep:
         On the CPU `prepare` does that. Elsewhere it must come before the process is locked: it opens devices, loads
         drivers, compiles kernels and starts workers.
         """
-        start = choice.engine(self._device, self.info.folder)
+        self._start = start = self._start or choice.engine(self._device, self.info.folder)
         on = torch.device(choice.tensors_on(self._device))
 
         def started() -> Environment:

@@ -12,7 +12,9 @@ import contextlib
 import errno
 import fcntl
 import json
+import operator
 import os
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +24,7 @@ from pathlib import Path
 
 from trainer.process import EXIT_DISK_FULL
 from trainer.records import (
+    WARM,
     CandidateProgress,
     CandidateResult,
     Progress,
@@ -37,6 +40,8 @@ from trainer.shard import Shard
 
 NVIDIA = Path("/dev/nvidiactl")
 """There where NVIDIA's driver is: elsewhere nobody needs to ask for a CUDA device."""
+DEVICES = re.compile(r"cpu|cuda:\d+|bridge:\w+")
+"""As simulation.backends.choice names them."""
 POLL_SECONDS = 0.1
 PROGRESS_SECONDS = 0.5
 CANCEL_SECONDS = 15.0
@@ -83,6 +88,7 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
     if not job.sources:
         raise ValueError("the job has no reward functions: sources is empty")
     shards = split(job_dir, job)
+    require_warm(job_dir, job, shards)
     for shard in shards:
         if read_result(shard.folder) is None:
             shard.start()
@@ -126,7 +132,7 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     cores = len(os.sched_getaffinity(0))
     file = job_dir / "checkpoints" / "split.json"
     if file.exists():
-        parts = Split(**json.loads(file.read_text()))
+        parts = read_split(file, len(job.sources))
     else:
         device = device_here(os.environ.get("PREFINE_DEVICE") or "auto")
         count = len(job.sources)
@@ -139,6 +145,32 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     return [
         Shard(job_dir, first, last, threads, parts.device) for first, last in zip(bounds[:-1], bounds[1:], strict=True)
     ]
+
+
+def read_split(file: Path, count: int) -> Split:
+    """The split that this file holds. Raises ValueError unless it is one of `count` candidates: the folder is open to
+    the processes that run generated code.
+    """
+    try:
+        parts = Split(**json.loads(file.read_text()))
+        begins, ends = parts.bounds[:-1], parts.bounds[1:]
+        sound = (parts.bounds[0], parts.bounds[-1]) == (0, count) and all(map(operator.lt, begins, ends))
+        sound = sound and all(type(bound) is int for bound in parts.bounds) and bool(DEVICES.fullmatch(parts.device))
+    except (ValueError, TypeError, LookupError):
+        sound = False
+    if not sound:
+        raise ValueError(f"{file} is damaged: remove the folder {file.parent} to begin this run anew")
+    return parts
+
+
+def require_warm(job_dir: Path, job: TrainJob, shards: list[Shard]) -> None:
+    """That the policy to start from is there, where training is yet to begin. Raises ValueError where it is not."""
+    begun = all((shard.folder / "checkpoint.pt").exists() for shard in shards)
+    if job.warm and not begun and not (job_dir / WARM).exists():
+        raise ValueError(
+            f"the job starts from another run's policy, but there is no {WARM} in {job_dir}: copy a "
+            f"checkpoints/policies/<candidate>.pt there"
+        )
 
 
 def device_here(requested: str) -> str:

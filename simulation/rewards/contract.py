@@ -75,7 +75,7 @@ class RewardFunction:
         except _TooSlow:
             raise RewardFailure(f"one call took more than {CALL_SECONDS:g} s of processor time", "limits") from None
         except GENERATED_ERRORS as error:
-            out_of_memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
+            out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
             raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
         return _validated(result, len(inputs[self.world_input]))  # type: ignore[arg-type]  # always a tensor
 

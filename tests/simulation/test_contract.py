@@ -226,6 +226,18 @@ def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkey
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
 
 
+def test_a_gpu_without_memory_left_is_a_limit_not_an_error_of_the_code(
+    inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch
+):
+    def exhausted(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(contract, "_within_time", exhausted)
+    with pytest.raises(RewardFailure, match="CUDA out of memory") as failure:
+        compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")(inputs)
+    assert failure.value.stage == "limits"
+
+
 def test_it_can_be_called_in_another_thread(inputs: dict[str, Tensor]):
     compiled = compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")
     with ThreadPoolExecutor(1) as pool:

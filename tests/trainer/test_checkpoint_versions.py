@@ -1,6 +1,7 @@
 """Resuming from a checkpoint that cannot be used here says why."""
 
 import pytest
+import torch
 
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from trainer import checkpoint
@@ -29,3 +30,38 @@ def test_a_policy_of_another_task_is_refused(tmp_path):
     assert checkpoint.load_policy(path, "Cartpole").task == "Cartpole"
     with pytest.raises(ValueError, match="is a policy for Cartpole, not for Ant"):
         checkpoint.load_policy(path, "Ant")
+
+
+@pytest.fixture(scope="module", params=["quick", "quick-sac"])
+def policy(request, tmp_path_factory):
+    """A policy's contents."""
+    folder = tmp_path_factory.mktemp("policy")
+    brief = {"worlds": 4, "horizon": 4, "iterations": 1}
+    trained(folder, TrainJob("Cartpole", CARTPOLE[:1], request.param, overrides=brief, film_at=()))
+    return torch.load(folder / "checkpoints" / "policies" / "0.pt", weights_only=True)
+
+
+WRONG = [None, 3, -1, 0, 1.5, "many", True, [], [8, 8], {}, [None], torch.zeros(3), torch.tensor(1.0), 1 << 40]
+
+
+def test_whatever_is_damaged_in_a_policy_is_refused_and_nothing_else_happens(policy, tmp_path):
+    path = tmp_path / "0.pt"
+
+    def refused(changed: dict) -> None:
+        torch.save(changed, path)
+        with pytest.raises(ValueError, match=r"0\.pt (is|was)"):
+            checkpoint.load_policy(path)
+
+    for key in policy.keys() - {"preset", "seed", "version", "algorithm"}:
+        refused({name: value for name, value in policy.items() if name != key})
+        for wrong in WRONG:
+            refused({**policy, key: wrong})
+            for part in policy[key] if isinstance(policy[key], dict) else ():
+                refused({**policy, key: {**policy[key], part: wrong}})
+        if isinstance(policy[key], torch.Tensor):
+            for damaged in (policy[key] * torch.nan, policy[key].int(), policy[key].unsqueeze(-1), policy[key][:-1]):
+                refused({**policy, key: damaged})
+    refused({**policy, "observation_variance": -policy["observation_variance"] - 1})
+    refused({**policy, "algorithm": "dqn"})
+    torch.save(policy, path)
+    assert checkpoint.load_policy(path).task == "Cartpole"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
-from trainer.command import duration, table, training_line
+from trainer.command import _job, _options, duration, names_of, table, training_line
 from trainer.process import ROOT, clean_environment
 from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_result
 
@@ -47,8 +47,8 @@ def test_it_trains_films_and_prints_a_table(tmp_path):
         "--seed",
         "3",
         *SHORT,
-        "--override",
-        "iterations=10",
+        "--iterations",
+        "10",
     ]
     process = command(*options)
     output, errors = process.communicate()
@@ -62,11 +62,24 @@ def test_it_trains_films_and_prints_a_table(tmp_path):
     assert f"{out}/clips" in output and f"{out}/checkpoints/policies" in output and f"{out}/result.json" in output
 
 
+def test_every_reward_is_trained_with_each_seed_by_the_chosen_algorithm(tmp_path):
+    files = [reward_file(tmp_path, name, source) for name, source in (("a.py", "one"), ("b.py", "two"))]
+    given = ["--task", "Cartpole", "--reward", *map(str, files)]
+    job = _job(_options([*given, "--seeds", "3", "8", "--algorithm", "sac", "--iterations", "9"]))
+    assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
+    assert (job.sources, job.seeds) == (("one", "two", "one", "two"), (3, 3, 8, 8))
+    assert names_of(job, files) == ["a.py, seed 3", "b.py, seed 3", "a.py, seed 8", "b.py, seed 8"]
+    plain = _job(_options([*given, "--seed", "5", "--preset", "paper"]))
+    assert (plain.preset, plain.seed, plain.seeds, names_of(plain, files)) == ("paper", 5, (), ["a.py", "b.py"])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--task", "Cartpol"], "unknown task 'Cartpol'; known: AllegroHand, Ant, "),
         (["--task", "Cartpole", "--preset", "slow"], "unknown preset 'slow' of Cartpole"),
+        (["--task", "Cartpole", "--iterations", "0"], "override iterations=0: a whole number of at least 1"),
+        (["--task", "Ant", "--algorithm", "sac"], "unknown preset 'quick-sac' of Ant; known: quick, paper, paper-sac"),
         (["--task", "Cartpole", "--override", "iterations"], "--override iterations: give a name and a number"),
         (["--task", "Cartpole", "--override", "speed=2"], "unknown override 'speed'"),
     ],

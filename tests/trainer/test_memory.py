@@ -9,6 +9,7 @@ from simulation.noise import SharedNoise
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from tests.trainer.test_ppo import experience, learner
 from trainer import memory
+from trainer.collect import Collector
 from trainer.ppo import MOST_PARTS, PPO
 from trainer.records import TrainJob
 
@@ -94,3 +95,25 @@ def test_worlds_that_do_not_fit_are_halved_and_the_horizon_doubled(monkeypatch, 
     assert [c.ok for c in result.candidates] == [True, True]
     assert result.samples == 2 * 16 * 16 * 6, "as many samples as asked for"
     assert "8 worlds a candidate do not fit into memory: going on with 4 and a horizon of 64" in capsys.readouterr().out
+
+
+def test_a_bridge_begins_anew_with_the_worker_that_it_has(monkeypatch, tmp_path):
+    """A locked process can start no other."""
+    started, engine, collect = [], choice.engine, Collector.collect
+
+    def once(on, folder=""):
+        assert not started, "a second worker"
+        started.append(engine("bridge:mujoco", folder))
+        return started[0]
+
+    def refusing(self, learner, noise):
+        if self.env.worlds > 8:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return collect(self, learner, noise)
+
+    monkeypatch.setattr(choice, "engine", once)
+    monkeypatch.setattr(Collector, "collect", refusing)
+    job = TrainJob("Cartpole", CARTPOLE[:2], overrides=SHORT, film_at=())
+    lockstep, result = trained(tmp_path, job)
+    assert (lockstep.preset.worlds, [c.ok for c in result.candidates]) == (8, [True, True])
+    started[0].close()

@@ -89,9 +89,10 @@ def test_learning_rate_follows_kl_per_candidate_within_its_limits():
     torch.testing.assert_close(adapted, torch.tensor([2e-4, 3e-4, 4.5e-4, 1e-6, 1e-2]))
 
 
-def test_adam_equals_torch_row_by_row():
+@pytest.mark.parametrize("fused", [False, True])
+def test_adam_equals_torch_row_by_row(fused):
     start, rates = torch.randn(3, 10), (1e-3, 3e-2, 1e-1)
-    ours, adam = start.clone(), StackedAdam(start)
+    ours, adam = start.clone(), StackedAdam(start, fused)
     rows = [start[k].clone().requires_grad_() for k in range(3)]
     optimizers = [torch.optim.Adam([row], lr=rate) for row, rate in zip(rows, rates, strict=True)]
     for _ in range(20):
@@ -101,6 +102,20 @@ def test_adam_equals_torch_row_by_row():
             rows[k].grad = gradient[k].clone()
             optimizer.step()
     torch.testing.assert_close(ours, torch.stack(rows).detach())
+
+
+def test_a_learner_of_fused_steps_goes_on_and_loses_candidates_as_any():
+    plain, fused = learner(3), learner(3)
+    fused.optimizer.fused = True
+    for one in (plain, fused):
+        one.update(experience(3), SharedNoise([0] * 3))
+        one.keep([0, 2])
+        restored = learner(2)
+        restored.optimizer.fused = one.optimizer.fused
+        restored.load_state_dict(one.state_dict())
+        restored.update(experience(2, 1), SharedNoise([0] * 2))
+        one.after = restored.networks.flat
+    torch.testing.assert_close(fused.after, plain.after, rtol=1e-3, atol=1e-5)
 
 
 def reference_loss(batch: Minibatch, k: int, mean: Tensor, log_std: Tensor, value: Tensor, preset: Preset) -> Tensor:

@@ -170,6 +170,36 @@ def test_an_impossible_job_ends_with_an_error_and_can_be_tried_again(run, tmp_pa
         launch.train(tmp_path, replace(job, preset="quick"))
 
 
+def test_a_run_without_the_policy_that_it_starts_from_says_so_at_once(run, tmp_path):
+    result = finished(run(tmp_path, TrainJob("Cartpole", SOURCES, warm=True)), tmp_path)
+    assert "there is no warm.pt in" in result.error
+    assert "crashed" not in (tmp_path / "log.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "{",
+        "[]",
+        '{"bounds": []}',
+        '{"bounds": [0, 1]}',
+        '{"bounds": [0, 1, 1, 2]}',
+        '{"bounds": [0, -1, 2]}',
+        '{"bounds": [0, 1.5, 2]}',
+        '{"bounds": ["0", 2]}',
+        '{"bounds": [0, 2], "device": "cuda:0; rm"}',
+        '{"bounds": [0, 2], "device": 7}',
+        '{"bounds": [0, 2], "more": 1}',
+    ],
+)
+def test_a_damaged_split_is_refused(tmp_path, damage):
+    job = TrainJob("Cartpole", SOURCES, processes=2)
+    assert len(split(tmp_path, job)) == 2
+    (tmp_path / "checkpoints" / "split.json").write_text(damage)
+    with pytest.raises(ValueError, match="split.json is damaged: remove the folder"):
+        split(tmp_path, job)
+
+
 def test_a_job_described_before_a_field_existed_is_the_same_job(run, tmp_path):
     job = TrainJob("Cartpole", SOURCES, preset="fast")
     described = asdict(job)
