@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "webapp.problems",
     "webapp.experiments",
     "webapp.endpoints",
+    "webapp.comparisons",
     "webapp.studies",
     "webapp.review",
     "webapp.votes",
@@ -246,12 +247,6 @@ API_KEY = env.str("PREFINE_API_KEY", default="")
 """The key of that endpoint, and of no other."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
-LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
-"""A GGUF file: the local model that new experiments and studies use (requirements-local.txt, docs/models.md)."""
-if LOCAL_MODEL and MODEL_BASE_URL:
-    raise ImproperlyConfigured("set PREFINE_LOCAL_MODEL or PREFINE_BASE_URL, not both")
-if LOCAL_MODEL and not Path(LOCAL_MODEL).is_file():
-    raise ImproperlyConfigured(f"PREFINE_LOCAL_MODEL must name a GGUF file; there is no file {LOCAL_MODEL!r}")
 LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
 """A GGUF file: the local model that new experiments and studies use (requirements-local.txt, docs/models.md)."""
 if LOCAL_MODEL and MODEL_BASE_URL:

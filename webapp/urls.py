@@ -7,6 +7,7 @@ urlpatterns = [
     path("bench/account/", include("webapp.people.urls")),
     path("bench/audit/", include("webapp.audit.urls")),
     path("bench/data/", include("webapp.archive.urls")),
+    path("bench/comparisons/", include("webapp.comparisons.urls")),
     path("bench/", include("webapp.experiments.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),

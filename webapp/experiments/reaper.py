@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from webapp.archive import retention, work
+from webapp.comparisons import going
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
 from webapp.review import ballot, panels
@@ -23,6 +24,7 @@ def tick() -> None:
             loop.lock(experiment.pk)
             if experiment in loop.without_work():
                 jobs.add(experiment, Job.Kind.ADVANCE)
+    going.pick_up()
     jobs.ring_again()
     work.pick_up()
     retention.tick()

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from llm.method import Method
 from llm.methods import method as find_method
 from llm.records import canonical
+from simulation import catalog
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
 from webapp.experiments.options import parsed
 
@@ -179,3 +180,47 @@ class Plan:
                 texts = "; ".join(f"{name}: {' '.join(t)}" for name, t in error.message_dict.items())
                 said.append(f"{cell.arm.label} on {cell.task}: {texts}")
         return said
+
+
+def made(
+    tasks: Sequence[str],
+    methods: Sequence[str],
+    candidates: int,
+    experiments: int,
+    judge: str,
+    judge_options: Sequence[str],
+    preset: str,
+    iterations: int | None,
+    seed: int,
+    model: LanguageModel | None,
+    vision: LanguageModel | None,
+    label: str,
+) -> Plan:
+    """The plan that these words describe, of the command line or of a form; its `problems` are still to be asked for.
+
+    Raises ValueError for words that describe none.
+    """
+    if experiments < 1:
+        raise ValueError("--experiments must be at least 1")
+    if judge == LoopSettings.JudgeKind.HUMAN:
+        raise ValueError("people judge in the browser: create a study in the admin for each method")
+    for task in tasks:
+        most = 10 * catalog.preset(task, preset).iterations
+        if catalog.task(task).metric is None:
+            raise ValueError(f"{task} has no metric by which methods could be compared")
+        if iterations is not None and not 1 <= iterations <= most:
+            raise ValueError(f"--iterations must be between 1 and {most} for {task}")
+    return Plan(
+        tasks=tuple(dict.fromkeys(tasks)),
+        arms=tuple(dict.fromkeys(arm(text, candidates) for text in methods)),
+        experiments=experiments,
+        candidates=candidates,
+        judge=judge,
+        judge_options=parsed(judge_options),
+        preset=preset,
+        overrides={} if iterations is None else {"iterations": iterations},
+        seed=seed,
+        model=model,
+        vision=vision,
+        label=label,
+    )

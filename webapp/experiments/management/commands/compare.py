@@ -14,11 +14,11 @@ from llm import methods
 from simulation import catalog
 from webapp.experiments import progress
 from webapp.experiments.comparison import carry, gather, report
+from webapp.experiments.comparison import plan as plans
 from webapp.experiments.comparison.carry import State
-from webapp.experiments.comparison.plan import Cell, Plan, arm
+from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.defaults import environment_model
-from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
-from webapp.experiments.options import parsed
+from webapp.experiments.models import Experiment, LanguageModel
 
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
@@ -132,26 +132,15 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def planned(options: dict[str, Any]) -> Plan:
     """The plan that the arguments describe. Raises CommandError for one that cannot be run."""
     try:
-        candidates = budget(options["budget"])
-        if options["experiments"] < 1:
-            raise ValueError("--experiments must be at least 1")
-        if options["judge"] == LoopSettings.JudgeKind.HUMAN:
-            raise ValueError("people judge in the browser: create a study in the admin for each method")
-        for task in options["tasks"]:
-            preset = catalog.preset(task, options["preset"])
-            if catalog.task(task).metric is None:
-                raise ValueError(f"{task} has no metric by which methods could be compared")
-            if options["iterations"] is not None and not 1 <= options["iterations"] <= 10 * preset.iterations:
-                raise ValueError(f"--iterations must be between 1 and {10 * preset.iterations} for {task}")
-        plan = Plan(
-            tasks=tuple(dict.fromkeys(options["tasks"])),
-            arms=tuple(dict.fromkeys(arm(text, candidates) for text in options["methods"])),
+        plan = plans.made(
+            tasks=options["tasks"],
+            methods=options["methods"],
+            candidates=budget(options["budget"]),
             experiments=options["experiments"],
-            candidates=candidates,
             judge=options["judge"],
-            judge_options=parsed(options["judge_option"]),
+            judge_options=options["judge_option"],
             preset=options["preset"],
-            overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
+            iterations=options["iterations"],
             seed=options["seed"],
             model=named(options["model"]) if options["model"] else environment_model(),
             vision=named(options["vision"]) if options["vision"] else None,

@@ -1,0 +1,234 @@
+"""Comparisons on the site: planned by a form, carried through by the reaper, paused, cancelled, read and downloaded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import call_command
+from django.test import Client
+
+from tests.webapp.loops import play
+from webapp.comparisons import going
+from webapp.comparisons.models import Comparison
+from webapp.experiments import loop
+from webapp.experiments.comparison.plan import Plan, arm
+from webapp.experiments.models import Experiment
+
+pytestmark = pytest.mark.django_db
+NEW = "/bench/comparisons/new/"
+FORM: dict[str, Any] = {
+    "tasks": ["Cartpole"],
+    "methods": ["icpl"],
+    "variants": "open_loop:k=3\n",
+    "candidates": 6,
+    "experiments": 2,
+    "judge": "proxy",
+    "judge_options": "",
+    "preset": "quick",
+    "seed": 0,
+}
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings: LazySettings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+
+
+def planned(**values: Any) -> Comparison:
+    settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}
+    return Comparison.objects.create(name="C", **{**settings, **values})
+
+
+def statuses(comparison: Comparison) -> list[str]:
+    """Of the plan's experiments, in its order; "-" for those that are not made yet."""
+    rows = comparison.plan.existing()
+    found = [rows.get(comparison.plan.public_id(cell)) for cell in comparison.plan.cells()]
+    return [row.status if row else "-" for row in found]
+
+
+def running(comparison: Comparison) -> Experiment:
+    (row,) = [row for row in comparison.plan.existing().values() if row.live]
+    return row
+
+
+def carried_through(comparison: Comparison) -> None:
+    """What reaper and workers do, to the end."""
+    while comparison.status == "running":
+        live = [row for row in comparison.plan.existing().values() if row.live]
+        for row in live:
+            play(row)
+        going.pick_up()
+        comparison.refresh_from_db()
+
+
+# --- planning -----------------------------------------------------------------------------------------------------
+
+
+def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin_client: Client) -> None:
+    answer = admin_client.post(NEW, FORM)
+    row = Comparison.objects.get()
+    assert answer.status_code == 302 and answer["Location"] == f"/bench/comparisons/{row.public_id}/"
+    same = Plan(("Cartpole",), (arm("icpl", 6), arm("open_loop:k=3", 6)), 2, 6)
+    assert row.plan == same and row.plan.name == same.name
+    assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
+    going.pick_up()
+    assert not Experiment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"methods": [], "variants": ""}, "Choose at least one method"),
+        ({"variants": "magic"}, "unknown method &#x27;magic&#x27;"),
+        ({"variants": "icpl:colour=red"}, "has no option &#x27;colour&#x27;"),
+        ({"tasks": []}, "This field is required"),
+        ({"tasks": ["HumanoidJump"]}, "HumanoidJump is not one of the available choices"),
+        ({"iterations": 10**6}, "must be between 1 and"),
+        ({"candidates": 1}, "cannot spend 1 candidates"),
+        ({"judge_options": "beta"}, "write it as name=value"),
+        ({"judge_options": "colour=red"}, "has no option &#x27;colour&#x27;"),
+        ({"experiments": 0}, "greater than or equal to 1"),
+        ({"judge": "human"}, "human is not one of the available choices"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_and_what_was_typed_stays(
+    admin_client: Client, change: dict[str, Any], words: str
+) -> None:
+    answer = admin_client.post(NEW, {**FORM, "name": "My own name", **change})
+    assert answer.status_code == 422 and words in answer.content.decode() and "My own name" in answer.content.decode()
+    assert not Comparison.objects.exists()
+
+
+def test_only_staff_see_it(client: Client, admin_client: Client) -> None:
+    page = f"/bench/comparisons/{planned().public_id}/"
+    for address in (NEW, page, "/bench/comparisons/", f"{page}files/report.md"):
+        assert client.get(address).status_code == 302 and admin_client.get(address).status_code == 200
+    assert client.post(f"{page}do/start/").status_code == 302
+    assert Comparison.objects.get().status == "planned"
+
+
+def test_before_there_is_one_the_list_says_what_it_is_for(admin_client: Client) -> None:
+    assert "Nothing has been compared here yet" in admin_client.get("/bench/comparisons/").content.decode()
+
+
+# --- carrying through ---------------------------------------------------------------------------------------------
+
+
+def test_it_runs_one_experiment_after_another_to_the_end() -> None:
+    row = planned()
+    assert going.start(row) and not going.start(row)
+    assert statuses(row) == ["running", "-", "-", "-"]
+    going.pick_up()
+    assert statuses(row) == ["running", "-", "-", "-"]
+    play(running(row))
+    going.pick_up()
+    assert statuses(row) == ["finished", "running", "-", "-"]
+    carried_through(row)
+    assert row.status == "finished" and statuses(row) == ["finished"] * 4
+    assert going.state(row).seconds_left == 0 and not going.pause(row) and not going.cancel(row)
+
+
+def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client) -> None:
+    earlier = planned(methods=["icpl:k=3"])
+    going.start(earlier)
+    carried_through(earlier)
+    wider = planned(experiments=3)
+    assert going.state(wider).finished == 2 and going.state(wider).candidates == 12
+    going.start(wider)
+    assert statuses(wider) == ["finished", "running", "finished", "-", "-", "-"]
+    assert (
+        "Read, not run again</dt><dd>2</dd>"
+        in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
+    )
+    assert going.state(planned(label="anew")).finished == 0
+
+
+def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureFixture[str]) -> None:
+    row = planned(methods=["icpl:k=3"])
+    going.start(row)
+    carried_through(row)
+    words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "2"]
+    call_command("compare", *words)
+    said = capsys.readouterr().out
+    assert "0 of 12 candidates to train" in said and Experiment.objects.count() == 2
+
+
+def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
+    row = planned()
+    going.start(row)
+    assert going.pause(row) and running(row).paused
+    going.pick_up()
+    assert statuses(row) == ["running", "-", "-", "-"] and row.status == "paused"
+    assert going.start(row) and not running(row).paused
+    carried_through(row)
+    assert row.status == "finished"
+
+
+def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
+    row = planned()
+    going.start(row)
+    play(running(row))
+    going.pick_up()
+    assert going.cancel(row)
+    going.pick_up()
+    assert statuses(row) == ["finished", "cancelled", "-", "-"] and row.status == "cancelled"
+    assert not going.start(row)
+
+
+def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:
+    row = planned()
+    going.start(row)
+    loop.advance(first := running(row))
+    Experiment.objects.filter(pk=first.pk).update(status="failed", error="the endpoint is away")
+    going.pick_up()
+    carried_through(row)
+    assert row.status == "failed" and statuses(row) == ["failed", "finished", "finished", "finished"]
+    assert going.start(row) and statuses(row)[0] == "running"
+    carried_through(row)
+    assert row.status == "finished"
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> None:
+    row = planned()
+    page = f"/bench/comparisons/{row.public_id}/"
+    assert "Not started" in admin_client.get(page).content.decode()
+    admin_client.post(f"{page}do/start/")
+    row.refresh_from_db()
+    play(running(row))
+    going.pick_up()
+    play(running(row), until="Write")
+    shown = admin_client.get(page).content.decode()
+    assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates trained</dt><dd>6 of 24<" in shown
+    assert re.search(r'id="running">OpenLoop on Cartpole, 1 of 2</a>: round 1, writing', shown)
+    assert 'hx-trigger="every 5s"' in shown and "499 ± 0 (ICPL)" in shown
+    assert re.search(r'data-label="Mean TS">22\.00?0?\s*<', shown)
+    fragment = admin_client.get(page, headers={"HX-Request": "true"}).content.decode()
+    assert fragment.lstrip().startswith("<div") and "<html" not in fragment and "1 of 4" in fragment
+    assert "1 of 4 experiments" in admin_client.get("/bench/comparisons/").content.decode()
+
+
+def test_its_files_are_those_of_the_command(admin_client: Client, own_folder: None) -> None:
+    row = planned(methods=["icpl:k=3"])
+    going.start(row)
+    carried_through(row)
+    files = f"/bench/comparisons/{row.public_id}/files/"
+    report = admin_client.get(f"{files}report.md")
+    assert "2 of 2 experiments finished" in report.content.decode() and "attachment" in report["Content-Disposition"]
+    assert admin_client.get(f"{files}rounds.csv").content.decode().count("\n") == 5
+    figure = admin_client.get(f"{files}curves-Cartpole.svg")
+    assert figure["Content-Type"] == "image/svg+xml" and b"<svg" in figure.content
+    for name in ("other.csv", "..%2Fdb.sqlite3", "secret_key", "report.txt"):
+        assert admin_client.get(files + name).status_code == 404
+
+
+def test_a_plan_whose_method_is_gone_says_so(admin_client: Client) -> None:
+    row = planned(methods=["was_removed"])
+    answer = admin_client.get(f"/bench/comparisons/{row.public_id}/")
+    assert "cannot be read any more: unknown method" in answer.content.decode()

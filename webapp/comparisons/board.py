@@ -1,0 +1,92 @@
+"""What the page of a comparison shows, from the rows as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webapp.comparisons.models import Comparison
+from webapp.experiments import progress
+from webapp.experiments.comparison import gather, published
+from webapp.experiments.comparison.carry import OVER, State, state
+from webapp.experiments.comparison.gather import Score
+from webapp.experiments.comparison.plan import Arm, Plan
+from webapp.experiments.models import Experiment
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method on a task."""
+
+    score: Score
+    wanted: int
+    queries: float | None
+    cost: float | None
+    """US dollars an experiment; None where some price is unknown."""
+    printed: str
+
+    @property
+    def shape(self) -> str:
+        arm = self.score.arm
+        return f"{arm.budget} in all" if arm.budget else f"{arm.k} × {arm.n}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One experiment of the plan, begun or not."""
+
+    task: str
+    arm: Arm
+    number: int
+    experiment: Experiment | None
+
+
+@dataclass(frozen=True)
+class Board:
+    comparison: Comparison
+    state: State
+    tasks: tuple[tuple[str, tuple[Line, ...]], ...]
+    places: tuple[Place, ...]
+    running: Experiment | None
+    now: progress.Progress | None
+
+    @property
+    def fraction(self) -> float:
+        return self.state.candidates / self.state.budget
+
+    @property
+    def reused(self) -> int:
+        """Experiments that were over before this comparison was planned."""
+        planned = self.comparison.created_at
+        rows = [place.experiment for place in self.places if place.experiment is not None]
+        return sum(row.status in OVER and row.finished_at is not None and row.finished_at < planned for row in rows)
+
+
+def of(comparison: Comparison) -> Board:
+    """Raises ValueError where a task or method of the plan is not there any more."""
+    plan = comparison.plan
+    scores = gather.scores(plan)
+    rows = plan.existing()
+    places = tuple(Place(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells())
+    running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)
+    tasks = tuple((task, tuple(_line(s, plan) for s in scores if s.task == task)) for task in plan.tasks)
+    now = progress.of(running) if running else None
+    return Board(comparison, state(plan), tasks, places, running, now)
+
+
+def _line(score: Score, plan: Plan) -> Line:
+    found = published.of(score.task, score.arm.method, score.arm.options)
+    printed = dict.fromkeys(f"{r.value} ± {r.std} ({r.paper})" if r.std else f"{r.value} ({r.paper})" for r in found)
+    costs = [result.cost for result in score.results]
+    known = [cost for cost in costs if cost is not None]
+    return Line(
+        score=score,
+        wanted=plan.experiments,
+        queries=_mean([result.queries for result in score.results]),
+        cost=_mean(known) if len(known) == len(costs) else None,
+        printed=", ".join(printed),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,102 @@
+"""A comparison of methods that the site carries through: what was planned, and whether it is to go on."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from webapp.experiments.comparison import plan as plans
+from webapp.experiments.comparison.plan import Plan
+from webapp.experiments.models import LanguageModel, LoopSettings
+
+
+class Comparison(models.Model):
+    class Status(models.TextChoices):
+        PLANNED = "planned", "Planned"
+        RUNNING = "running", "Running"
+        PAUSED = "paused", "Paused"
+        CANCELLED = "cancelled", "Cancelled"
+        FINISHED = "finished", "Finished"
+        FAILED = "failed", "Ended with failures"
+
+    JUDGES = (("proxy", "The hidden metric (proxy)"), ("model", "A language model"))
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=120, blank=True, help_text="Empty: named after what is compared.")
+    tasks = models.JSONField()
+    methods = models.JSONField()
+    """As on the command line: "rf_agent:search=bfs". The first is what the others are tested against."""
+    candidates = models.PositiveIntegerField(
+        "candidates per experiment",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="The budget: how many policies each experiment may train.",
+    )
+    experiments = models.PositiveSmallIntegerField(
+        "experiments of each",
+        default=5,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Repetitions with other seeds. Five against five can be significant, two against two cannot.",
+    )
+    judge = models.CharField(max_length=10, choices=JUDGES, default=LoopSettings.JudgeKind.PROXY)
+    judge_options = models.JSONField(default=list, blank=True)
+    """As typed: ["beta=5"]."""
+    preset = models.CharField(max_length=10, choices=LoopSettings._meta.get_field("preset").choices, default="quick")
+    iterations = models.PositiveIntegerField(
+        "training iterations", null=True, blank=True, help_text="In place of the preset's. Empty: the preset's own."
+    )
+    seed = models.PositiveIntegerField("first seed", default=0, help_text="The other repetitions count on from it.")
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who writes the rewards. Empty: the offline writer.",
+    )
+    vision = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who looks at clips, for the methods that ask for that.",
+    )
+    label = models.CharField(
+        max_length=60,
+        blank=True,
+        help_text="Experiments with the same settings that exist already are read, not run again. A label of your own "
+        "runs everything anew.",
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.PLANNED, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that ./prefine compare makes of these words. Raises ValueError where there can be none any more."""
+        return plans.made(
+            tasks=self.tasks,
+            methods=self.methods,
+            candidates=self.candidates,
+            experiments=self.experiments,
+            judge=self.judge,
+            judge_options=self.judge_options,
+            preset=self.preset,
+            iterations=self.iterations,
+            seed=self.seed,
+            model=self.model,
+            vision=self.vision,
+            label=self.label,
+        )
+
+    @property
+    def live(self) -> bool:
+        return self.status in (self.Status.RUNNING, self.Status.PAUSED)
