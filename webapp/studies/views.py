@@ -9,11 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from webapp.archive import erasure
 from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
 from webapp.review import ballot
-from webapp.studies import assigning, enrolment, limits
-from webapp.studies.models import Arm, Participant, Study
+from webapp.studies import assigning, enrolment, limits, recruitment
+from webapp.studies.models import Arm, Outcome, Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
 from webapp.studies.steps import in_this_browser
@@ -92,9 +93,19 @@ def ready(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if request.method == "POST":
         enrolment.withdraw(participant)
+        if request.POST.get("erase") == "yes":
+            return _erased(request, participant)
     if participant.withdrawn_at:
         return redirect(participant)
     return render(request, "studio/leave.html", {"participant": participant, "study": participant.study})
+
+
+def _erased(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """The last page of somebody of whom nothing is left to show another page to."""
+    study = participant.study
+    erasure.erase(participant)
+    context = {"study": study, "code": recruitment.code_for(study, Outcome.WITHDRAWN)}
+    return render(request, "studio/erased.html", context)
 
 
 def show(request: HtmxHttpRequest, participant: Participant, page: Page | None = None) -> HttpResponse:
