@@ -11,6 +11,7 @@ urlpatterns = [
     path("bench/", include("webapp.experiments.urls")),
     path("", include("webapp.studies.urls")),
     path("", include("webapp.review.urls")),
+    path("", include("webapp.problems.urls")),
     path("", include("webapp.votes.urls")),
     path("", include("webapp.notices.urls")),
 ]

@@ -18,9 +18,7 @@ from webapp.problems.models import Problem
 AskModel = Callable[[Ask], str]
 """Asks the judging model and returns what it says; raises what the caller handles."""
 _SAID = re.compile(r"^\W*(same|different)\W*$", re.IGNORECASE | re.MULTILINE)
-UNDECIDED = (
-    "No rule could compare the final answer with the reference, and there was no model to ask: counted as wrong."
-)
+UNDECIDED = "No rule could compare the final answer with the reference."
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,10 @@ class Score:
 
 
 def answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: int) -> list[Score]:
-    """Each written answer against the reference answer. Equal final answers are asked about once."""
+    """Each written answer against the reference answer. Equal final answers are asked about once.
+
+    Without `ask`, one that no rule can compare has no score.
+    """
     reference = problem.answer.strip()
     known: dict[str, Score] = {}
     scores = []
@@ -53,7 +54,7 @@ def answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: 
 def _answer(problem: Problem, reference: str, final: str, ask: AskModel | None, seed: int) -> Score:
     said = equivalence.equivalent(reference, final, problem.tolerance) if final else False
     if said is None and ask is None:
-        return Score(0.0, UNDECIDED)
+        return Score(None, UNDECIDED)
     if said is None and ask is not None:
         said = read(ask(question(problem, reference, final, seed)))
         return Score(float(bool(said)), "A model compared the final answer with the reference.")

@@ -15,14 +15,16 @@ from django.utils import timezone
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.http import without_nul
+from webapp.problems import words
 from webapp.review import panels
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import FINAL, LETTERS, letters_of
+from webapp.review.screenings import FINAL, LETTERS, answers, letters_of
 from webapp.studies.models import Participant
 
 TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
 TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
-TAGS = tuple(f"best: {tag}" for tag in TAGS_BEST) + tuple(f"worst: {tag}" for tag in TAGS_WORST)
+TAGS = tuple(f"best: {tag}" for tag in (*TAGS_BEST, *words.TAGS_BEST))
+TAGS += tuple(f"worst: {tag}" for tag in (*TAGS_WORST, *words.TAGS_WORST))
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
@@ -63,12 +65,14 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
         request = Request.objects.get(pk=screening.request_id)
         standing = standing_vote(request, participant)
         if standing:
-            return Cast(standing, "" if _same(standing, screening, choice) else _already(standing, screening))
+            return Cast(
+                standing, "" if _same(standing, screening, choice) else _said(screening, _already(standing, screening))
+            )
         if request.status != Request.Status.OPEN or not experiment.live:
             return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
         chosen = picked(screening, choice, needs_worst=request.kind == "Judge")
         if isinstance(chosen, str):
-            return Cast(None, chosen)
+            return Cast(None, _said(screening, chosen))
         vote = _save(screening, choice, *chosen)
         events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
         if choice.broken:
@@ -136,6 +140,9 @@ def picked(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> t
 
 
 def _playable(screening: Screening | Trial) -> list[int]:
+    readable = answers(screening)
+    if readable is not None:
+        return list(readable)
     ready = Clip.objects.filter(candidate__in=screening.order, percent=FINAL, status=Clip.Status.READY)
     return list(ready.values_list("candidate_id", flat=True))
 
@@ -164,6 +171,11 @@ def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
         return (choice.cannot_judge, choice.broken) == (vote.cannot_tell, vote.broken)
     worst_too = vote.worst_id is None or vote.worst_id == _candidate(screening, choice.worst)
     return vote.best_id == _candidate(screening, choice.best) and worst_too
+
+
+def _said(screening: Screening, text: str) -> str:
+    """In the words of what was shown."""
+    return text if answers(screening) is None else text.replace("video", "answer")
 
 
 def _already(vote: Vote, screening: Screening) -> str:

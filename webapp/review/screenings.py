@@ -55,7 +55,19 @@ def screening_of(request: Request, participant: Participant) -> Screening:
     return screening
 
 
+def answers(screening: Screening | Trial) -> set[int] | None:
+    """Primary keys of the answers that can be read, where the page shows answers; None where it shows films."""
+    if isinstance(screening, Trial) or not screening.request.experiment.is_problem:
+        return None
+    tried = Candidate.objects.filter(pk__in=screening.order, status=Candidate.Status.TRAINED)
+    return set(tried.values_list("pk", flat=True))
+
+
 def tiles(screening: Screening | Trial) -> list[Tile]:
+    readable = answers(screening)
+    if readable is not None:
+        states = [Clip.Status.READY if pk in readable else Clip.Status.FAILED for pk in screening.order]
+        return [Tile(letter, "", state) for letter, state in zip(LETTERS, states, strict=False)]
     clips = {clip.candidate_id: clip for clip in Clip.objects.filter(candidate__in=screening.order, percent=FINAL)}
     tokens = tickets(screening.participant, clips.values(), screening.token)
     return [

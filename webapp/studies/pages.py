@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
+from webapp.problems import pages as answers
 from webapp.review import ballot, panels, trials
 from webapp.review.models import Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
@@ -49,6 +50,8 @@ class Page:
     context: dict[str, Any] = field(default_factory=dict)
     key: str = ""
     """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
+    kind: str = ""
+    """In front of the template's name, where answers are read in place of films."""
 
     @property
     def title(self) -> str:
@@ -56,7 +59,7 @@ class Page:
 
     @property
     def template(self) -> str:
-        return f"studio/states/{self.name}.html"
+        return f"studio/states/{self.kind}{self.name}.html"
 
     @property
     def version(self) -> str:
@@ -79,7 +82,19 @@ class Watchable(Protocol):
     def status(self) -> str: ...
 
 
+FOR_ANSWERS = ("instruction", "waiting", "review", "picked", "thanks")
+"""Pages that are others where answers are read."""
+
+
 def page_of(participant: Participant) -> Page:
+    page, experiment = _page_of(participant), participant.experiment
+    if experiment is None or not experiment.is_problem or page.name not in FOR_ANSWERS:
+        return page
+    context = answers.context(page.name, page.context, experiment, participant.token)
+    return replace(page, kind=answers.KIND, context=page.context | context)
+
+
+def _page_of(participant: Participant) -> Page:
     experiment = participant.experiment
     if participant.withdrawn_at:
         return Page("withdrawn", _code(participant))
@@ -108,7 +123,7 @@ def _door(participant: Participant) -> Page:
 def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:
     """What comes once, before the first round."""
     study = participant.study
-    if study.practice and participant.practised_at is None:
+    if study.practice and participant.practised_at is None and not experiment.is_problem:
         return Page("practice", practice_trial.page_context(participant, experiment.k))
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))

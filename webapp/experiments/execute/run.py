@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import partial
 
 from llm import records, writer
+from llm.methods import METHODS
 from programs.records import JailError
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.execute.train import candidates_of
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, Experiment, LanguageModel, Request
+from webapp.experiments.models import Candidate, Experiment, LanguageModel, LoopSettings, Request
 from webapp.problems import lookup, scoring
 from webapp.problems.scoring import Score
 
@@ -49,20 +50,21 @@ def scores_of(
     problem = lookup.problem_named(experiment.task)
     if problem.form == records.PROGRAM:
         return scoring.programs(problem, sources, stop_check)
-    model = experiment.model_for("judge")
-    able = model is not None and model.kind != LanguageModel.Kind.OFFLINE
-    ask = partial(asked, experiment, request, model, stop_check) if able else None
+    matters = experiment.judge == LoopSettings.JudgeKind.PROXY or METHODS[experiment.method].uses_metric
+    ask = partial(asked, experiment, request, stop_check) if matters else None
     return scoring.answers(problem, sources, ask, loop.seed_of(request))
 
 
 def asked(
     experiment: Experiment,
     request: Request,
-    model: LanguageModel | None,
     stop_check: Callable[[], None],
     question: records.Ask,
 ) -> str:
-    """What the judging model says to a comparison with the reference answer."""
+    """What the judging model says to a comparison with the reference answer. Only asked where a score decides."""
+    model = experiment.model_for("judge")
+    if model is None or model.kind == LanguageModel.Kind.OFFLINE:
+        raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
     said = writer.ask(
         backend_of(model),
         question,

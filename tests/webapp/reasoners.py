@@ -1,0 +1,57 @@
+"""Problems and a simulated model behind the real client, for tests of whole experiments. It is no language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from benchmarks import simulated
+from benchmarks.simulated import SimulatedReasoner, answer
+from webapp.experiments import headless
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.problems.models import Problem, Subtask, TestCase
+
+RIGHT, WRONG = answer("5050", "Pairs of 101."), answer("5049", "By feeling.")
+GOOD = "Add them.\n\n```python\na, b = map(int, input().split())\nprint(a + b)\n```"
+HALF = "Small ones.\n\n```python\na, b = map(int, input().split())\nprint(a + b if a < 10 else 0)\n```"
+BROKEN = "```python\nprint(\n```"
+
+
+def sum_problem() -> Problem:
+    return Problem.objects.create(
+        name="sum", title="A sum", statement="What is $1 + \\dots + 100$?", answer="5050", reference="Use **pairs**."
+    )
+
+
+def add_problem() -> Problem:
+    problem = Problem.objects.create(
+        name="add", title="Add", subject="programming", form="program", language="python", statement="Add two numbers."
+    )
+    for number, points, stdin, expected in ((1, 30, "1 2", "3"), (2, 70, "10 20", "30")):
+        Subtask.objects.create(problem=problem, number=number, points=points)
+        TestCase.objects.create(problem=problem, subtask=number, stdin=stdin, expected=expected)
+    return problem
+
+
+@contextmanager
+def model(answers: dict[str, float]) -> Iterator[tuple[LanguageModel, Any]]:
+    """A row for a running simulated server, and the server."""
+    with simulated.running(SimulatedReasoner(answers)) as server:
+        row = LanguageModel.objects.create(
+            name="simulated", kind=LanguageModel.Kind.OPENAI, base_url=server.base_url, model=simulated.NAME
+        )
+        yield row, server
+
+
+def drive(**values: Any) -> Experiment:
+    """A new experiment, carried through in this process as far as it goes."""
+    from webapp.experiments import loop
+
+    row = Experiment(**{"name": "e", "task": "sum", "method": "scaling_3d", "judge": "proxy", "k": 3, "n": 2, **values})
+    row.full_clean()
+    row.save()
+    loop.start(row)
+    headless.drive(row, lambda said: None)
+    row.refresh_from_db()
+    return row

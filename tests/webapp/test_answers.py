@@ -1,0 +1,142 @@
+"""A person judges answers: what the pages show and never show, votes as for films, and the files of a problem."""
+
+import re
+
+import pytest
+from django.core.files.base import ContentFile
+
+from tests.webapp import reasoners, rows
+from tests.webapp.reasoners import GOOD, HALF, RIGHT, WRONG
+from webapp.experiments import headless
+from webapp.problems.markdown import LETTERS, formula, html
+from webapp.problems.models import Attachment
+from webapp.review.models import Screening, Vote
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+HOSTILE = (
+    "## Final answer\n\n$5$ <script>alert(1)</script>\n\n## Reasoning\n\n<img src=x onerror=alert(2)> "
+    "[click](javascript:alert(3)) ![x](https://evil.example/x.png) <b style='color:red'>bold</b>\n\n"
+    "| a |\n|:-:|\n| $\\href{javascript:alert(4)}{x}$ |\n"
+)
+
+
+def person(task, model, **plan):
+    study = rows.study(task=task, method="scaling_3d", judge="human", model=model, **{"k": 3, "n": 2, **plan})
+    return rows.participant(study)
+
+
+def go_on(someone):
+    experiment = someone.experiment
+    headless.drive(experiment, lambda said: None)
+    experiment.refresh_from_db()
+    return experiment
+
+
+def page(client, someone):
+    answer = client.get(f"/s/{someone.token}/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def cast(client, someone, **choice):
+    screening = Screening.objects.filter(participant=someone).latest("pk")
+    return client.post(f"/s/{someone.token}/vote/", {"screening": screening.token, **choice}, follow=True)
+
+
+def test_a_person_judges_answers_to_the_end(client, settings):
+    settings.UNDO_SECONDS = 0
+    reasoners.sum_problem()
+    with reasoners.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
+        someone = person("sum", model)
+        assert "New answers are being written" in page(client, someone)
+        assert go_on(someone).status == "waiting"
+        shown = page(client, someone)
+        assert shown.count('class="answer is-ready"') == 3 and "<strong>pairs</strong>" in shown
+        assert 'data-display="no">5050</span>' in shown, "the reference answer at hand"
+        cast(client, someone, best="A", worst="B", tags=["best: right result", "best: nonsense"])
+        vote = Vote.objects.get()
+        order = Screening.objects.get().order
+        assert (vote.best_id, vote.worst_id, vote.tags) == (order[0], order[1], ["best: right result"])
+        page(client, someone)
+        assert go_on(someone).status == "waiting"
+        last = server.asked[-1]["messages"][-1]["content"]
+        assert vote.best.source in last and vote.worst.source in last
+        assert "Round 2 of 2" in page(client, someone)
+        cast(client, someone, best="C", worst="A")
+        page(client, someone)
+        experiment = go_on(someone)
+    assert experiment.status == "finished", experiment.error
+    end = page(client, someone)
+    assert "The answer that was chosen" in end and experiment.winner == Vote.objects.latest("pk").best
+
+
+def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
+    reasoners.sum_problem()
+    with reasoners.model({RIGHT: 1.0}) as (model, _):
+        someone = person("sum", model)
+        go_on(someone)
+    page(client, someone)
+    said = cast(client, someone, best="A").content.decode()
+    assert "Choose the best and the worst answer" in said and "video" not in said.lower()
+    cast(client, someone, cannot_tell="yes")
+    assert Vote.objects.get().cannot_tell
+    assert "You could not tell the answers apart" in page(client, someone)
+
+
+def test_pages_of_answers_say_nothing_of_method_score_or_model(client):
+    reasoners.add_problem()
+    with reasoners.model({GOOD: 0.5, HALF: 0.5}) as (model, _):
+        someone = person("add", model, n=1)
+        waiting = page(client, someone)
+        go_on(someone)
+    review = page(client, someone)
+    for shown in (waiting, review):
+        main = shown.partition("<body>")[2]
+        assert not re.search(r"scaling|\brts\b|reward|candidate|policy|simulated|robot|video", main, re.IGNORECASE)
+    assert "Cases right" in review and "30 of 30" in review
+    problem = someone.experiment.task_info
+    problem.show_results = problem.show_reference = False
+    problem.save()
+    assert "Cases right" not in page(client, someone)
+
+
+def test_hostile_answers_are_text(client):
+    reasoners.sum_problem()
+    with reasoners.model({HOSTILE: 1.0}) as (model, _):
+        someone = person("sum", model)
+        assert go_on(someone).status == "waiting"
+    shown = page(client, someone)
+    for tag in ("<script>alert", "<img src=x", "<b style", 'href="javascript', 'evil.example/x.png"', "style="):
+        assert tag not in shown, tag
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown, someone.experiment.error
+
+
+def test_formulas_are_left_to_the_page_and_long_texts_are_cut():
+    assert str(formula("\\frac{1}{2}")) == '<p><span class="math" data-display="no">\\frac{1}{2}</span></p>\n'
+    assert "<span" not in html("It costs $5 and $6 in all.")
+    assert 'data-display="yes">x_1^2 &lt; y</span>' in html("\\[ x_1^2 < y \\]")
+    assert "100 letters, is left out" in html("x" * (LETTERS + 100))
+
+
+def test_files_of_a_problem_are_for_those_who_judge_it(client):
+    problem = reasoners.sum_problem()
+    picture = Attachment(problem=problem, name="figure.png")
+    picture.file.save("figure.png", ContentFile(b"\x89PNG"))
+    evil = Attachment(problem=problem, name="page.html")
+    evil.file.save("page.html", ContentFile(b"<script>"))
+    with reasoners.model({RIGHT: 1.0}) as (model, server):
+        someone = person("sum", model)
+        go_on(someone)
+    content = server.asked[0]["messages"][-1]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url"], "the model sees the picture, not the page"
+    shown = page(client, someone)
+    address = re.search(r'src="(/s/[^"]+/attachment/\d+/)"', shown)[1]
+    seen = client.get(address)
+    assert seen["Content-Type"] == "image/png" and b"".join(seen.streaming_content) == b"\x89PNG"
+    other = client.get(f"/s/{someone.token}/attachment/{evil.pk}/")
+    assert b"".join(other.streaming_content) == b"<script>"
+    assert other["Content-Disposition"].startswith("attachment") and other["X-Content-Type-Options"] == "nosniff"
+    stranger = rows.participant(rows.study(title="Robots"), label="P99")
+    assert client.get(f"/s/{stranger.token}/attachment/{picture.pk}/").status_code == 404
+    assert client.get(f"/s/nobody/attachment/{picture.pk}/").status_code == 404

@@ -1,0 +1,52 @@
+"""Plain words of the pages where answers are read: answer, problem, round."""
+
+from __future__ import annotations
+
+from webapp.experiments.progress import Progress
+from webapp.studies.words import Wait, count_of, time_left
+
+TAGS_BEST = ("right result", "complete reasoning", "easy to follow")
+TAGS_WORST = ("wrong result", "error in the reasoning", "gap in the reasoning", "hard to follow")
+STAGES = {"writing": "Being written", "training": "Being checked"}
+END = "The answer that was chosen"
+VERDICTS = {
+    "ok": "right",
+    "wrong": "wrong output",
+    "time": "too slow",
+    "memory": "too much memory",
+    "output": "too much output",
+    "crash": "stopped by an error",
+}
+UNKNOWN = "nobody can say yet how long it takes"
+
+
+def wait_for_the_last_choice() -> Wait:
+    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now"))
+    return Wait("Your favourites are being brought together", 99, "a moment left", "Your turn", path, UNKNOWN)
+
+
+def wait_of(now: Progress) -> Wait:
+    phase = now.phase if now.phase in STAGES else "writing"
+    headline = "The answers are being checked" if phase == "training" else "New answers are being written"
+    percent = min(99, int(100 * now.fraction))
+    here = list(STAGES).index(phase)
+    states = ["done"] * here + ["now"] + [""] * (len(STAGES) - here - 1)
+    path = (*zip(STAGES.values(), states, strict=True), ("Your turn", ""))
+    return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], path, UNKNOWN)
+
+
+def meanwhile(now: Progress) -> str:
+    """What goes on while somebody reads the first pages."""
+    return (
+        "The first answers are ready." if now.phase == "judging" else "The first answers are being written meanwhile."
+    )
+
+
+def ask_of(final: bool, pair: bool, shown: int) -> str:
+    if final:
+        return "These won your rounds. Which one is the best of all?"
+    if shown == 1:
+        return "There is only one answer this time. Read it, then confirm."
+    if pair:
+        return "Which of these two is the better answer?"
+    return f"Which of these {count_of(shown)} answers is best, and which worst?"
