@@ -14,9 +14,9 @@ from django.utils import timezone
 from tests.webapp import boards, rows
 from webapp.audit.models import Entry
 from webapp.experiments.models import Event
-from webapp.review.models import Vote
+from webapp.review.models import TrialPlan, Vote
 from webapp.studies import limits, take
-from webapp.studies.models import CompletionCode, Outcome, Participant, Recruit, Study
+from webapp.studies.models import CompletionCode, Outcome, Participant, Question, Recruit, Study
 
 pytestmark = pytest.mark.django_db
 PID = "5f3e9a1b2c4d5e6f7a8b9c0d"
@@ -325,3 +325,33 @@ def test_somebody_elses_link_shows_nothing_of_mine(client, study):
     assert mine.token not in page(client, stranger)
     altered = mine.token[:-1] + ("A" if mine.token[-1] != "A" else "B")
     assert client.get(reverse("studio", args=[altered])).status_code == 404
+
+
+# --- a study like another -------------------------------------------------------------------------------------
+
+
+def test_a_copy_has_the_plan_and_nobody_in_it(client, study, ended):
+    rows.arm(study, "B", method="open_loop", k=4)
+    Question.objects.create(study=study, text="Why?", answers="a\nb", correct=2)
+    TrialPlan.objects.create(study=study, attention=2)
+    client.force_login(boards.staff())
+    fields = {"action": "copy_studies", "_selected_action": [study.pk]}
+    html = text(client.post(reverse("admin:studies_study_changelist"), fields, follow=True))
+    made = Study.objects.get(title=f"Copy of {study.title}")
+    assert made.title in html and made.status == Study.Status.DRAFT and not made.recruiting
+    study.refresh_from_db()
+    assert made.open_link != study.open_link and made.consent_text == study.consent_text
+    assert [(arm.name, arm.method, arm.k) for arm in made.arms.all()] == [("A", "icpl", 6), ("B", "open_loop", 4)]
+    assert made.questions.get().correct == 2 and made.trial_plan.attention == 2
+    assert not made.participants.exists() and not made.codes.exists()
+    assert (study.arms.count(), study.questions.count(), study.participants.count()) == (2, 1, 1)
+    assert Entry.objects.filter(action="copied study", target_id=str(made.pk)).exists()
+
+
+def test_the_admin_leads_to_links_sheet_and_preview(client, study):
+    rows.participant(study)
+    client.force_login(boards.staff())
+    html = text(client.get(reverse("admin:studies_study_change", args=[study.pk])))
+    for name, key in (("take", study.open_link), ("link_sheet", study.pk), ("preview_first", study.pk)):
+        assert reverse(name, args=[key]) in html
+    assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;STUDY_ID={{%STUDY_ID%}}" in html

@@ -18,9 +18,10 @@ from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 
+from webapp.audit import record
 from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
 from webapp.experiments.defaults import environment_model
-from webapp.studies import opening
+from webapp.studies import copying, opening
 from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
 
 MOST_AT_ONCE = 200
@@ -111,7 +112,7 @@ class StudyAdmin(ModelAdmin):
     list_display = ["title", "state", "people", "created_at"]
     list_filter = ["status", "arms__task"]
     search_fields = ["title"]
-    actions = ["open_links", "close_links"]
+    actions = ["open_links", "close_links", "copy_studies"]
     change_form_outer_before_template = "admin/study_people.html"  # type: ignore[assignment]
 
     @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
@@ -178,6 +179,13 @@ class StudyAdmin(ModelAdmin):
     @admin.action(description="Close: personal links say that the study is over")
     def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         self._set(request, queryset, Study.Status.CLOSED)
+
+    @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
+    def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        for study in queryset:
+            made = copying.copy(study)
+            record(request.user, "copied study", made, of=study.title)
+            self.message_user(request, f"“{made}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
 
     def _set(self, request: HttpRequest, studies: QuerySet[Study], status: str) -> None:
         """Open, with what stands against it said, or close."""

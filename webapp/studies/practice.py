@@ -29,6 +29,8 @@ CLIPS = {
 SHOWN = {2: ("still", "falls"), 3: ("still", "swings", "falls")}
 """With fewer than four videos a round, these; else all."""
 LETTERS = "ABCD"
+WATCH_SECONDS = 2
+"""Of each clip before one can confirm: they are short, and one sees at once what happens."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def page_context(participant: Participant, k: int) -> dict[str, Any]:
     return {
         "practice": True,
         "action": reverse("practice", args=[participant.token]),
-        "screening": {"token": f"practice {participant.token}"},
+        "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
         "tiles": shown,
         "sentence": SENTENCE,
         "ask": ask_of("Judge", len(shown), len(shown)),

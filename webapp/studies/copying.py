@@ -1,0 +1,32 @@
+"""A study like another: the same plan and texts, nobody in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from webapp.studies.models import Study, new_token
+
+TITLE = Study._meta.get_field("title").max_length or 120
+
+
+@transaction.atomic
+def copy(study: Study) -> Study:
+    """A draft with the same texts, arms, questions, extra sets and gold sets.
+
+    Nobody is in it, nobody can get in, and it has no completion codes: at a recruitment site those belong to one study.
+    """
+    made = Study.objects.get(pk=study.pk)
+    made.pk, made._state.adding = None, True
+    made.title = f"Copy of {study.title}"[:TITLE]
+    made.status, made.open_link = Study.Status.DRAFT, new_token()
+    made.recruiting = made.demonstration = False
+    made.opens_at = made.closes_at = made.closed_at = made.deleted_at = None
+    made.save()
+    plans = [study.trial_plan] if hasattr(study, "trial_plan") else []
+    rows: list[Any] = [*study.arms.all(), *study.questions.all(), *study.gold_sets.all(), *plans]
+    for row in rows:
+        row.pk, row._state.adding, row.study = None, True, made
+        row.save()
+    return made
