@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -54,7 +55,8 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
     def listed(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
         kinds = [f"{app}.{kind}_{model}" for kind in ("view", "change")]
-        if not any(request.user.has_perm(kind) for kind in kinds):
+        known = admin.site.is_registered(apps.get_model(app, model))
+        if not known or not any(request.user.has_perm(kind) for kind in kinds):
             return []
         return [item(title, icon, f"admin:{app}_{model}_changelist")]
 
