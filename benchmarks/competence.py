@@ -2,9 +2,9 @@
 
     ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset quick] [--data var/bench/competence]
 
-Trains task by task and seed by seed on all cores. What is in the data folder is read, not trained again, and a run that
-was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All tasks with a metric:
-some hours.
+Trains task by task on all cores, the seeds of a task in one batch. What is in the data folder is read, not trained
+again, and a run that was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All
+tasks with a metric: some hours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from simulation import catalog
 from trainer import launch
 from trainer.command import duration, training_line
 from trainer.evaluation import evaluate
-from trainer.records import TrainJob, preset_of, read_progress, read_result
+from trainer.records import CandidateResult, TrainJob, preset_of, read_progress, read_result
 
 DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "competence"
 SEEDS, EPISODES = 5, 20
@@ -64,32 +64,41 @@ def folder_of(job: TrainJob, data: Path) -> Path:
     for file in sorted((catalog.TASKS_FOLDER / catalog.task(job.task).folder).iterdir()):
         if file.is_file():
             digest.update(file.read_bytes())
-    return data / f"{job.task}-{job.preset}-{job.seed}-{digest.hexdigest()[:10]}"
+    seeds = "-".join(map(str, job.seeds))
+    return data / f"{job.task}-{job.preset}-{seeds}-{digest.hexdigest()[:10]}"
 
 
-def train(job: TrainJob, data: Path) -> Run:
-    """Train and evaluate this job, as far as that is not done."""
+def train(job: TrainJob, data: Path) -> list[Run]:
+    """Train and evaluate all seeds of this job, as far as that is not done."""
     folder = folder_of(job, data)
     result = read_result(folder)
     if result is None or result.error or result.cancelled:
         process = launch.train(folder, job, die_with_parent=True)
         try:
             while process.poll() is None:
-                said(f"{job.task}, seed {job.seed}: {training_line(read_progress(folder))}")
+                said(f"{job.task}: {training_line(read_progress(folder))}")
                 wait(process)
         except KeyboardInterrupt:
             launch.stop(process)
             raise
         result = read_result(folder)
     if result is None or result.error:
-        return Run(job.seed, None, None, None, 0, 0, 0, result.error if result else f"see {folder / 'log.txt'}")
-    candidate = result.candidates[0]
+        failure = result.error if result else f"see {folder / 'log.txt'}"
+        return [Run(seed, None, None, None, 0, 0, 0, failure) for seed in job.seeds]
+    return [
+        evaluated(folder, seed, candidate, result.seconds)
+        for seed, candidate in zip(job.seeds, result.candidates, strict=True)
+    ]
+
+
+def evaluated(folder: Path, seed: int, candidate: CandidateResult, seconds: float) -> Run:
+    """What one seed reached, and what its policy does without exploring."""
     if not candidate.ok:
-        return Run(job.seed, None, None, None, 0, candidate.samples, result.seconds, candidate.reason)
-    found, _ = evaluate(folder / "checkpoints" / "policies" / "0.pt", range(SEEDS), EPISODES)
+        return Run(seed, None, None, None, 0, candidate.samples, seconds, candidate.reason)
+    found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", range(SEEDS), EPISODES)
     score = found.score.mean if found.score else None
     length = found.episode_length.mean
-    return Run(job.seed, candidate.rts, candidate.final_score, score, length, candidate.samples, result.seconds)
+    return Run(seed, candidate.rts, candidate.final_score, score, length, candidate.samples, seconds)
 
 
 def difference(task: str, preset_name: str) -> str:
@@ -118,7 +127,7 @@ def row(task: str, preset: str, runs: list[Run]) -> str:
         *map(spread, scores),
         spread([run.length for run in trained]),
         f"{max(run.samples for run in runs):,}",
-        spread([run.seconds for run in trained]),
+        f"{max(run.seconds for run in runs):.0f}",
         printed.get("Human", "not printed"),
         printed.get("Sparse", "not printed"),
         difference(task, preset),
@@ -153,14 +162,15 @@ def main() -> None:
     options = parser.parse_args()
     print(f"Human-written rewards, {options.preset} preset, {machine()}. RTS and last interval: means over the")
     print(f"exploring policies; evaluated: mean actions, {SEEDS} seeds of {EPISODES} whole episodes; +- is a standard")
-    print("deviation over the training seeds. Seconds are those of training, on all cores, one seed after another.\n")
+    print("deviation over the training seeds. Seconds are those of training all of them, in one batch, on all cores.\n")
     names = "task | seeds | RTS | last interval | evaluated | episode length | samples | seconds | Human, printed"
     print(f"| {names} | Sparse, printed | what differs |\n|---|---|---:|---:|---:|---:|---:|---:|---|---|---|")
     began = time.monotonic()
     for done, task in enumerate(options.tasks):
-        source = (catalog.reference_reward(task),)
-        jobs = [TrainJob(task, source, options.preset, seed, film_at=(100,)) for seed in options.seeds]
-        print(row(task, options.preset, [train(job, options.data) for job in jobs]), flush=True)
+        seeds = tuple(dict.fromkeys(options.seeds))
+        sources = (catalog.reference_reward(task),) * len(seeds)
+        job = TrainJob(task, sources, options.preset, seeds=seeds, film_at=(100,))
+        print(row(task, options.preset, train(job, options.data)), flush=True)
         said(f"{done + 1} of {len(options.tasks)} tasks in {duration(time.monotonic() - began)}")
 
 

@@ -12,6 +12,13 @@ from pathlib import Path
 from typing import ClassVar
 
 TASKS_FOLDER = Path(__file__).parent / "tasks"
+PRESETS = {
+    "quick": "Quick: PPO, two CPU cores",
+    "paper": "Paper: PPO, the published settings",
+    "quick-sac": "Quick with SAC: two CPU cores, small tasks",
+    "paper-sac": "Paper with SAC: the published settings of RDA",
+}
+"""Every preset's name and title; not every task has every one."""
 
 
 @dataclass(frozen=True)

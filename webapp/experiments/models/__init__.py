@@ -1,7 +1,7 @@
 """The state of every loop. Logic about one row lives here; writes across rows live in loop.py and jobs.py."""
 
 from webapp.experiments.models.loop import Candidate, Experiment, Iteration
-from webapp.experiments.models.settings import LanguageModel, LoopSettings, method_choices, task_choices
+from webapp.experiments.models.settings import LanguageModel, LoopSettings, method_choices, preset_choices, task_choices
 from webapp.experiments.models.work import Clip, Event, Job, ModelCall, Request, Run
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Request",
     "Run",
     "method_choices",
+    "preset_choices",
     "task_choices",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import models
 
+from llm import methods
 from webapp.experiments.models.settings import LoopSettings
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Experiment(LoopSettings):
     @property
     def watched(self) -> bool:
         """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
-        return self.judge == self.JudgeKind.HUMAN or self.vision_id is not None
+        return self.judge == self.JudgeKind.HUMAN or methods.method(self.method).looks(self.options)
 
     @property
     def live(self) -> bool:

@@ -20,6 +20,10 @@ def task_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in catalog.tasks()]
 
 
+def preset_choices() -> list[tuple[str, str]]:
+    return list(catalog.PRESETS.items())
+
+
 def method_choices() -> list[tuple[str, str]]:
     return [(name, method.title) for name, method in methods.METHODS.items()]
 
@@ -94,11 +98,7 @@ class LoopSettings(models.Model):
     n = models.PositiveSmallIntegerField(
         "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
-    preset = models.CharField(
-        max_length=10,
-        choices=[("quick", "Quick: two CPU cores"), ("paper", "Paper: the published settings")],
-        default="quick",
-    )
+    preset = models.CharField(max_length=10, choices=preset_choices, default="quick")
     model = models.ForeignKey(
         LanguageModel,
         null=True,

@@ -15,16 +15,18 @@ from simulation import catalog
 from webapp.experiments import headless, loop, progress
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
-from webapp.experiments.options import on_the_command_line, parsed
+from webapp.experiments.options import DJANGOS_OWN, OFFLINE, on_the_command_line, parsed
 from webapp.problems import lookup
 
 ROLES = ("describer", "judge_model", "vision")
+TASK = "Ant"
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 
 
 class Command(BaseCommand):
     help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
+    suppressed_base_arguments = DJANGOS_OWN
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
@@ -32,7 +34,7 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--task", default="Ant", help="one of: " + ", ".join(catalog.tasks()) + " (default: Ant)")
+        parser.add_argument("--task", help=f"one of: {', '.join(catalog.tasks())} (default: {TASK}, which it says)")
         parser.add_argument(
             "--problem", metavar="NAME", help="a reasoning problem to solve, in place of a robot's task"
         )
@@ -48,10 +50,11 @@ class Command(BaseCommand):
             parser.add_argument(
                 name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {whose}; see below"
             )
-        parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
+        parser.add_argument("--preset", default="quick", help="training settings: " + ", ".join(catalog.PRESETS))
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
-            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, else the offline writer"
+            "--model",
+            help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
@@ -64,6 +67,9 @@ class Command(BaseCommand):
         parser.add_argument("--resume", metavar="ID", help="go on with this experiment")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not (options["task"] or options["problem"] or options["resume"]):
+            self.stdout.write(f"No --task is named: {TASK}.")
+        options["task"] = options["task"] or TASK
         experiment = resumed(options["resume"]) if options["resume"] else created(options)
         self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
         self.experiment = experiment
@@ -80,12 +86,11 @@ class Command(BaseCommand):
             sys.exit(130)
         except OSError as error:  # a full disk; the step is queued again
             raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
-        except Exception as error:  # a mistake of ours; the step is queued again
-            raise CommandError(
-                f"Stopped by an error that nobody foresaw: {type(error).__name__}: {error}\nEvery finished step is "
-                f"kept. Go on with: ./prefine run --resume {experiment.public_id}\n"
-                "(with --traceback it says where it stopped)"
-            ) from error
+        finally:  # also where nobody foresaw what went wrong: the traceback says what, this says how to go on
+            if not isinstance(sys.exception(), KeyboardInterrupt | SystemExit | CommandError | None):
+                self.stderr.write(
+                    f"Every finished step is kept. Go on with: ./prefine run --resume {experiment.public_id}"
+                )
         self.finish()
 
     def report(self, said: dict[str, Any]) -> None:
@@ -187,8 +192,10 @@ def model_named(name: str | None) -> LanguageModel | None:
     if name is None:
         return environment_model()
     model = LanguageModel.objects.filter(name=name).first()
+    if model is None and name == OFFLINE:
+        return None
     if model is None:
-        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or "none"
+        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or OFFLINE
         raise ValueError(f"unknown language model {name!r}; known: {known}")
     return model
 
