@@ -56,17 +56,15 @@ def test_a_row_shows_seeds_failures_and_what_was_printed():
     fine = competence.Run(0, 3.0, 2.0, 4.0, 900.0, 1000, 20.0)
     failed = replace(fine, seed=1, rts=None, final=None, evaluated=None, failure="it diverged")
     row = competence.row("Ant", "quick", [fine, replace(fine, seed=2, rts=5.0), failed])
-    assert row.startswith(
-        "| Ant | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 +- 0 | 6.75"
-    )
+    assert row.startswith("| Ant | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 | 6.75")
     assert "MuJoCo" in row and row.count("|") == 12
 
 
 def test_a_changed_preset_or_seed_is_another_run(tmp_path):
-    job = TrainJob("Ant", (catalog.reference_reward("Ant"),), film_at=(100,))
+    job = TrainJob("Ant", (catalog.reference_reward("Ant"),) * 2, seeds=(0, 1), film_at=(100,))
     folders = {
         competence.folder_of(changed, tmp_path)
-        for changed in (job, replace(job, seed=1), replace(job, overrides={"iterations": 3}), replace(job))
+        for changed in (job, replace(job, seeds=(0, 2)), replace(job, overrides={"iterations": 3}), replace(job))
     }
     assert len(folders) == 3
 
