@@ -114,7 +114,7 @@ def cell(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, dict | list):
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"
     return "" if value is None else value
@@ -128,7 +128,7 @@ class JsonRows:
 
     def add(self, row: dict[str, Any]) -> None:
         self._out.write(("[\n" if self._first else ",\n").encode())
-        self._out.write(json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode())
+        self._out.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode())
         self._first = False
 
     def close(self) -> None:

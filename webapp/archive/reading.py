@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import cached_property
 from typing import Any
 
 from django.db.models import ForeignKey, Model, QuerySet
@@ -38,7 +39,7 @@ class Names:
             return {key: self.text(item) for key, item in value.items()}
         return [self.text(item) for item in value] if isinstance(value, list) else value
 
-    @property
+    @cached_property
     def _pattern(self) -> re.Pattern[str]:
         longest_first = sorted(self.labels, key=len, reverse=True)
         return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)")

@@ -27,6 +27,7 @@ What is here
   replay/          each experiment as `python -m llm.replay` replays it, without a model or a simulator
   figures/         scores over the rounds, as drawing and as numbers
   polls/           A/B votes: analysis plan, votes, results, figures
+  problems/        figures and files of problems, where the task was no robot's
   {clips}
   {policies}
   versions.json    Prefine, its packages, its commit

@@ -135,9 +135,10 @@ def run(task: Task, do: Callable[[Task, Beat], None]) -> bool:
     except BaseException as error:
         fail(task, f"A mistake of ours: {type(error).__name__}: {error}")
         raise
-    mine(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
-    task.refresh_from_db()
-    return True
+    done = mine(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
+    if not type(task)._default_manager.filter(pk=task.pk).exists():  # deleted meanwhile
+        task.path.unlink(missing_ok=True)
+    return bool(done)
 
 
 def fail(task: Task, error: str) -> None:

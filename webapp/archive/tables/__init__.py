@@ -21,6 +21,7 @@ LEFT: dict[str, Left] = {
         *polls.LEFT,
         *problems.LEFT,
         Left("audit.Head", "The end of the whole log's chain."),
+        Left("comparisons.Comparison", "Of no study, and of no people: `./prefine compare` reports it."),
         Left("endpoints.Endpoint", "Where this installation asks, and how often."),
         Left("endpoints.Call", "What is being asked right now."),
         Left("archive.Export", "Work of this installation."),

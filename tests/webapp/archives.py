@@ -1,0 +1,183 @@
+"""A study as it is after people took part, with everything that an export may and may not hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+
+from tests.webapp import boards, loops, rows
+from webapp.archive.rules import own_models
+from webapp.audit import record
+from webapp.experiments import loop
+from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, Request, Run
+from webapp.review import ballot
+from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
+from webapp.review.screenings import LETTERS, screening_of, tiles
+from webapp.studies import enrolment
+from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study
+from webapp.votes import ballot as pair_ballot
+from webapp.votes import enrolment as evaluators
+from webapp.votes import opening
+from webapp.votes.models import Evaluator, Pair, Poll
+
+KEY, CODE = "sk-secret-key-of-the-model", "CODE-WORTH-MONEY"
+REASON = "=1+1 “sentinel reason”, it limps on its left leg"
+OTHER_REASON = "the second sentinel reason of somebody else"
+EXPERIMENTER = "ada-the-experimenter"
+EXTERNAL, VOTER = "sentinel_external_id", "sentinel_voter_id"
+
+
+@dataclass(frozen=True)
+class Made:
+    study: Study
+    first: Participant
+    second: Participant
+    poll: Poll
+
+    @property
+    def people(self) -> list[Participant]:
+        return [self.first, self.second]
+
+
+def made(panel: int = 1) -> Made:
+    """Two people who finished (in one experiment where the panel has two), one who left, one who never came."""
+    model = LanguageModel.objects.create(
+        name="Writer", kind="openai", base_url="http://secret.example/v1", model="writer-1", api_key=KEY
+    )
+    study = rows.study(task="Cartpole", k=3, n=2, panel=panel, model=model, description="A pilot.", practice=False)
+    Question.objects.create(study=study, text="What do you do?", answers="Watch\nSing", correct=1)
+    CompletionCode.objects.create(study=study, code=CODE)
+    TrialPlan.objects.create(study=study, attention=1)
+    first, second = comes(study, "Person-A", EXTERNAL), comes(study, "Person-B")
+    take_part({first: REASON, second: OTHER_REASON})
+    comes(study, "Person-D", consents=False)
+    if panel == 1:
+        gone = comes(study, "Person-C")
+        enrolment.withdraw(gone)
+    checked(first)
+    poll = voted(first)
+    Job.objects.filter(status="queued").update(status="done")
+    record(EXPERIMENTER, "looked at", study, label="Person-A")
+    study.refresh_from_db()
+    return Made(study, first, second, poll)
+
+
+def comes(study: Study, label: str, external_id: str = "", consents: bool = True) -> Participant:
+    person = Participant.objects.create(study=study, label=label, timezone="Europe/Sentinel")
+    if external_id:
+        Recruit.objects.create(
+            study=study, participant=person, external_id=external_id, parameters={"PROLIFIC_PID": external_id}
+        )
+    if consents:
+        assert enrolment.consent(person) == ""
+        person.refresh_from_db()
+    return person
+
+
+def take_part(reasons: dict[Participant, str]) -> None:
+    """They wait, watch and pick until every experiment of theirs has a winner."""
+    for experiment in {person.experiment for person in reasons}:
+        mine = {person: reason for person, reason in reasons.items() if person.experiment == experiment}
+        while True:
+            experiment.refresh_from_db()
+            loops.play(experiment)
+            ModelCall.objects.filter(request__experiment=experiment).delete()
+            Run.objects.filter(request__experiment=experiment).delete()
+            boards.fill(experiment)
+            request = loop.waiting_request(experiment)
+            if request is None:
+                break
+            for person, reason in mine.items():
+                picks(person, request, reason)
+            Vote.objects.filter(request=request).update(created_at=timezone.now() - timedelta(minutes=5))
+            ballot.lock_due()
+    enrolment.finish_due()
+
+
+def picks(person: Participant, request: Request, reason: str) -> None:
+    screening = screening_of(request, person)
+    tiles(screening)
+    Viewing.objects.create(screening=screening, sitting="0123456789abcdef", data={"plays": 3})
+    worst = LETTERS[len(screening.order) - 1]
+    choice = ballot.Choice("A", worst, reason=reason, tags=(ballot.TAGS[0],), client={"decide_ms": 4000})
+    assert ballot.cast(person, screening.token, choice).vote
+
+
+def checked(person: Participant) -> None:
+    """A trial between two rounds, and a gold set."""
+    screening = person.screenings.first()
+    best, worst = screening.order[:2]
+    GoldSet.objects.create(study=person.study, best_id=best, worst_id=worst)
+    trial = Trial.objects.create(
+        participant=person,
+        kind="repeated",
+        number=1,
+        round=1,
+        repeats=screening,
+        seed=17,
+        order=screening.order[::-1],
+        expected_best_id=best,
+        best_id=best,
+        worst_id=worst,
+    )
+    Viewing.objects.create(trial=trial, sitting="fedcba9876543210", data={"plays": 1})
+
+
+def voted(person: Participant) -> Poll:
+    """A closed A/B vote between the person's winner and a baseline's."""
+    baseline = boards.played(name="baseline", task="Cartpole", seed=5)
+    clips = []
+    for experiment in (person.experiment, baseline):
+        experiment.refresh_from_db()
+        clips.append(Clip.objects.get(candidate=experiment.winner, percent=100))
+    poll = Poll.objects.create(
+        title="Which is calmer", instructions="Look.", consent_text="You may stop.", contact="ada@example.org",
+        evaluators_wanted=3, completion_code=CODE,
+    )  # fmt: skip
+    Pair.objects.create(poll=poll, position=1, first=clips[0], second=clips[1], first_arm="ICPL", second_arm="Base")
+    assert opening.open_poll(poll) == []
+    for number in range(3):
+        evaluator = evaluators.newcomer(poll, f"{VOTER}{number}")
+        evaluators.consent(evaluator)
+        showing = pair_ballot.current(Evaluator.objects.get(pk=evaluator.pk))
+        assert pair_ballot.cast(evaluator, showing.token, pair_ballot.Answer("left")) == ""
+    opening.unblind(poll, EXPERIMENTER)
+    poll.refresh_from_db()
+    assert poll.status == "closed"
+    return poll
+
+
+def secrets_of(study: Study) -> set[str]:
+    """What nobody may find in an export."""
+    people = Participant.objects.filter(study=study)
+    tokens = {person.token for person in people} | {
+        KEY,
+        CODE,
+        EXTERNAL,
+        VOTER,
+        study.contact,
+        study.open_link,
+        "secret.example",
+    }
+    tokens |= {"Europe/Sentinel", EXPERIMENTER}
+    tokens |= set(ClipTicket.objects.filter(participant__in=people).values_list("token", flat=True))
+    for kind, names in ((Evaluator, ["token"]), (Poll, ["recruitment_token"])):
+        tokens |= {token for row in kind.objects.values_list(*names) for token in row}
+    for person in people:
+        tokens |= set(person.screenings.values_list("token", flat=True)) | set(
+            person.trials.values_list("token", flat=True)
+        )
+    return tokens
+
+
+def experiments_of(study: Study) -> list[Experiment]:
+    return list(Experiment.objects.filter(assignments__participant__study=study).distinct().order_by("pk"))
+
+
+def empty_database() -> None:
+    """Another installation: none of our rows is there. Users are."""
+    for model in reversed(own_models()):
+        every = model._base_manager.all()
+        every._raw_delete(every.db)  # without signals: files stay, and no row of the audit log tells of it
