@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.webapp import rows
 from webapp.experiments.models import Candidate, Iteration, Request
-from webapp.review import ballot, quality, trials
+from webapp.review import ballot, panels, quality, trials
 from webapp.review.ballot import Choice
 from webapp.review.models import ClipTicket, GoldSet, Screening, Trial, TrialPlan, Vote
 from webapp.review.screenings import letters_of, screening_of, tiles
@@ -291,4 +291,4 @@ def test_votes_that_were_cast_too_fast_or_unwatched_are_flagged(client, person):
 def test_a_comparison_with_wrong_videos_is_skipped(person):
     request = Request(kind="Compare", payload={"candidates": ["1-1", "1-2"]})
     best = Candidate(iteration=Iteration(number=1), index=1)
-    assert ballot.answer_of(Vote(request=request, best=best, cannot_tell=True, broken=True)) == "skip"
+    assert panels.answer_of(Vote(request=request, best=best, cannot_tell=True, broken=True)) == "skip"
