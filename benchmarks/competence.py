@@ -1,6 +1,8 @@
-"""Does every task learn under its human-written reward? The quick preset, several seeds, beside what the papers print.
+"""Does every task learn under its human-written reward? Two cores' presets, several seeds, beside what the papers print.
 
-    ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset quick] [--data var/bench/competence]
+    ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
+
+The preset is *long* where a task has one, *quick* elsewhere, or the one that is named.
 
 Trains task by task on all cores, the seeds of a task in one batch. What is in the data folder is read, not trained
 again, and a run that was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All
@@ -122,7 +124,7 @@ def row(task: str, preset: str, runs: list[Run]) -> str:
     scores = [[value for value in values if value is not None] for values in zip(*map(scores_of, runs), strict=True)]
     trained = [run for run in runs if not run.failure]
     cells = [
-        task,
+        f"{task}, {preset}",
         ", ".join(f"{run.seed}: {run.failure}" if run.failure else str(run.seed) for run in runs),
         *map(spread, scores),
         spread([run.length for run in trained]),
@@ -157,20 +159,23 @@ def main() -> None:
     scored = [name for name, info in catalog.tasks().items() if info.metric is not None]
     parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--preset", default="quick")
+    parser.add_argument("--preset", help="by default long where a task has one, quick elsewhere")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")
     options = parser.parse_args()
-    print(f"Human-written rewards, {options.preset} preset, {machine()}. RTS and last interval: means over the")
+    print(f"Human-written rewards, {machine()}. RTS and last interval: means over the")
     print(f"exploring policies; evaluated: mean actions, {SEEDS} seeds of {EPISODES} whole episodes; +- is a standard")
     print("deviation over the training seeds. Seconds are those of training all of them, in one batch, on all cores.\n")
-    names = "task | seeds | RTS | last interval | evaluated | episode length | samples | seconds | Human, printed"
+    names = (
+        "task, preset | seeds | RTS | last interval | evaluated | episode length | samples | seconds | Human, printed"
+    )
     print(f"| {names} | Sparse, printed | what differs |\n|---|---|---:|---:|---:|---:|---:|---:|---|---|---|")
     began = time.monotonic()
     for done, task in enumerate(options.tasks):
         seeds = tuple(dict.fromkeys(options.seeds))
         sources = (catalog.reference_reward(task),) * len(seeds)
-        job = TrainJob(task, sources, options.preset, seeds=seeds, film_at=(100,))
-        print(row(task, options.preset, train(job, options.data)), flush=True)
+        preset = options.preset or ("long" if "long" in catalog.task(task).presets else "quick")
+        job = TrainJob(task, sources, preset, seeds=seeds, film_at=(100,))
+        print(row(task, preset, train(job, options.data)), flush=True)
         said(f"{done + 1} of {len(options.tasks)} tasks in {duration(time.monotonic() - began)}")
 
 

@@ -68,7 +68,7 @@ def prefine(data: Path) -> Iterator[str]:
     site = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
-            with suppress(urllib.error.URLError), urllib.request.urlopen(site, timeout=5):
+            with suppress(OSError), urllib.request.urlopen(site, timeout=5):
                 break
             time.sleep(0.1)
         yield site

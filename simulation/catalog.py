@@ -14,6 +14,7 @@ from typing import ClassVar
 TASKS_FOLDER = Path(__file__).parent / "tasks"
 PRESETS = {
     "quick": "Quick: PPO, two CPU cores",
+    "long": "Long: PPO, two CPU cores, some minutes for each policy",
     "paper": "Paper: PPO, the published settings",
     "quick-sac": "Quick with SAC: two CPU cores, small tasks",
     "paper-sac": "Paper with SAC: the published settings of RDA",
@@ -118,7 +119,7 @@ class TaskInfo:
     metric: str | None
     """What the hidden metric measures, with its unit; None where people decide alone."""
     presets: dict[str, AnyPreset] = field(default_factory=dict)
-    """By name: quick and paper (PPO), quick-sac and paper-sac."""
+    """By name: quick, long where minutes more are worth it, and paper (PPO); quick-sac and paper-sac."""
     clip_seconds: float = 10.0
 
 

@@ -58,6 +58,18 @@ INFO = TaskInfo(
             reward_scale=0.1,
             initial_std=0.5,
         ),
+        "long": Preset(
+            worlds=128,
+            horizon=32,
+            iterations=3500,
+            epochs=5,
+            minibatches=4,
+            hidden=(128, 128),
+            activation="silu",
+            kl_target=0.015,
+            reward_scale=0.1,
+            initial_std=0.5,
+        ),
         "paper": Preset(
             worlds=4096,
             horizon=32,
