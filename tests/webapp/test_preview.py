@@ -106,3 +106,20 @@ def test_nobody_else_sees_it(client, study):
 def test_the_name_of_the_samples_is_nobodys_link(client, study):
     assert client.get(reverse("studio", args=[samples.TOKEN])).status_code == 404
     assert client.post(reverse("consent", args=[samples.TOKEN])).status_code == 404
+
+
+def test_scripts_in_every_text_field_stay_text(staff, study):
+    """The preview renders the participants' own templates, so that this walks every page of theirs."""
+    script = "<script>alert('x')</script><img src=x onerror=alert(1)>"
+    texts = ("title", "contact", "consent_text", "consent_version", "instructions", "debriefing", "thanks_text")
+    for name in texts:
+        room = Study._meta.get_field(name).max_length or 1000
+        setattr(study, name, script[:room])
+    study.save()
+    study.questions.update(text=script, answers=f"{script}\nno", explanation=script)
+    study.codes.update(code=script[:40], url="https://example.org/?" + script)
+    for name in samples.STATES:
+        arm = arm_with(study, name)
+        html = shown(staff, study, name, arm=arm.pk).content.decode()
+        html += staff.get(reverse("preview", args=[study.pk, name])).content.decode()
+        assert "<script>" not in html and "<img src=x" not in html, name
