@@ -1,4 +1,4 @@
-"""Does every task learn under its human-written reward? Two cores' presets, several seeds, beside what the papers print.
+"""Does every task learn under its human-written reward? On two cores, several seeds, beside what the papers print.
 
     ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
 
