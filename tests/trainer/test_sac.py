@@ -208,6 +208,17 @@ def test_nothing_is_learned_before_there_is_enough_and_weights_stay_on_the_spher
     torch.testing.assert_close(embedding.norm(dim=1), torch.ones(4, 8))
 
 
+def test_everything_is_on_the_learners_device():
+    """On PyTorch's device without memory, where a tensor of another device would be refused."""
+    sac, data = SAC(3, 2, PRESET, [1, 2], mixed_precision=False, device="meta"), experience(2)
+    moved = {name: value.to("meta") for name, value in vars(data).items() if isinstance(value, Tensor)}
+    finals = {t: final.to("meta") for t, final in data.final_observations.items()}
+    sac.update(replace(data, **moved, final_observations=finals), SharedNoise([1, 2]))
+    acted = sac.act(torch.empty(2, 4, 3, device="meta"), torch.empty(2, 4, 2, device="meta"))
+    assert {tensor.device.type for tensor in (*acted, sac.actors, sac.critics, sac.targets)} == {"meta"}
+    assert sac.optimizers[0].steps == PRESET.updates
+
+
 def test_the_learning_rate_falls_linearly_to_a_tenth():
     sac = learner(1)
     optimizer, rates = sac.optimizers[2], []

@@ -1,6 +1,6 @@
 """BallBalance: names, texts, presets."""
 
-from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
+from simulation.catalog import SAC_TABLETOP, Preset, SacPreset, TaskInfo
 
 INFO = TaskInfo(
     name="BallBalance",
@@ -46,6 +46,21 @@ INFO = TaskInfo(
             minibatches=8,
             hidden=(128, 64, 32),
             reward_scale=0.1,
+        ),
+        "quick-sac": SacPreset(
+            worlds=32,
+            horizon=8,
+            iterations=400,
+            updates=16,
+            batch=256,
+            replay=200_000,
+            learning_starts=2048,
+            actor_width=32,
+            critic_width=64,
+            critic_blocks=1,
+            learning_rate=1e-3,
+            gamma=0.98,
+            target_rate=0.01,
         ),
         "paper-sac": SAC_TABLETOP,
     },
