@@ -101,6 +101,7 @@ def programs(host: str, port: int) -> list[Program]:
     celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
     celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
+    web += ["--no-proxy-headers"]  # PREFINE_PROXIES says whom to believe (webapp/people/addresses.py)
     return [
         *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.test import Client, RequestFactory
@@ -16,7 +17,9 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from tests.webapp import boards, rows
+from tests.webapp.test_events import emit, opened
 from webapp.audit.models import Entry
+from webapp.experiments import consumers
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.people import lockout, roles, sessions, twofactor
 from webapp.people.addresses import client_address
@@ -281,6 +284,20 @@ def test_a_session_ends_with_the_account_the_sign_in_and_the_password(settings: 
     later = key()
     User.objects.update(is_active=False)
     assert not sessions.is_staff(later)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_an_open_websocket_hears_nothing_after_its_account_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = await sync_to_async(boards.training)()
+    key = await sync_to_async(lambda: str(signed_in(account()).session.session_key))()
+    socket = await opened(f"/ws/bench/{row.public_id}/", (b"cookie", f"sessionid={key}".encode()))
+    await emit(row, "written", "heard")
+    assert (await socket.hear())["text"] == "heard"
+    await sync_to_async(User.objects.update)(is_active=False)
+    monkeypatch.setattr(consumers, "RIGHTS_SECONDS", 0.0)
+    await emit(row, "written", "not heard")
+    answer = await socket.wire.receive_output(timeout=60)
+    assert (answer["type"], answer["code"]) == ("websocket.close", consumers.FORBIDDEN)
 
 
 def test_missing_says_what(settings: Any) -> None:

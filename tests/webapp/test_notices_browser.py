@@ -1,0 +1,83 @@
+"""The "tell me" part in Chromium. Its push service cannot be reached from here: what it would deliver, the protocol of
+the developer tools hands to the service worker instead; encryption and sending are in test_notices.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.webapp.sites import BROWSER, Site, serve
+
+WAIT = 120_000
+PEOPLE = """
+study = rows.study(notify_email=True, notify_push=True)
+person = rows.participant(study)
+rows.round_of(person)
+rows.training(person)
+out["path"] = person.get_absolute_url()
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data = tmp_path_factory.mktemp("notices")
+    module = ["uvicorn", "webapp.asgi:application", "--lifespan", "off"]
+    with serve(data, module, PREFINE_EMAIL_URL="smtp://127.0.0.1:9") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def path(site: Site) -> str:
+    return str(site.python(PEOPLE)["path"])
+
+
+@pytest.fixture
+def page(site: Site, path: str) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        context = browser.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
+        context.set_default_timeout(WAIT)
+        context.grant_permissions(["notifications"])
+        opened = context.new_page()
+        opened.goto(path)
+        yield opened
+        browser.close()
+
+
+def test_a_push_shows_a_notification_and_a_failed_subscription_says_what_remains(page: Page, site: Site) -> None:
+    page.get_by_role("button", name="Tell me in this browser").click()
+    page.get_by_text("as long as this page stays open in some tab").wait_for()
+    protocol: Any = page.context.new_cdp_session(page)
+    registrations: list[str] = []
+
+    def note(told: dict[str, Any]) -> None:
+        registrations.extend(row["registrationId"] for row in told["registrations"])
+
+    protocol.on("ServiceWorker.workerRegistrationUpdated", note)
+    protocol.send("ServiceWorker.enable")
+    while not registrations:
+        page.wait_for_timeout(100)
+    message = '{"title": "Your next round is ready", "body": "x", "url": "//evil.example/", "tag": "t"}'
+    told = {"origin": site.url, "registrationId": registrations[0], "data": message}
+    protocol.send("ServiceWorker.deliverPushMessage", told)
+    shown = """async () => {
+      const worker = await navigator.serviceWorker.getRegistration(location.pathname);
+      const all = await worker.getNotifications();
+      return all.map((one) => [one.title, one.tag, one.data.url, worker.scope]);
+    }"""
+    while not (notes := page.evaluate(shown)):
+        page.wait_for_timeout(100)
+    assert notes == [["Your next round is ready", "t", "/", page.url]]  # to no other site, and for this link alone
+
+
+def test_leaving_an_address_and_taking_it_back(page: Page, site: Site) -> None:
+    page.get_by_label("Or by e-mail").fill("ada@example.org")
+    page.get_by_label("Or by e-mail").press("Enter")
+    page.get_by_text("We will write to a…@example.org").wait_for()
+    assert page.get_by_text("Times are given for Asia/Tokyo").is_visible()
+    page.get_by_role("button", name="Delete my address").click()
+    page.get_by_text("Your address is deleted").wait_for()
+    assert page.get_by_label("Or by e-mail").input_value() == ""
