@@ -117,13 +117,20 @@ def trace_text(trace: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) or "(no trace was recorded)"
 
 
+PLACE = ("x", "y")
+"""Where a free body is. How far and fast it went is the hidden metric of the locomotion tasks, so no prompt says it."""
+
+
 def states_text(states: Mapping[str, Any]) -> str:
-    """What a robot does in its film (Outcome.states), one line a coordinate; empty where nothing is known."""
+    """What a robot does in its film (Outcome.states), one line a coordinate; empty where nothing is known.
+
+    Height, tilt, joints and falls; not the place of the body.
+    """
     if not states:
         return ""
     seconds, falls = number(states["seconds"]), states["falls"]
     lines = [f"The film lasts {seconds} s; after failing, the episode began anew {falls} times in it."]
-    for row in states["coordinates"]:
+    for row in (row for row in states["coordinates"] if row["name"] not in PLACE):
         values = ", ".join(f"{key} {number(value)}" for key, value in row.items() if key != "name")
         lines.append(f"- {row['name']}: {values}")
     return "\n".join(lines)

@@ -90,6 +90,8 @@ class Method:
     """Whether its judge, after several rounds, is asked for the best of the rounds' bests."""
     compares: bool = False
     """Whether its judge is also asked which of two is better."""
+    looks: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    """Whether, with these options, a vision model is shown the clips of each round."""
     reasoning: bool = False
     """Whether it also runs on problems that are solved by written answers or programs (llm/forms.py)."""
 

@@ -215,7 +215,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         record = read_record(path)
         end = replay(record)
-    except (OSError, ValueError, ReplayMismatch, MethodError) as error:
+    except OSError as error:
+        print(
+            f"replay failed: cannot read {path}: {error.strerror}. Records are in records/ of the data folder.",
+            file=sys.stderr,
+        )
+        return 1
+    except (ValueError, ReplayMismatch, MethodError) as error:
         print(f"replay failed: {error}", file=sys.stderr)
         return 1
     except (TypeError, AttributeError, KeyError) as error:  # the right fields, but not what belongs into them

@@ -16,15 +16,18 @@ from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
 OPTIONS = teacher.OPTIONS
 
 
-def judge(request: Judged, options: Mapping[str, Value] | None = None, seed: int = 0) -> Pick | str:
+def judge(
+    request: Judged, options: Mapping[str, Value] | None = None, seed: int = 0, unit: float | None = None
+) -> Pick | str:
     """Highest RTS is best, lowest is worst (a Pick); for Choose, the id with the highest RTS; for Compare, which of the
-    two is higher, or `equal`. Ties go to the first. `options` make it err; what it does then follows from `seed`.
+    two is higher, or `equal`. Ties go to the first. `options` make it err; what it does then follows from `seed`, and
+    from `unit`, the mean |RTS| of the experiment so far (judges/teacher.py).
 
     Raises JudgeError where an outcome has no RTS, because its task has no metric, and where nothing could be trained.
     """
     seen = shown(request)
     noise = teacher.Teacher(**(options or {}))  # type: ignore[arg-type]
-    values = teacher.utilities(scored(seen), noise)
+    values = teacher.utilities(scored(seen), noise, unit)
     rng = random.Random(seed)
     if isinstance(request, Compare):
         return teacher.compare(values[0], values[1], noise, rng)

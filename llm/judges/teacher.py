@@ -1,8 +1,8 @@
 """Teachers that err as people do, after B-Pref (Lee et al. 2021, section 3.2).
 
-Utilities are in units of the mean size of those shown, as B-Pref's thresholds are in units of the average return, so
-that one setting means the same on every task. B-Pref's teachers compare two; best of several and worst of the rest are
-its natural extension, the Plackett-Luce choice.
+Utilities are in units of the mean size of the experiment's scores so far, as B-Pref's thresholds are in units of the
+average return so far, so that one setting means the same on every task. B-Pref's teachers compare two; best of several
+and worst of the rest are its natural extension, the Plackett-Luce choice.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ class Teacher:
         return self.mistake > 0 and rng.random() < self.mistake
 
 
-def utilities(outcomes: Sequence[Outcome], teacher: Teacher) -> list[float]:
-    """What each is worth to this teacher, in units of the mean size of all.
+def utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None = None) -> list[float]:
+    """What each is worth to this teacher, in units of `unit`: the mean |RTS| of all that the experiment has trained.
 
+    Without it, or where it is 0, the mean size of those shown: a poor pair then looks as good as any other.
     The score (RTS); for a myopic teacher sum_t gamma^(T-t) m_t / sum_t gamma^(T-t) over the samples m_1..m_T of the
     metric during training (B-Pref, equation 4).
     """
     values = [_discounted(o, teacher.gamma) if teacher.gamma < 1 else float(o.rts or 0.0) for o in outcomes]
-    unit = sum(abs(v) for v in values) / len(values) or 1.0
+    unit = unit or sum(abs(v) for v in values) / len(values) or 1.0
     return [v / unit for v in values]
 
 

@@ -165,7 +165,10 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple
 _OPTIONS = (
     Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
     Option(
-        "measures", False, "Show the model what is measured in the films: falls, positions, speeds (not in the paper)."
+        "measures",
+        False,
+        "Show the model what is measured in the films: falls, height, tilt, joints; not how far it went (not in the "
+        "paper).",
     ),
     Option("diverse", False, "Write the first K one after another, each to differ from the others (not in the paper)."),
 )

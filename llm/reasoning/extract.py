@@ -48,15 +48,23 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     is nothing of the kind.
     """
     answer = without_thinking(text)
-    wanted = titles[0].lower() if titles else "final answer"
-    named = [part for part in sections(answer) if part.title.lower().startswith(wanted) and part.text]
+    named = final_section(answer, titles)
     if named:
-        return boxed(named[-1].text) or named[-1].text
+        return boxed(named.text) or named.text
     found = boxed(answer)
     if found:
         return found
     said = list(_SAYS.finditer(answer))
     return (said[-1]["said"] or said[-1]["line"]).strip(" *") or None if said else None
+
+
+def final_section(text: str, titles: Sequence[str]) -> Section | None:
+    """The last section with the first of `titles`, or simply called the final answer; None where there is none."""
+    for wanted in (*titles[:1], "final answer"):
+        found = [part for part in sections(text) if part.title.lower().startswith(wanted.lower()) and part.text]
+        if found:
+            return found[-1]
+    return None
 
 
 def boxed(text: str) -> str | None:

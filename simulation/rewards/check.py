@@ -36,7 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         sources = [path.read_text() for path in options.files]
         verdicts = sandbox.check(options.task, sources)
-    except (OSError, ValueError, sandbox.SandboxError) as error:
+    except OSError as error:
+        verdicts = [Verdict(False, "input", f"cannot read {error.filename}: {error.strerror}")]
+    except (ValueError, sandbox.SandboxError) as error:
         verdicts = [Verdict(False, "input", str(error))]
     records = [asdict(verdict) for verdict in verdicts]
     print(json.dumps(records[0] if len(options.files) == 1 or len(records) == 1 else records, indent=2))

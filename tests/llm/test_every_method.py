@@ -12,7 +12,7 @@ from llm.offline import OfflineWriter
 from llm.records import Write
 from llm.replay import Saved
 from llm.writer import ask, write
-from tests.llm.experiment import HIDDEN_SCORES, Experiment, parses, prompts, train
+from tests.llm.experiment import HIDDEN_SCORES, Experiment, filmed, parses, prompts, train
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 HIDES_IT = ["revolve", "scaling_batch_score"]  # they select by the metric, and show none of it
@@ -125,14 +125,20 @@ def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(whole):
         assert retried.backend.calls == total + 1
 
 
-@pytest.mark.parametrize("name", [*BLIND, *HIDES_IT])
-def test_no_prompt_holds_the_metric_or_a_score(name):
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in [*BLIND, *HIDES_IT]), ("icpl", {"measures": True})]
+)
+def test_no_prompt_holds_the_metric_or_a_score(name, options):
     experiment = small(name)
+    experiment.options |= options
     experiment.run()
     outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
-    secrets = {form.format(o.rts) for o in outcomes for form in ("{:.3g}", "{:.4g}", "{:.6g}", "{:.0f}")}
-    secrets |= {form.format(s) for s in HIDDEN_SCORES for form in ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")}
+    assert all(o.states for o in outcomes)  # with the metric among them, as the speed of the body
+    forms = ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")
+    secrets = {form.format(score) for o in outcomes for score in (o.rts, *HIDDEN_SCORES) for form in forms}
+    secrets |= {form.format(float(f"{o.rts:.4g}")) for o in outcomes for form in forms}
     assert prompts(experiment)
+    assert not options or any("height: start 0.5" in prompt for prompt in prompts(experiment))
     for prompt in prompts(experiment):
         assert not [s for s in secrets if s in prompt]
         assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
@@ -148,4 +154,5 @@ def test_scores_of_the_same_order_lead_to_the_same_prompts(name):
 
 
 def _rescored(outcome):
-    return dataclasses.replace(outcome, metric_trace={"samples": [1.0]}, rts=outcome.rts * 3 - 5)
+    score = outcome.rts * 3 - 5
+    return dataclasses.replace(outcome, metric_trace={"samples": [1.0]}, rts=score, states=filmed(score))

@@ -212,4 +212,5 @@ def test_a_damaged_record_is_said_to_be_damaged(done, tmp_path, change):
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
-    assert "No such file" in replay_command(tmp_path / "none.json").stderr
+    missing = replay_command(tmp_path / "none.json").stderr
+    assert f"cannot read {tmp_path / 'none.json'}: No such file" in missing and "Errno" not in missing

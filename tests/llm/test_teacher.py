@@ -18,8 +18,8 @@ def outcome(name, rts, samples=()):
 ROUND = tuple(outcome(f"1-{i}", score) for i, score in enumerate((2.0, 6.0, 1.0, 3.0), 1))
 
 
-def shares(ask, options, draws=4000):
-    answers = [judge(ask, options, seed) for seed in range(draws)]
+def shares(ask, options, draws=4000, unit=None):
+    answers = [judge(ask, options, seed, unit) for seed in range(draws)]
     return lambda answer: answers.count(answer) / draws
 
 
@@ -53,6 +53,17 @@ def test_small_differences_are_equal_and_poor_pairs_are_skipped():
     close, poor = Compare(1, outcome("a", 1.0), outcome("b", 1.05)), Compare(1, outcome("a", -5.0), outcome("b", 1.0))
     assert judge(close, {"equal": 0.1}) == "equal" and judge(close) == "second"
     assert judge(poor, {"skip": 0.5}) == "skip" and judge(poor) == "second"
+
+
+def test_thresholds_are_shares_of_the_experiments_mean_and_not_of_the_pairs_own():
+    """RTS so far 2, 6, 1, 3, mean size 3. A pair of 0.3 and 0.9: utilities 0.1 and 0.3, by its own mean 0.5 and 1.5."""
+    poor = Compare(1, outcome("a", 0.3), outcome("b", 0.9))
+    assert utilities([poor.first, poor.second], Teacher(), 3.0) == pytest.approx([0.1, 0.3])
+    assert utilities([poor.first, poor.second], Teacher()) == pytest.approx([0.5, 1.5])
+    assert judge(poor, {"skip": 0.35}, unit=3.0) == "skip" and judge(poor, {"skip": 0.25}, unit=3.0) == "second"
+    assert judge(poor, {"equal": 0.25}, unit=3.0) == "equal" and judge(poor, {"equal": 0.15}, unit=3.0) == "second"
+    share = shares(poor, {"beta": 2.0}, unit=3.0)
+    assert share("second") == pytest.approx(1 / (1 + math.exp(-2.0 * 0.2)), abs=0.03)
 
 
 def test_a_myopic_one_counts_late_moments_more():

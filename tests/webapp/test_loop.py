@@ -434,7 +434,7 @@ class TestCommand:
             (["--task", "Unicycle"], "unknown task 'Unicycle'; known: "),
             (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
             (["--preset", "huge"], "unknown preset 'huge'"),
-            (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: none"),
+            (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: offline"),
             (["--task", "HumanoidJump"], "only a person can judge it"),
             (["--judge", "human"], "in the browser"),
             (["--judge", "oracle"], "judge: "),

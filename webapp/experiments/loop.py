@@ -9,7 +9,8 @@ import hashlib
 from typing import Any
 
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models import Avg
+from django.db.models.functions import Abs, Now
 from django.utils import timezone
 
 from llm import judges, replay
@@ -18,7 +19,7 @@ from llm.judges import proxy
 from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, payload, result_to_json, shown
 from simulation import catalog
 from webapp.experiments import events, jobs, results
-from webapp.experiments.models import Clip, Experiment, Iteration, Job, LoopSettings, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
 
 PERSON_KINDS = ("Judge", "Choose", "Compare")
@@ -222,7 +223,8 @@ def _judge(experiment: Experiment, request: Request, asked: Judged, created: boo
     """Have a judgement made: at once by the proxy, or where there is no choice; by a model; else wait for a person."""
     decided = _only_choice(asked)
     if decided is None and experiment.judge == LoopSettings.JudgeKind.PROXY:
-        decided = proxy.judge(asked, judges.settings("proxy", experiment.judge_options), seed_of(request))
+        options = judges.settings("proxy", experiment.judge_options)
+        decided = proxy.judge(asked, options, seed_of(request), mean_size(experiment))
     if decided is not None:
         return results.complete(request, result_to_json(request.kind, decided), advance=False)
     if experiment.judge == LoopSettings.JudgeKind.MODEL:
@@ -242,6 +244,13 @@ def seed_of(request: Request) -> int:
     """Where a judge draws its randomness from: the same at every replay, another for every request."""
     text = f"{request.experiment.seed} {request.step} {request.slot} {request.fingerprint}"
     return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
+
+
+def mean_size(experiment: Experiment) -> float | None:
+    """The mean |RTS| of all candidates trained so far: the unit of a noisy teacher. None before there is one."""
+    trained = Candidate.objects.filter(iteration__experiment=experiment, rts__isnull=False)
+    mean: float | None = trained.aggregate(mean=Avg(Abs("rts")))["mean"]
+    return mean
 
 
 def judged(request: Request) -> Judged:

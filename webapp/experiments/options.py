@@ -15,6 +15,14 @@ from llm.judges import OPTIONS as JUDGE_OPTIONS
 from llm.method import Option
 from llm.methods import METHODS
 
+OFFLINE = "offline"
+"""The name of the offline writer on the command line."""
+DJANGOS_OWN = {
+    *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
+    "--skip-checks",
+}
+"""Options that every command of Django takes, and that say nothing to people who run experiments."""
+
 
 def parsed(lines: Iterable[str]) -> dict[str, str]:
     """Name -> value of lines like "islands = 4". Raises ValueError for a line without a name or a value."""

@@ -172,6 +172,7 @@ METHODS = (
             _REVISE,
         ),
         asks_judge=False,
+        looks=lambda options: options.get("analyst") == "frames",
     ),
     Method(
         "rda_judged",

@@ -42,6 +42,11 @@ def test_another_first_section_is_the_final_answer_of_a_physics_problem():
     assert final_answer(text, ("Key final answer", "All final answers", "Reasoning")) == "3 N"
 
 
+def test_a_plain_final_answer_will_do_where_another_heading_was_asked_for():
+    text = "## Final answer\n\n4 N\n\n## Reasoning\n\nx"
+    assert final_answer(text, ("Key final answer", "All final answers", "Reasoning")) == "4 N"
+
+
 def test_a_box_with_braces_inside():
     assert boxed("\\boxed{\\{1, 2\\}}") == "\\{1, 2\\}"
     assert boxed("\\boxed{a") is None and boxed("none") is None

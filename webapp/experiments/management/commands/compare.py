@@ -19,6 +19,7 @@ from webapp.experiments.comparison.carry import State
 from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.options import DJANGOS_OWN, OFFLINE
 
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
@@ -31,6 +32,8 @@ class Command(BaseCommand):
         "Compare methods at equal budget: plan, run, report. Stopped and started again with the same words it goes on "
         "where it was; experiments that an earlier comparison finished are read, not run again."
     )
+
+    suppressed_base_arguments = DJANGOS_OWN
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
@@ -58,7 +61,8 @@ class Command(BaseCommand):
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
         parser.add_argument(
-            "--model", help="a language model of the admin, by name; default: PREFINE_MODEL, or offline"
+            "--model",
+            help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         parser.add_argument("--vision", help="a vision model of the admin, by name")
         parser.add_argument("--label", default="", help="run everything anew under this label")
@@ -161,10 +165,13 @@ def budget(text: str) -> int:
     return int(value)
 
 
-def named(name: str) -> LanguageModel:
+def named(name: str) -> LanguageModel | None:
+    """The row of this name; None for the offline writer. Raises ValueError for a name that nobody has."""
     model = LanguageModel.objects.filter(name=name).first()
+    if model is None and name == OFFLINE:
+        return None
     if model is None:
-        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or "none"
+        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or OFFLINE
         raise ValueError(f"unknown language model {name!r}; known: {known}")
     return model
 
