@@ -22,7 +22,7 @@ from webapp.experiments import reaper
 from webapp.experiments.models import Clip, Experiment
 from webapp.notices.models import Address
 from webapp.review.models import Screening, Vote
-from webapp.studies.models import Participant, Recruit, Study
+from webapp.studies.models import CompletionCode, Participant, Recruit, Study
 from webapp.votes.models import Evaluator, Pair
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,10 @@ def database(without=()):
     found = []
     for model in apps.get_models(include_auto_created=True):
         if model._meta.label not in without:
-            found += [json.dumps([model._meta.label, row], default=str) for row in model._base_manager.values()]
+            found += [
+                json.dumps([model._meta.label, row], default=str, ensure_ascii=False)
+                for row in model._base_manager.values()
+            ]
     return "\n".join(found)
 
 
@@ -310,3 +313,26 @@ def test_sqlite_overwrites_what_it_deletes():
     for file in path.parent.glob(f"{path.name}*"):
         content = file.read_bytes()
         assert token.encode() not in content and b"Robots that learn to walk: Sentinel" not in content, file
+
+
+class TestLeaving:
+    """The page on which somebody leaves, and may take along what they gave."""
+
+    def test_with_the_wish_to_delete(self, client):
+        person = rows.participant()
+        rows.round_of(person)
+        CompletionCode.objects.create(study=person.study, outcome="withdrawn", code="HALF-PAY")
+        assert 'name="erase"' in client.get(reverse("leave", args=[person.token])).content.decode()
+        page = client.post(reverse("leave", args=[person.token]), {"erase": "yes"})
+        assert "your data is deleted" in page.content.decode() and "HALF-PAY" in page.content.decode()
+        assert Participant.objects.get().deleted_at and not Experiment.objects.exists()
+        assert client.get(person.get_absolute_url()).status_code == 404
+        assert Erasure.objects.get().cause == "wish"
+
+    def test_without_it_and_later(self, client):
+        person = rows.participant()
+        client.post(reverse("leave", args=[person.token]))
+        assert Participant.objects.get().withdrawn_at and Experiment.objects.exists()
+        assert "Delete what I gave" in client.get(person.get_absolute_url()).content.decode()
+        client.post(reverse("leave", args=[person.token]), {"erase": "yes"})
+        assert not Experiment.objects.exists()

@@ -70,7 +70,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     context = {
         "study": row,
         "exports": row.exports.all(),
-        "people": row.participants.order_by("label"),
+        "people": row.participants.filter(deleted_at=None).order_by("label"),
         "erasures": row.erasures.all(),
         "origin": Origin.objects.filter(study=row).first(),
         "due": retention.due_on(row),
@@ -117,9 +117,9 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
     if task is None:
         return HttpResponse(status=404)
-    if "Range" not in request.headers and request.method == "GET":
-        await sync_to_async(record)(user, "downloaded export", task.study)
     response = file_response(request, str(task.path), "application/zip", str(public_id))
+    if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
+        await sync_to_async(record)(user, "downloaded export", task.study)
     name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"
     response["Content-Disposition"] = f'attachment; filename="{name}-{task.sha256[:8]}.zip"'
     response["Cache-Control"] = "private, no-store"
