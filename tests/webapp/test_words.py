@@ -34,6 +34,17 @@ def test_where_the_method_decides_how_many_nobody_is_told_a_number():
     assert words.plan_words(plan(method="rf_agent_judged")).robots == "several robots"
 
 
+def test_what_is_asked_is_true_for_every_arm():
+    alike, fewer = plan(method="icpl"), plan(method="icpl", n=1)
+    assert words.lead_of([alike], 1).endswith("There are five rounds of six robots, one video each.")
+    assert words.lead_of([fewer], 1).endswith("There is one round of six robots, one video each.")
+    assert words.lead_of([alike, plan(method="icpl", k=4)], 1).endswith("There are five rounds.")
+    assert words.lead_of([alike, fewer], 2) == f"{words.VIDEOS} You do this two times, one after another."
+    answers = plan(method="scaling_3d", task="a problem of ours")
+    assert words.lead_of([answers], 1).startswith(words.ANSWERS)
+    assert words.lead_of([alike, answers], 1).startswith(words.EITHER)
+
+
 @pytest.mark.django_db
 def test_whoever_is_in_line_is_told_so(client):
     study = rows.study(k=2)

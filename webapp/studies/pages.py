@@ -19,7 +19,7 @@ from webapp.studies import assigning, opening
 from webapp.studies import practice as practice_trial
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.recruitment import code_for
-from webapp.studies.words import ask_of, count_of, meanwhile, wait_for_the_last_choice, wait_of
+from webapp.studies.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_last_choice, wait_of
 
 TITLES = {
     "consent": "Taking part",
@@ -117,7 +117,11 @@ def _door(participant: Participant) -> Page:
     reason = opening.refusal(participant)
     if reason:
         return Page("closed", {"reason": reason}, reason)
-    return Page("consent", {"action": reverse("consent", args=[participant.token])}, participant.study.consent_hash)
+    context = {
+        "action": reverse("consent", args=[participant.token]),
+        "lead": lead_of(participant.study.arms.all(), participant.study.experiments_each),
+    }
+    return Page("consent", context, participant.study.consent_hash)
 
 
 def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:

@@ -12,7 +12,7 @@ from webapp.studies import comprehension, practice
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
 from webapp.studies.pages import Page, ballot_page
 from webapp.studies.recruitment import code_for
-from webapp.studies.words import meanwhile, wait_of
+from webapp.studies.words import lead_of, meanwhile, wait_of
 
 TOKEN = "preview"
 """In the addresses of a preview's pages: no link begins so, and none leads anywhere."""
@@ -68,6 +68,10 @@ def _check(study: Study, plan: Arm, wrongly: bool) -> Page:
 
 def _wrong_answer(question: Question) -> str:
     return next((text for text in question.choices if text != comprehension.correct(question)), "")
+
+
+def _consent(study: Study, plan: Arm) -> Page:
+    return Page("consent", {"action": "", "lead": lead_of(study.arms.all(), study.experiments_each)})
 
 
 def _instruction(study: Study, plan: Arm) -> Page:
@@ -130,7 +134,7 @@ def _chooses(study: Study, plan: Arm) -> bool:
 
 BEFORE, ROUNDS, END = "Before the rounds", "The rounds", "The end"
 STATES: dict[str, State] = {
-    "consent": State("Consent", BEFORE, _plain("consent", action="")),
+    "consent": State("Consent", BEFORE, _consent),
     "instruction": State("Instruction", BEFORE, _instruction),
     "practice": State("Practice trial", BEFORE, _practice, lambda study, plan: study.practice),
     "practised": State("After the practice trial", BEFORE, _practised, lambda study, plan: study.practice),

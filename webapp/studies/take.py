@@ -20,7 +20,7 @@ from webapp.studies import limits, recruitment
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import turned_away
 from webapp.studies.recruitment import Arrival, TurnedAway
-from webapp.studies.words import plan_words
+from webapp.studies.words import lead_of
 
 TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
 STATUS = {"missing": 400, "bad": 400, "many": 429}
@@ -51,14 +51,12 @@ def take(request: HttpRequest, link: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
-    arm = study.arms.first()
     turned = recruitment.code_for(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
     context = {
         "study": study,
         "reason": reason,
         "title": TITLES.get(reason, "Closed"),
-        "plan": arm,
-        "words": plan_words(arm) if arm else None,
+        "lead": lead_of(study.arms.all(), study.experiments_each),
         "action": request.get_full_path(),
         "open_link": True,
         "code": turned,

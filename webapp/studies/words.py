@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm.methods import METHODS
@@ -118,6 +119,27 @@ def time_left(seconds: float | None) -> str:
 
 def count_of(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
+
+
+VIDEOS = "You watch short videos of robots that practise, and say which you like best and which least."
+ANSWERS = "You read several answers to a problem, and say which is best and which worst."
+EITHER = "You watch short videos of robots or read answers to problems, and say which is best and which worst."
+
+
+def lead_of(plans: Iterable[LoopSettings], each: int) -> str:
+    """What somebody is asked to do who may get any of these plans, `each` of them one after another."""
+    plans = list(plans)
+    problems = {plan.is_problem for plan in plans}
+    said = [EITHER if len(problems) > 1 else ANSWERS if True in problems else VIDEOS]
+    rounds = {plan_words(plan).rounds for plan in plans}
+    robots = {plan_words(plan).robots for plan in plans}
+    if len(rounds) == 1:
+        there = "There is one round" if rounds == {"one round"} else f"There are {rounds.pop()}"
+        videos = f" of {robots.pop()}, one video each" if problems == {False} and len(robots) == 1 else ""
+        said.append(f"{there}{videos}.")
+    if each > 1:
+        said.append(f"You do this {count_of(each)} times, one after another.")
+    return " ".join(said)
 
 
 def ask_of(kind: str, shown: int, ready: int) -> str:
