@@ -14,7 +14,7 @@ Studio.review = (form) => {
 
   const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => queueMicrotask(opened), onReplay: (videos) => watch.replayed(videos) });
   const loader = Studio.loader(form, { onBroken: broke, onBack: back, onLean: (lean) => { form.querySelector(".slow-line").hidden = !lean; } });
-  const watch = Studio.watch(form, { player, loader, onEnough: draw });
+  const watch = Studio.watch(form, { player, loader, onEnough: () => queueMicrotask(draw) });
   const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
   const before = {};
   const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";

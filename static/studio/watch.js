@@ -9,7 +9,7 @@ Studio.watch = (form, { player, loader, onEnough }) => {
   const sitting = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const earlier = JSON.parse(sessionStorage.getItem(memory) || "{}");
   const clips = new Map(), inView = new Set(), away = { times: 0, since: 0, all: 0 };
-  let ready = null, first = null, changes = 0, told = "", stopped = false, last = performance.now();
+  let ready = null, first = null, changes = 0, told = "", lacked = "", stopped = false, last = performance.now();
 
   for (const tile of form.querySelectorAll(".tile")) {
     const video = tile.querySelector("video");
@@ -36,13 +36,16 @@ Studio.watch = (form, { player, loader, onEnough }) => {
   function tick() {
     const now = performance.now(), passed = Math.min(now - last, 2 * TICK);
     last = now;
-    const before = missing().length;
     for (const clip of clips.values()) {
       if (clip.video.paused || clip.video.readyState < 3 || document.hidden || !inView.has(clip.video)) continue;
       clip.watched += passed;
-      clip.tile.classList.toggle("is-watched", enough(clip));
     }
-    if (missing().length !== before) { keep(); onEnough(); }
+    const lacking = missing().join();
+    if (lacking === lacked) return; // watched, or its length is known now
+    lacked = lacking;
+    for (const clip of clips.values()) clip.tile.classList.toggle("is-watched", enough(clip));
+    keep();
+    onEnough();
   }
   function keep() {
     sessionStorage.setItem(memory, JSON.stringify(Object.fromEntries([...clips].map(([letter, clip]) => [letter, Math.round(clip.before + clip.watched)]))));
@@ -77,7 +80,7 @@ Studio.watch = (form, { player, loader, onEnough }) => {
   addEventListener("pagehide", tell);
   document.addEventListener("visibilitychange", hidden);
   const ticking = setInterval(tick, TICK), telling = setInterval(tell, TELL);
-  for (const clip of clips.values()) clip.tile.classList.toggle("is-watched", enough(clip));
+  tick();
 
   return {
     missing, data,

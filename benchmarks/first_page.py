@@ -1,0 +1,80 @@
+"""What a participant's pages weigh without videos and their stills, and when they are seen on a slow line, in a real Chromium.
+
+    python -m benchmarks.first_page
+
+Each page is opened with an empty cache. The line is WebPageTest's "3G slow": 400 kbit/s, every answer 400 ms late.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.machine import machine
+from tests.webapp.sites import BROWSER, serve
+
+LATENCY_MS, BYTES_PER_SECOND = 400, 50_000
+MADE = """
+from webapp.studies.models import Participant
+study = rows.study(demonstration=True)
+out["home"] = "/"
+for name in ("consent", "waiting", "review"):
+    someone = rows.participant(study, label=name)
+    out[name] = someone.get_absolute_url()
+    rows.round_of(someone, percent=30 if name == "waiting" else 100)
+    if name == "consent":
+        Participant.objects.filter(pk=someone.pk).update(consented_at=None)
+    if name == "waiting":
+        rows.training(someone)
+    if name == "review":
+        rows.judging(someone)
+"""
+SEEN = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+DONE = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+
+
+def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float, float]:
+    """Requests and bytes without video; milliseconds until something is seen, and until the page's scripts have run."""
+    page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+    if slow:
+        limits = {"latency": LATENCY_MS, "downloadThroughput": BYTES_PER_SECOND, "uploadThroughput": BYTES_PER_SECOND}
+        line.send("Network.emulateNetworkConditions", {"offline": False, **limits})
+    video: set[str] = set()  # with its stills
+    sizes: dict[str, int] = {}
+    line.on(
+        "Network.responseReceived", lambda said: "/clip/" in said["response"]["url"] and video.add(said["requestId"])
+    )
+    line.on("Network.loadingFinished", lambda said: sizes.update({said["requestId"]: said["encodedDataLength"]}))
+    page.goto(address, wait_until="domcontentloaded", timeout=120_000)
+    page.wait_for_function(SEEN)
+    seen, done = page.evaluate(SEEN), page.evaluate(DONE)
+    page.wait_for_timeout(3000 if slow else 1000)
+    kept = [size for request, size in sizes.items() if request not in video]
+    page.context.close()
+    return len(kept), sum(kept), seen, done
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+        with serve(Path(folder), command) as site:
+            addresses = site.python(MADE)
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+            print(f"Pages with an empty cache, without video\n\n{machine('playwright')}\n")
+            print("| page | requests | kB | seen, ms | seen on 3G slow, ms | scripts done on 3G slow, ms |")
+            print("|---|---:|---:|---:|---:|---:|")
+            for name, address in addresses.items():
+                opened(browser, site.url + address, slow=False)  # the server's own first time
+                count, size, seen, _ = opened(browser, site.url + address, slow=False)
+                _, _, slowly, done = opened(browser, site.url + address, slow=True)
+                print(f"| {name} | {count} | {size / 1000:.0f} | {seen:.0f} | {slowly:.0f} | {done:.0f} |", flush=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
