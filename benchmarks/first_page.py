@@ -1,4 +1,4 @@
-"""What a participant's pages weigh without videos and their stills, and when they are seen on a slow line, in a real Chromium.
+"""What a participant's pages weigh without videos and their stills, and when a slow line shows them, in Chromium.
 
     python -m benchmarks.first_page
 
@@ -46,7 +46,7 @@ def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float,
     video: set[str] = set()  # with its stills
     sizes: dict[str, int] = {}
     line.on(
-        "Network.responseReceived", lambda said: "/clip/" in said["response"]["url"] and video.add(said["requestId"])
+        "Network.requestWillBeSent", lambda said: "/clip/" in said["request"]["url"] and video.add(said["requestId"])
     )
     line.on("Network.loadingFinished", lambda said: sizes.update({said["requestId"]: said["encodedDataLength"]}))
     page.goto(address, wait_until="domcontentloaded", timeout=120_000)
