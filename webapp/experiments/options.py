@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from llm.judges import OPTIONS as JUDGE_OPTIONS
-from llm.method import Option
+from llm.method import Method, Option
 from llm.methods import METHODS
 
 OFFLINE = "offline"
@@ -60,17 +60,18 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def methods_help() -> SafeString:
+def methods_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
     """What each method does, for the form."""
-    rows = [(method.title, method.summary) for method in METHODS.values()]
+    rows = [(method.title, method.summary) for method in methods]
     listed = format_html_join("", "<li><b>{}</b>: {}</li>", rows)
     return format_html("<details><summary>What they do</summary><ul>{}</ul></details>", listed)
 
 
-def method_help() -> SafeString:
+def method_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
     """Every method's options, for the form."""
-    rows = [(method.title, _listed(method.options)) for method in METHODS.values() if method.options]
-    return format_html("One name = value a line.<br>{}", format_html_join("", "<b>{}</b>: {}<br>", rows))
+    rows = [(method.title, _listed(method.options)) for method in methods if method.options]
+    listed = format_html_join("", "<b>{}</b>: {}<br>", rows)
+    return format_html("One name = value a line. <details><summary>Which there are</summary>{}</details>", listed)
 
 
 def judge_help() -> SafeString:

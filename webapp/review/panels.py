@@ -156,11 +156,11 @@ def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
 
 
 def _shown(request: Request) -> list[str]:
-    """The candidates of the request that there was a video of."""
-    keys = request.payload["candidates"]
+    """The candidates of the request that could be seen: all where there are no videos."""
+    keys: list[str] = request.payload["candidates"]
     clips = Clip.objects.filter(candidate__iteration__experiment=request.experiment_id, percent=FINAL)
     ready = {clip.candidate.key for clip in clips.filter(status="ready").select_related("candidate__iteration")}
-    return [key for key in keys if key in ready]
+    return [key for key in keys if key in ready] or keys
 
 
 def _listed(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:

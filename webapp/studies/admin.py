@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
-from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
@@ -19,14 +19,11 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 
 from webapp.audit import record
-from webapp.experiments.admin import LoopForm, ReadOnlyAdmin
-from webapp.experiments.defaults import environment_model
-from webapp.studies import copying, opening
-from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
+from webapp.experiments.admin import ReadOnlyAdmin
+from webapp.studies import assigning, copying, opening
+from webapp.studies.forms import MOST_AT_ONCE, SPREAD, ArmForm, AssignmentForm, InviteForm, StatusForm, StudyForm
+from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, at
 
-MOST_AT_ONCE = 200
-FIXED = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
-"""Of an arm that somebody is in: people of one arm must do the same."""
 CONSENT = """\
 Purpose. We study how people's choices can teach a simulated robot a movement.
 
@@ -44,51 +41,38 @@ gave until then is deleted when you ask for it.
 """
 
 
-class StudyForm(forms.ModelForm):
-    class Meta:
-        model = Study
-        fields = [
-            *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
-            *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
-            *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
-            *["parameter_person", "parameter_study", "parameter_session"],
-            *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
-        ]
-
-
-class ArmForm(LoopForm):
-    class Meta(LoopForm.Meta):
-        model = Arm
-        fields = [
-            *["name", "position", "task", "method", "k", "n", "preset", "panel", "quota", "model", "options"],
-            *["describer", "vision", "token_budget", "dollar_budget"],
-        ]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.instance.pk is None:
-            self.fields["model"].initial = environment_model()
-        elif self.instance.started:
-            for name in FIXED:
-                self.fields[name].disabled = True
-
-
 class ArmInline(StackedInline):
     model = Arm
     form = ArmForm
     extra = 0
     min_num = 1
+    ordering_field = "position"
+    hide_ordering_field = True
+    fieldsets = [
+        (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset", "model"]}),
+        ("People", {"fields": [("panel", "quota")]}),
+        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
+        ("Options", {"classes": ["collapse"], "fields": ["options"]}),
+        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
+    ]
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
-class QuestionInline(TabularInline):
+class QuestionInline(StackedInline):
     model = Question
     extra = 0
-    fields = ["position", "text", "answers", "correct", "explanation"]
+    verbose_name_plural = "comprehension check"
+    ordering_field = "position"
+    hide_ordering_field = True
+    fields = ["text", ("answers", "correct"), "explanation", "position"]
 
 
 class CompletionCodeInline(TabularInline):
     model = CompletionCode
     extra = 0
+    max_num = len(Outcome.choices)
     fields = ["outcome", "code", "url"]
 
 
@@ -97,23 +81,38 @@ class StudyAdmin(ModelAdmin):
     form = StudyForm
     fieldsets = [
         (None, {"fields": ["title", "contact", "description"]}),
-        ("What participants read", {"fields": ["consent_text", "consent_version", "instructions", "practice"]}),
-        ("At the end", {"fields": ["debriefing", "thanks_text"]}),
-        ("Ethics and data", {"fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]}),
-        ("Who may come", {"fields": [("opens_at", "closes_at"), "quota", "recruiting", "demonstration"]}),
-        ("How people are spread over the arms", {"fields": ["experiments_each", "assignment", "seed"]}),
         (
-            "Recruitment site",
-            {"classes": ["collapse"], "fields": ["parameter_person", "parameter_study", "parameter_session"]},
+            "What people read",
+            {
+                "classes": ["tab"],
+                "fields": ["consent_text", "consent_version", "instructions", "debriefing", "thanks_text"],
+            },
         ),
-        ("Notices and check", {"fields": ["notify_email", "notify_push", "most_attempts"]}),
+        ("Before the first round", {"classes": ["tab"], "fields": ["practice", "most_attempts"]}),
+        (
+            "Ethics and data",
+            {"classes": ["tab"], "fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]},
+        ),
+        (
+            "Who may come",
+            {
+                "classes": ["tab"],
+                "fields": [
+                    *["quota", "opens_at", "closes_at", "recruiting", "demonstration"],
+                    *["parameter_person", "parameter_study", "parameter_session"],
+                ],
+            },
+        ),
+        ("Arms and sequence", {"classes": ["tab"], "fields": ["assignment", "experiments_each", "seed"]}),
+        ("Notices", {"classes": ["tab"], "fields": ["notify_email", "notify_push"]}),
     ]
     inlines = [ArmInline, QuestionInline, CompletionCodeInline]
     list_display = ["title", "state", "people", "created_at"]
     list_filter = ["status", "arms__task"]
     search_fields = ["title"]
     actions = ["open_links", "close_links", "copy_studies"]
-    change_form_outer_before_template = "admin/study_people.html"  # type: ignore[assignment]
+    change_form_outer_before_template = "admin/study_state.html"  # type: ignore[assignment]
+    change_form_outer_after_template = "admin/study_people.html"  # type: ignore[assignment]
 
     @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
     def state(self, study: Study) -> tuple[str, str]:
@@ -131,18 +130,27 @@ class StudyAdmin(ModelAdmin):
         defaults = {"consent_text": CONSENT}
         return {**defaults, **super().get_changeform_initial_data(request)}
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Sequence[str]:
         """How people are spread stands once somebody consented."""
-        if obj is None or not obj.participants.filter(consented_at__isnull=False).exists():
-            return []
-        return ["experiments_each", "assignment", "seed"]
+        begun = obj is not None and obj.participants.filter(consented_at__isnull=False).exists()
+        return SPREAD if begun else ()
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if obj.status == Study.Status.OPEN:
+            obj.publish_consent()
+
+    def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
+        """To the study's own page: it says what is still to be done."""
+        if "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[obj.pk]))
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         study = self.get_object(request, object_id)
-        people = study.participants.order_by("label") if study else []
         kwargs["extra_context"] = {
-            "people": people,
-            "most_at_once": MOST_AT_ONCE,
+            **(_study_box(study) if study else {}),
             "site": site_address(request),
             **(kwargs.get("extra_context") or {}),
         }
@@ -158,11 +166,11 @@ class StudyAdmin(ModelAdmin):
 
     def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
         study = get_object_or_404(Study, pk=pk)
-        form = InviteForm(request.POST)
+        form = InviteForm(study, request.POST)
         if not form.is_valid():
-            self.message_user(request, str(form.errors["count"][0]), messages.ERROR)
+            self.message_user(request, next(iter(form.errors.values()))[0], messages.ERROR)
         else:
-            labels = invite(study, form.cleaned_data["count"])
+            labels = invite(study, form.cleaned_data["count"], form.arms)
             self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
 
@@ -197,43 +205,83 @@ class StudyAdmin(ModelAdmin):
                 self.message_user(request, f"{study}: links are {status}.", messages.SUCCESS)
 
 
+def _study_box(study: Study) -> dict[str, Any]:
+    """What stands above the form: what is still to be done, who is where."""
+    people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
+    by_hand = study.assignment == Study.Assigning.BY_HAND
+    return {
+        "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
+        "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
+        "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
+        "places": range(1, study.experiments_each + 1) if by_hand else [],
+        "arms": study.arms.all(),
+        "most_at_once": MOST_AT_ONCE,
+    }
+
+
 def site_address(request: HttpRequest) -> str:
     """Where participants reach this site: PREFINE_URL, or the address that the experimenter came by."""
     address = settings.SITE_URL if "PREFINE_URL" in os.environ else request.build_absolute_uri("/")
     return address.rstrip("/")
 
 
-class InviteForm(forms.Form):
-    count = forms.IntegerField(
-        min_value=1,
-        max_value=MOST_AT_ONCE,
-        error_messages={
-            "required": "Say how many participants to add.",
-            "invalid": "The number of participants must be a whole number.",
-            "min_value": "Add at least one participant.",
-            "max_value": f"Add at most {MOST_AT_ONCE} participants at a time.",
-        },
-    )
-
-
-class StatusForm(forms.Form):
-    status = forms.ChoiceField(choices=[(Study.Status.OPEN, "open"), (Study.Status.CLOSED, "closed")])
-
-
 @transaction.atomic
-def invite(study: Study, count: int) -> list[str]:
-    """Add participants P01, P02 ... after the highest such label, and return their labels."""
-    Study.objects.select_for_update().get(pk=study.pk)  # two presses of the button do not draw the same labels
+def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
+    """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
+    assigning.lock(study.pk)  # two presses of the button do not draw the same labels
     labels = Participant.objects.filter(study=study, label__regex=r"^P\d+$")
     last = max((int(label[1:]) for label in labels.values_list("label", flat=True)), default=0)
-    people = [Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)]
-    return [person.label for person in Participant.objects.bulk_create(people)]
+    people = Participant.objects.bulk_create(
+        Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
+    )
+    places = [
+        Assignment(participant=person, arm=arm, position=place)
+        for person in people
+        for place, arm in enumerate(arms, 1)
+    ]
+    Assignment.objects.bulk_create(places)
+    return [person.label for person in people]
+
+
+class AssignmentInline(TabularInline):
+    """Places given by hand; they stand once the person has consented."""
+
+    model = Assignment
+    form = AssignmentForm
+    extra = 0
+    verbose_name_plural = "arms, in order"
+
+    def has_add_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_delete_permission(request, obj)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """The arms of the person's own study."""
+        match = request.resolver_match
+        if db_field.name == "arm" and match and "object_id" in match.kwargs:
+            kwargs["queryset"] = Arm.objects.filter(study__participants=match.kwargs["object_id"])
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+def _open_to_change(participant: Participant | None) -> bool:
+    return participant is not None and participant.consented_at is None and not participant.outcome
 
 
 @admin.register(Participant)
 class ParticipantAdmin(ReadOnlyAdmin):
-    list_display = ["label", "study", "consented_at", "finished_at", "withdrawn_at"]
-    list_filter = [("study", RelatedDropdownFilter)]
+    list_display = ["label", "study", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
+    list_filter = ["outcome", "source", ("study", RelatedDropdownFilter)]
     list_select_related = ["study"]
     search_fields = ["label"]
     exclude = ["token"]
+    readonly_fields = ["study", "source", "outcome"]
+    inlines = [AssignmentInline]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Label and places of somebody who has not come yet."""
+        return _open_to_change(obj) and ModelAdmin.has_change_permission(self, request, obj)

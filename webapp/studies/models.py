@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
@@ -245,10 +246,7 @@ class Participant(models.Model):
     @property
     def current(self) -> Assignment | None:
         """Where the person is in their sequence: the first experiment without a winner, else the last one."""
-        mine = list(self.assignments.select_related("arm", "experiment"))
-        ended = Experiment.Status.FINISHED
-        ahead = (a for a in mine if a.experiment is None or a.experiment.status != ended)
-        return next(ahead, mine[-1] if mine else None)
+        return at(self.assignments.select_related("arm", "experiment"))
 
     @property
     def experiment(self) -> Experiment | None:
@@ -290,3 +288,12 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.participant}, {self.position}: {self.arm.name}"
+
+
+def at(places: Iterable[Assignment]) -> Assignment | None:
+    """Of one person's places in order: the first without a winner, else the last."""
+    last = None
+    for last in places:
+        if last.experiment is None or last.experiment.status != Experiment.Status.FINISHED:
+            break
+    return last
