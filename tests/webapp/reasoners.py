@@ -55,3 +55,34 @@ def drive(**values: Any) -> Experiment:
     headless.drive(row, lambda said: None)
     row.refresh_from_db()
     return row
+
+
+def judging(problem: Problem, sources: list[str], details: list[dict[str, Any]] | None = None) -> str:
+    """The address of a person who is to judge these answers; the rows are as the loop would have made them."""
+    from llm.records import Candidate as MethodCandidate
+    from llm.records import Judge, Outcome, fingerprint, payload
+    from tests.webapp import rows
+    from webapp.experiments.models import Candidate, Iteration, Request
+
+    study = rows.study(task=problem.name, method="scaling_3d", judge="human", k=len(sources), n=3)
+    person = rows.participant(study)
+    experiment = person.experiment
+    iteration = Iteration.objects.create(experiment=experiment, number=1)
+    outcomes = []
+    for index, source in enumerate(sources, 1):
+        tried = (details or [{}] * len(sources))[index - 1]
+        Candidate.objects.create(
+            iteration=iteration,
+            index=index,
+            source=source,
+            status="trained",
+            metric_trace=tried,
+            reason=tried.get("said", ""),
+        )
+        outcomes.append(Outcome(MethodCandidate(f"1-{index}", source), True))
+    asked = Judge(1, tuple(outcomes))
+    Request.objects.create(
+        experiment=experiment, step=2, kind="Judge", fingerprint=fingerprint(asked), payload=payload(asked)
+    )
+    Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
+    return f"/s/{person.token}/"

@@ -107,8 +107,9 @@ def test_hostile_answers_are_text(client):
         someone = person("sum", model)
         assert go_on(someone).status == "waiting"
     shown = page(client, someone)
-    for tag in ("<script>alert", "<img src=x", "<b style", 'href="javascript', 'evil.example/x.png"', "style="):
+    for tag in ("<script>alert", "<img src=x", "<b style", 'href="javascript', 'evil.example/x.png"'):
         assert tag not in shown, tag
+    assert not re.search(r"<[^>]*\sstyle=", shown)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown, someone.experiment.error
 
 

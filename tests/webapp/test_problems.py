@@ -1,7 +1,11 @@
 """Problems as tasks: settings that fit them, what a model is told, sets as YAML, what is kept."""
 
+import itertools
+from pathlib import Path
+
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.db.models import ProtectedError
 
@@ -140,3 +144,40 @@ def test_a_problem_in_use_is_kept(problems, model):
     with pytest.raises(ProtectedError), transaction.atomic():
         problems["sum"].delete()
     problems["add"].delete()
+
+
+def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
+    listed = admin_client.get("/admin/problems/problem/")
+    assert listed.status_code == 200 and b"A sum" in listed.content
+    exported = admin_client.post(
+        "/admin/problems/problem/",
+        {"action": "export", "_selected_action": [problem.pk for problem in problems.values()]},
+    )
+    assert exported["Content-Type"] == "application/zip"
+    Problem.objects.all().delete()
+    upload = SimpleUploadedFile("problems.zip", exported.content)
+    assert admin_client.post("/admin/problems/problem/upload/", {"file": upload}).status_code == 302
+    assert Problem.objects.count() == 2
+    bad = admin_client.post("/admin/problems/problem/upload/", {"file": SimpleUploadedFile("a.yaml", b"- 1")})
+    assert b"Nothing was imported" in bad.content
+    page = admin_client.get(f"/admin/problems/problem/{Problem.objects.get(name='add').pk}/change/")
+    assert page.status_code == 200 and b"Subtask" in page.content
+
+
+def test_the_forms_of_experiments_offer_problems(admin_client, problems):
+    page = admin_client.get("/admin/experiments/experiment/add/")
+    assert page.status_code == 200 and b'<option value="add">Add two numbers</option>' in page.content
+
+
+def test_the_example_set_is_imported_and_its_program_cases_are_right():
+    folder = Path(__file__).parents[2] / "examples" / "problems"
+    assert len(exchange.import_set(exchange.read_path(folder))) == 4
+    plateau = Problem.objects.get(name="longest-plateau")
+    for case in plateau.test_cases():
+        numbers = [int(x) for x in case.stdin.split()[1:]]
+        runs = [(value, len(list(group))) for value, group in itertools.groupby(numbers)]
+        best = max(min(length + 1, len(numbers)) for _, length in runs)
+        joined = [
+            a + 1 + c for (x, a), (_, b), (y, c) in zip(runs, runs[1:], runs[2:], strict=False) if b == 1 and x == y
+        ]
+        assert int(case.expected) == max([best, *joined])

@@ -122,3 +122,17 @@ def test_the_command_line_solves_a_problem_and_says_what_cannot_be(capsys):
         call_command("run_experiment", problem="none", method="scaling_3d")
     with pytest.raises(CommandError, match="solves no problems"):
         call_command("run_experiment", problem="sum", method="scaling_3d")
+
+
+def test_the_bench_shows_an_experiment_on_a_problem(admin_client):
+    reasoners.add_problem()
+    with reasoners.model({GOOD: 0.5, BROKEN: 0.5}) as (model, _):
+        row = drive(task="add", model=model, k=2, n=1)
+    for address in (
+        "/bench/",
+        f"/bench/{row.public_id}/",
+        f"/bench/{row.public_id}/{row.winner.key}/",
+        "/bench/tasks/",
+    ):
+        answer = admin_client.get(address)
+        assert answer.status_code == 200, address

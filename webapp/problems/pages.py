@@ -98,13 +98,10 @@ def answer(problem: Problem, row: Candidate, letter: str, status: str) -> Answer
         results = row.metric_trace.get("subtasks", ()) if problem.show_results else ()
         return Answer(letter, status, SafeString(""), (), row.source, row.reason, tuple(_results(row, results)))
     final = extract.final_answer(row.source, problem.sections) or ""
-    parts = [part for part in extract.sections(row.source) if not _is_final(part, problem)]
+    named = extract.final_section(row.source, problem.sections)
+    parts = [part for part in extract.sections(row.source) if part != named]
     shown = tuple(Part(part.title or "Introduction", markdown.html(part.text)) for part in parts if part.text)
     return Answer(letter, status, markdown.formula(final), shown)
-
-
-def _is_final(part: extract.Section, problem: Problem) -> bool:
-    return part.title.lower().startswith(problem.sections[0].lower())
 
 
 def _results(row: Candidate, subtasks: Any) -> list[dict[str, Any]]:

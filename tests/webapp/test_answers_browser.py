@@ -1,0 +1,125 @@
+"""Answers in a real Chromium, under the real policy: formulas drawn, hostile text harmless, chosen by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.webapp.sites import BROWSER, serve
+from tests.webapp.test_browser import grave
+
+expect.set_options(timeout=120_000)
+SETUP = r"""
+from tests.webapp import reasoners
+from webapp.problems import exchange, lookup
+from pathlib import Path
+exchange.import_set(exchange.read_path(Path("examples/problems")))
+def written(final, reasoning):
+    return f"## Final answer\n\n{final}\n\n## Reasoning\n\n{reasoning}"
+long = "Let $a_n$ count the ways. Then\n\n$$a_n = a_{n-1} + a_{n-3} + b_n, \\qquad b_n = a_{n-2} - b_{n-2}$$\n\n" * 4
+hostile = "<script>document.title = 'harm'</script> $\\href{javascript:alert(1)}{x}$ $\\undefined{$ $$\\frac{1}{$$"
+out["staircase"] = reasoners.judging(lookup.problem_named("staircase"), [
+    written("$571$", long), written("$\\boxed{464}$", "By hand, $\\sqrt{2}$ and\n\n1. one\n2. two"),
+    written("927", "Every step is free."), written("$571$", hostile),
+    written("$\\displaystyle\\sum_{k=0}^{4} \\binom{12-k}{k} = 571$", "Sum over the double steps.")])
+good = "#include <cstdio>\nint main() {\n    int n;\n    std::scanf(\"%d\", &n);\n}\n"
+def tried(*verdicts, said=""):
+    cases = [{"subtask": s, "verdict": v, "seconds": 0.12, "memory_mb": 20.5, "note": ""} for s, v in verdicts]
+    right = lambda n: sum(c["verdict"] == "ok" for c in cases if c["subtask"] == n)
+    subs = [{"number": n, "points": p, "passed": right(n), "cases": 2} for n, p in ((1, 30), (2, 70))]
+    subs = [{**s, "earned": s["points"] if s["passed"] == 2 else 0} for s in subs]
+    return {"subtasks": subs, "cases": cases, "said": said}
+three = [good, good + "// slow\n", "int main() { x }\n"]
+out["plateau"] = reasoners.judging(lookup.problem_named("longest-plateau"), three, [
+    tried((1, "ok"), (1, "ok"), (2, "ok"), (2, "ok")), tried((1, "ok"), (1, "ok"), (2, "time"), (2, "time")),
+    tried(said="program.cpp:1:14: error: 'x' was not declared in this scope")])
+out["ramp"] = reasoners.judging(lookup.problem_named("sliding-block"), [written("$3.58\\ \\mathrm{m/s}$", "x")] * 2)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def addresses(site):
+    return site.python(SETUP)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium, site):
+    contexts, complaints = [], []
+
+    def open_page(address, **options):
+        context = chromium.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        context.set_default_timeout(120_000)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if grave(said) else None)
+        page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
+        page.goto(site.url + address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses):
+    page = visit(addresses["staircase"])
+    expect(page.locator(".answer .katex").first).to_be_visible()
+    assert page.locator(".answer").count() == 5
+    page.keyboard.press("o")
+    expect(page.locator(".part[open]")).to_have_count(5)
+    expect(page.locator(".math.undrawn").first).to_be_visible()
+    assert "harm" not in page.title() and page.locator(".answer a").count() == 0
+    assert page.evaluate(
+        "[...document.querySelectorAll('.katex .mord')].some((one) => one.getBoundingClientRect().width > 5)"
+    )
+    confirm = page.get_by_role("button", name="Confirm")
+    expect(confirm).to_be_disabled()
+    page.keyboard.press("2")
+    page.keyboard.press("Shift+2")
+    expect(page.locator("#answer-B .badge")).to_have_text("Worst")
+    page.keyboard.press("4")
+    page.reload()
+    expect(page.locator("#answer-D .badge")).to_have_text("Best")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
+    expect(page.locator(".chosen-letters")).to_contain_text("answer D")
+    page.get_by_role("button", name="Take it back").click()
+    expect(page.locator("form.answers .katex").first).to_be_visible()
+
+
+def test_a_phone_shows_one_answer_at_a_time_and_nothing_runs_over_the_edge(visit, addresses):
+    page = visit(addresses["staircase"], viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    expect(page.locator(".answer .katex").first).to_be_visible()
+    page.locator(".letters a").nth(3).click()
+    expect(page.locator(".letters a").nth(3)).to_have_attribute("aria-current", "true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_programs_come_with_their_results(visit, addresses):
+    page = visit(addresses["plateau"])
+    expect(page.locator(".results table").first).to_contain_text(re.compile("30 of 30|0 of 30"))
+    expect(page.get_by_text("was not declared")).to_be_visible()
+    assert page.locator(".results .earned").count() == 3
+
+
+def test_figures_are_shown_at_the_problem(visit, addresses):
+    page = visit(addresses["ramp"])
+    expect(page.locator(".attachments img")).to_be_visible()
+    assert page.evaluate("document.querySelector('.attachments img').naturalWidth") > 0

@@ -1,0 +1,90 @@
+"""Problems in the admin: statement, reference, files and cases; sets come and go as archives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from unfold.admin import ModelAdmin, StackedInline, TabularInline
+from unfold.decorators import action
+
+from webapp.problems import exchange
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+
+
+class AttachmentInline(TabularInline):
+    model = Attachment
+    extra = 0
+
+
+class SubtaskInline(TabularInline):
+    model = Subtask
+    extra = 0
+
+
+class CaseInline(StackedInline):
+    model = TestCase
+    extra = 0
+
+
+class SetForm(forms.Form):
+    file = forms.FileField(
+        help_text="A .zip with problems.yaml and its files, or the .yaml alone. See docs/problems.md."
+    )
+
+
+@admin.register(Problem)
+class ProblemAdmin(ModelAdmin):
+    list_display = ["title", "name", "subject", "form"]
+    list_filter = ["subject", "form"]
+    search_fields = ["title", "name", "statement"]
+    inlines = [AttachmentInline, SubtaskInline, CaseInline]
+    actions = ("export",)
+    actions_list = ("import_set",)  # type: ignore[assignment]
+    fieldsets = [
+        (None, {"fields": ["name", "title", "subject", "form", "language", "statement"]}),
+        ("What is right", {"fields": ["answer", "tolerance", "reference"]}),
+        ("Programs", {"fields": ["cpu_seconds", "memory_mb"]}),
+        ("Reviewers", {"fields": ["show_reference", "show_results"]}),
+    ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
+        """Experiments and studies hold the name."""
+        return ["name"] if obj else []
+
+    def get_urls(self) -> list[URLPattern]:
+        upload = path("upload/", self.admin_site.admin_view(self.upload), name="problems_upload")
+        return [upload, *super().get_urls()]
+
+    @action(description="Import a set", url_path="import-set")  # type: ignore[operator]
+    def import_set(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:problems_upload"))
+
+    def upload(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_add_permission(request) or not self.has_change_permission(request):
+            return HttpResponse(status=403)
+        form = SetForm(request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            file = form.cleaned_data["file"]
+            try:
+                if file.size > exchange.BYTES:
+                    raise exchange.BadSet(f"the file has more than {exchange.BYTES >> 20} MB")
+                problems = exchange.import_set(exchange.read_bytes(file.name, file.read()))
+            except exchange.BadSet as error:
+                form.add_error("file", f"Nothing was imported: {error}")
+            else:
+                messages.success(request, f"Imported: {', '.join(problem.title for problem in problems)}.")
+                return HttpResponseRedirect(reverse("admin:problems_problem_changelist"))
+        context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Import problems", "form": form}
+        return render(request, "admin/import_problems.html", context)
+
+    @admin.action(description="Export as an archive")
+    def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
+        data = exchange.as_zip(exchange.export_set(queryset))
+        headers = {"Content-Disposition": 'attachment; filename="problems.zip"'}
+        return HttpResponse(data, content_type="application/zip", headers=headers)
