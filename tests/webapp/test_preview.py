@@ -43,7 +43,7 @@ def shown(client, study, name, **query):
 
 
 def arm_with(study, name):
-    return next(arm for arm in study.arms.all() if samples.STATES[name].used(study, arm))
+    return next(arm for arm in study.arms.all() if not samples.missing(name, study, arm))
 
 
 @pytest.mark.parametrize("name", samples.STATES)
@@ -72,6 +72,17 @@ def test_pages_that_a_study_does_not_have(staff):
     assert staff.get(reverse("preview_page", args=[plain.pk, "practice"])).status_code == 404
     assert staff.get(reverse("preview_page", args=[plain.pk, "nonsense"])).status_code == 404
     assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
+
+
+def test_answers_of_a_problem_have_no_samples(staff):
+    study = rows.study(task="a problem of ours", method="scaling_3d")
+    assert (
+        "A round <small>no sample for answers"
+        in staff.get(reverse("preview", args=[study.pk, "consent"])).content.decode()
+    )
+    assert staff.get(reverse("preview_page", args=[study.pk, "review"])).status_code == 404
+    assert "You read several answers" in shown(staff, study, "consent").content.decode()
+    assert "You have finished" in shown(staff, study, "thanks").content.decode()
 
 
 def test_a_study_without_arms_can_be_looked_at(staff):

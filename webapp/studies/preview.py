@@ -59,8 +59,8 @@ def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
 def page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """One page, as a participant sees it; its forms send nothing."""
     study, plan, state = _asked(request, study_id, name)
-    if not state.used(study, plan):
-        raise Http404("this study has no such page")
+    if missing := samples.missing(name, study, plan):
+        raise Http404(missing)
     shown = state.make(study, plan)
     context = {
         "preview": True,
@@ -87,8 +87,8 @@ def _asked(request: HttpRequest, study_id: int, name: str) -> tuple[Study, Arm, 
     return study, arm, samples.STATES[name]
 
 
-def _groups(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, samples.State, bool]]]]:
-    rows: list[Any] = [(name, state, state.used(study, plan)) for name, state in samples.STATES.items()]
+def _groups(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, samples.State, str]]]]:
+    rows: list[Any] = [(name, state, samples.missing(name, study, plan)) for name, state in samples.STATES.items()]
     return [(group, list(states)) for group, states in groupby(rows, key=lambda row: row[1].group)]
 
 

@@ -109,7 +109,7 @@ def _picked(study: Study, plan: Arm) -> Page:
 def _with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
     def make(study: Study, plan: Arm) -> Page:
         context: Context = {"code": code_for(study, outcome)}
-        if name == "thanks":
+        if name == "thanks" and not plan.is_problem:
             context["clip"] = clips(1)[0]
         return Page(name, context)
 
@@ -157,3 +157,11 @@ STATES: dict[str, State] = {
     "full": State("Study full", END, _plain("closed", reason="full")),
     "early": State("Not open yet", END, _plain("closed", reason="draft")),
 }
+WITH_ROBOTS = ("instruction", "practice", "practised", "waiting", "in-line", "review", "pair", "final", "picked")
+
+
+def missing(name: str, study: Study, plan: Arm) -> str:
+    """Why a page is not shown: a study without it, or answers of a problem, which no sample stands for."""
+    if not STATES[name].used(study, plan):
+        return "not in this study"
+    return "no sample for answers" if plan.is_problem and name in WITH_ROBOTS else ""
