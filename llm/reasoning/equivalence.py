@@ -50,7 +50,8 @@ def plain(text: str) -> str:
     text = text.replace("\\{", "\\lbrace ").replace("\\}", "\\rbrace ").replace("\\%", "%")
     text = re.sub(r"\^\s*\{?\\circ\}?|\\degree", "°", text)
     text = re.sub(r"(?<=\d)(?:\{,\}|\\,)(?=\d{3})", "", text)
-    text = re.sub(r"(?<![\d,])(\d{1,3})((?:,\d{3})+)(?![\d,])", lambda m: m[1] + m[2].replace(",", ""), text)
+    if not re.search(r"[(\[]|\\lbrace", text):  # there a comma divides
+        text = re.sub(r"(?<![\d,])(\d{1,3})((?:,\d{3})+)(?![\d,])", lambda m: m[1] + m[2].replace(",", ""), text)
     text = _SPACES.sub(" ", text)
     text = _WRAPPED.sub(lambda m: f" {m[1]} ", text)
     text = re.sub(r"\\(?:cdot|times|ast)(?![A-Za-z])", "*", text)
