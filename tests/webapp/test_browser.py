@@ -351,7 +351,7 @@ def test_on_a_slow_line_one_video_after_another(site, visit, people):
     expect(page.get_by_text("the videos load one after another")).to_be_visible()
     expect(page.get_by_text("Waits for its turn")).to_have_count(5)
     assert len({url.partition("?")[0] for url in asked}) == 1, "the others wait"
-    page.unroute(VIDEO, behavior="ignoreErrors")
+    page.unroute_all(behavior="ignoreErrors")
     page.reload()
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
     expect(page.get_by_text("Waits for its turn")).to_have_count(0)
