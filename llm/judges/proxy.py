@@ -50,12 +50,3 @@ def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     if any(o.rts is None for o in outcomes):
         raise JudgeError("this task has no metric that the proxy judge could read: it needs a person as judge")
     return outcomes
-
-
-def human_queries(k: int, n: int, chosen: bool = True) -> int:
-    """Pairwise comparisons in n judged rounds of K, as the ICPL paper counts them.
-
-    Best of K, then worst of the rest: 2K - 3 a round; and N - 1 once the winner among the bests is `chosen`. A whole
-    experiment thus costs Q = (K-1) * 2N - 1.
-    """
-    return (2 * k - 3) * n + (n - 1 if chosen and n else 0)

@@ -1,7 +1,7 @@
 import pytest
 
 from llm.errors import JudgeError
-from llm.judges.proxy import human_queries, judge
+from llm.judges.proxy import judge
 from llm.records import Candidate, Choose, Judge, Outcome, Pick
 
 
@@ -35,9 +35,3 @@ def test_without_a_metric_it_asks_for_a_person():
 def test_it_refuses_to_judge_nothing():
     with pytest.raises(JudgeError, match="no trained candidate"):
         judge(Judge(1, outcomes(1.0, failed={1})))
-
-
-def test_query_count_is_the_papers():
-    assert human_queries(k=6, n=5) == 49
-    assert human_queries(k=6, n=2, chosen=False) == 18
-    assert human_queries(k=6, n=0) == 0

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from tests.webapp import loops
 from tests.webapp.servers import embedded, gone, processes, wait_for
-from webapp.experiments import loop
+from webapp.experiments import bench, loop
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -176,6 +177,17 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
     icpl, loose = gather.scores(played)
     assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
     assert (len(loose.values), loose.deviation) == (1, None)
+
+
+def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridden(
+    db: None, admin_client: Client
+) -> None:
+    row = loops.experiment(judge="human", n=2, overrides={"iterations": 7})
+    loop.start(row)
+    loops.play(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
+    loop.answer(loop.waiting_request(row).pk, loops.pick("1-2", "1-3"))
+    page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
+    assert bench.board(row).totals.queries == gather.queries(row) == 1 and "quick settings, iterations 7<" in page
 
 
 def test_the_papers_49_queries() -> None:

@@ -209,6 +209,9 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     assert re.search(r'id="running">OpenLoop on Cartpole, 1 of 2</a>: round 1, writing', shown)
     assert 'hx-trigger="every 5s"' in shown and "499 ± 0 (ICPL)" in shown
     assert re.search(r'data-label="Mean TS">22\.00?0?\s*<', shown)
+    assert shown.count("curves-Cartpole.svg") == 1
+    wider = planned(tasks=["Cartpole", "Ant"])
+    assert "curves-Ant" not in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
     fragment = admin_client.get(page, headers={"HX-Request": "true"}).content.decode()
     assert fragment.lstrip().startswith("<div") and "<html" not in fragment and "1 of 4" in fragment
     assert "1 of 4 experiments" in admin_client.get("/bench/comparisons/").content.decode()

@@ -32,6 +32,17 @@ class Line:
 
 
 @dataclass(frozen=True)
+class TaskScores:
+    task: str
+    lines: tuple[Line, ...]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the report has figures of it."""
+        return any(line.score.values for line in self.lines)
+
+
+@dataclass(frozen=True)
 class Place:
     """One experiment of the plan, begun or not."""
 
@@ -45,7 +56,7 @@ class Place:
 class Board:
     comparison: Comparison
     state: State
-    tasks: tuple[tuple[str, tuple[Line, ...]], ...]
+    tasks: tuple[TaskScores, ...]
     places: tuple[Place, ...]
     running: Experiment | None
     now: progress.Progress | None
@@ -69,7 +80,7 @@ def of(comparison: Comparison) -> Board:
     rows = plan.existing()
     places = tuple(Place(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells())
     running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)
-    tasks = tuple((task, tuple(_line(s, plan) for s in scores if s.task == task)) for task in plan.tasks)
+    tasks = tuple(TaskScores(t, tuple(_line(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
     now = progress.of(running) if running else None
     return Board(comparison, state(plan), tasks, places, running, now)
 

@@ -12,8 +12,8 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from llm.judges.proxy import human_queries
 from webapp.experiments import charts, progress
+from webapp.experiments.comparison import gather
 from webapp.experiments.models import (
     Candidate,
     Clip,
@@ -77,6 +77,7 @@ class Step:
         return {
             "Write": "written",
             "Train": "trained",
+            "Run": "tested",
             "Judge": "picked",
             "Ask": "answered",
             "Look": "answered",
@@ -132,6 +133,7 @@ class Round:
         phases = {
             "Write": "writing",
             "Train": "training",
+            "Run": "testing",
             "Judge": "picking",
             "Ask": "thinking",
             "Look": "watching",
@@ -328,12 +330,6 @@ def _totals(experiment: Experiment) -> Totals:
         simulated=Sum("samples", default=0),
         lost=Sum("nan_worlds", default=0),
     )
-    judged = experiment.requests.filter(status=Request.Status.DONE).aggregate(
-        rounds=Count("pk", filter=Q(kind="Judge")),
-        choices=Count("pk", filter=Q(kind="Choose")),
-        pairs=Count("pk", filter=Q(kind="Compare")),
-    )
-    asked = human_queries(experiment.k, judged["rounds"], chosen=bool(judged["choices"])) + judged["pairs"]
     return Totals(
         calls=calls["calls"],
         prompt_tokens=calls["tokens_in"],
@@ -343,7 +339,7 @@ def _totals(experiment: Experiment) -> Totals:
         train_seconds=runs["took"],
         samples=runs["simulated"],
         nan_worlds=runs["lost"],
-        queries=asked if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
+        queries=gather.queries(experiment) if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
         seconds=elapsed(experiment),
     )
 

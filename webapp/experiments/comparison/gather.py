@@ -163,7 +163,7 @@ def _rounds(experiment: Experiment) -> tuple[Round, ...]:
 def queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
     asked = experiment.requests.filter(kind__in=("Judge", "Choose", "Compare"), status=Request.Status.DONE)
-    return sum(comparisons(request.kind, len(request.payload["candidates"])) for request in asked)
+    return sum(comparisons(kind, len(payload["candidates"])) for kind, payload in asked.values_list("kind", "payload"))
 
 
 def comparisons(kind: str, shown: int) -> int:
