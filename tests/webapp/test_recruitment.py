@@ -111,6 +111,14 @@ def test_a_missing_id_gets_a_page_that_says_so(client, study, query):
     assert response.status_code == 400 and "Something is missing in this link" in text(response)
 
 
+def test_a_study_that_demands_an_id_takes_nobody_without(client, study):
+    Study.objects.update(parameter_required=True)
+    assert "Something is missing in this link" in text(look(client, study))
+    assert agree(client, study).status_code == 400 and not Participant.objects.exists()
+    agree(client, study, CAME)
+    assert Recruit.objects.exists()
+
+
 def test_an_oversize_parameter(client, study):
     assert look(client, study, PROLIFIC_PID=PID, SESSION_ID="x" * 201).status_code == 400
     assert look(client, study, PROLIFIC_PID=PID, other="x" * 5000).status_code == 200
@@ -258,7 +266,7 @@ def test_whoever_leaves_gets_their_own_code(client, ended):
 def test_only_secure_addresses_lead_back(client, ended, url, shown):
     CompletionCode.objects.filter(outcome=Outcome.WITHDRAWN).update(url=url)
     html = text(client.post(reverse("leave", args=[ended.token]), follow=True))
-    assert "CODE-withdrawn" in html and (url in html) == shown
+    assert "CODE-withdrawn" in html and (url in html) == shown and ("enter the code there" in html) == shown
     assert not shown or 'rel="noreferrer noopener">Return to app.example.com' in html
 
 

@@ -99,7 +99,7 @@ class StudyAdmin(ModelAdmin):
                 "classes": ["tab"],
                 "fields": [
                     *["quota", "opens_at", "closes_at", "recruiting", "demonstration"],
-                    *["parameter_person", "parameter_study", "parameter_session"],
+                    *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
                 ],
             },
         ),

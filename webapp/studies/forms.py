@@ -32,7 +32,7 @@ class StudyForm(forms.ModelForm):
             *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
             *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
             *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
-            *["parameter_person", "parameter_study", "parameter_session"],
+            *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
             *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
         ]
         labels = {
@@ -72,6 +72,8 @@ class StudyForm(forms.ModelForm):
             "mail. Off: personal links alone.",
             "demonstration": "Anybody may start it from the home page; it needs no ethics protocol. Not for research.",
             "parameter_person": "How a recruitment site says in the open link who comes. Prolific's name is filled in.",
+            "parameter_required": "The open link takes in only whom a recruitment site sent. Off: without an id a "
+            "browser is a person.",
             "experiments_each": "One after another, each with new robots. 1: people are compared between arms. As "
             "many as there are arms: everybody meets every arm, in balanced orders.",
             "assignment": "Balanced keeps the arms equal at any moment. Seeded ignores who is there already. By hand "

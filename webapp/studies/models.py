@@ -88,6 +88,8 @@ class Study(models.Model):
     parameter_person = models.CharField(max_length=40, default="PROLIFIC_PID", validators=[PARAMETER])
     parameter_study = models.CharField(max_length=40, default="STUDY_ID", validators=[PARAMETER])
     parameter_session = models.CharField(max_length=40, default="SESSION_ID", validators=[PARAMETER])
+    parameter_required = models.BooleanField("only with an id", default=False)
+    """Whether the open link takes in nobody whom no recruitment site named."""
 
     notify_email = models.BooleanField("by e-mail", default=False)
     notify_push = models.BooleanField("by browser notification", default=False)

@@ -41,7 +41,7 @@ def arrival(study: Study, given: QueryDict) -> Arrival:
         if len(values) > 1 or not _sound(values[0], name == study.parameter_person):
             return Arrival(problem="bad", wanted=name)
     said = {name: values[0] for name, values in found.items() if values[0]}
-    if said and study.parameter_person not in said:
+    if study.parameter_person not in said and (said or study.parameter_required):
         return Arrival(problem="missing", wanted=study.parameter_person)
     return Arrival(said.get(study.parameter_person, ""), said)
 
@@ -95,6 +95,11 @@ class Code:
     code: str
     way_back: str = ""
     """Where the recruitment site takes it: an https address, or empty."""
+
+    @property
+    def handed_in(self) -> bool:
+        """Whether opening that address is all there is to do."""
+        return self.code in self.way_back
 
     @property
     def site(self) -> str:

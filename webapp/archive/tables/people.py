@@ -57,6 +57,7 @@ TABLES = (
             "parameter_person": keep("Name of the recruitment site's parameter for a person."),
             "parameter_study": keep("Name of its parameter for a study."),
             "parameter_session": keep("Name of its parameter for a session."),
+            "parameter_required": keep("Whether the open link took in only whom a recruitment site named."),
             "notify_email": keep("Whether people could be told by e-mail.", arrives=no),
             "notify_push": keep("Whether people could be told by their browser.", arrives=no),
             "created_at": when("When the study was set up."),
