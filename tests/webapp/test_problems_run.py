@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from programs import judging
 from tests.webapp import reasoners
 from tests.webapp.reasoners import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
-from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.models import Candidate, Experiment, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -126,7 +126,7 @@ def test_the_command_line_solves_a_problem_and_says_what_cannot_be(capsys):
 
 def test_the_bench_shows_an_experiment_on_a_problem(admin_client):
     reasoners.add_problem()
-    with reasoners.model({GOOD: 0.5, BROKEN: 0.5}) as (model, _):
+    with reasoners.model({GOOD: 1.0}) as (model, _):
         row = drive(task="add", model=model, k=2, n=1)
     for address in (
         "/bench/",
@@ -136,3 +136,8 @@ def test_the_bench_shows_an_experiment_on_a_problem(admin_client):
     ):
         answer = admin_client.get(address)
         assert answer.status_code == 200, address
+    shown = admin_client.get(f"/bench/{row.public_id}/{row.winner.key}/").content.decode()
+    assert "Test cases" in shown and "Hidden metric over training" not in shown
+    Request.objects.filter(experiment=row, kind="Run").update(status="open")
+    row.iterations.update(finished_at=None)
+    assert "testing" in admin_client.get(f"/bench/{row.public_id}/").content.decode()
