@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client, override_settings
 from django.urls import reverse
@@ -24,7 +25,8 @@ from webapp.archive.tables import LEFT, TABLES
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.experiments import loop, reaper
-from webapp.experiments.models import Candidate, Clip, Experiment, Job, LanguageModel
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.review.models import Vote
 from webapp.studies import opening
 from webapp.studies.models import Participant, Study
@@ -281,6 +283,7 @@ def plain(response):
     text = re.sub(r'csrfmiddlewaretoken" value="\w+"|X-CSRFToken": "\w+"', "", text)
     text = re.sub(r'(data-(?:after|version)|admin/\w+/\w+/)=?"?[0-9a-f]+"?', r"\1", text)
     text = re.sub(r"/(v|join)/[\w-]{20,}/", r"/\1/", text)
+    text = re.sub(r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n", text)
     text = re.sub(rf"{archives.VOTER}\d", "", text)  # recruitment ids stay behind
     return text.replace(archives.EXPERIMENTER, "staff-1")
 
@@ -584,3 +587,48 @@ class TestHostileZips:
         (tmp_path / "bad.zip").write_bytes(data)
         with pytest.raises(Refused):
             restore.restore(tmp_path / "bad.zip", "ada")
+
+
+@pytest.fixture
+def solved():
+    """A study whose task is a problem with a figure, a subtask and a case."""
+    problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
+    Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.png", b"\x89PNG\r\n\x1a\n sum"))
+    Subtask.objects.create(problem=problem, number=1, points=2.0)
+    TestCase.objects.create(problem=problem, stdin="1 2", expected="3")
+    person = archives.rows.participant(archives.rows.study(task="sum-of-two"))
+    Iteration.objects.create(experiment=person.experiment, number=1).candidates.create(index=1, source="int main(){}")
+    return person.study
+
+
+class TestProblems:
+    def test_come_along(self, solved, tmp_path, settings):
+        package = exported(solved, tmp_path / "one.zip")
+        [file] = [name for name in package.namelist() if name.startswith("problems/")]
+        assert rows_of(package, "attachments")[0]["file"] == file and "code/1/1-1.cpp" in package.namelist()
+        archives.empty_database()
+        (Path(settings.MEDIA_ROOT) / file).unlink()
+        again = exported(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
+        for table in ("problems", "attachments", "subtasks", "test_cases", "arms", "experiments"):
+            assert rows_of(again, table) == rows_of(package, table)
+        assert (Path(settings.MEDIA_ROOT) / file).read_bytes() == package.read(file)
+
+    def test_that_are_here_already_are_used(self, solved, tmp_path):
+        exported(solved, tmp_path / "one.zip")
+        restore.restore(tmp_path / "one.zip", "ada")
+        assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 1, 1, 1]
+        assert Study.objects.count() == 2
+
+    def test_that_say_something_else_here_are_refused(self, solved, tmp_path):
+        exported(solved, tmp_path / "one.zip")
+        Problem.objects.update(statement="Subtract two numbers.")
+        with pytest.raises(Refused, match="is here already, with another statement"):
+            restore.restore(tmp_path / "one.zip", "ada")
+
+    @pytest.mark.parametrize("name", ["../../secret_key", "problems/x.png", "clips/" + "0" * 36 + ".png"])
+    def test_files_lead_nowhere_else(self, solved, tmp_path, name):
+        package = exported(solved, tmp_path / "one.zip")
+        archives.empty_database()
+        changes = set_in("attachments", "file", name)(package)
+        with pytest.raises(Refused, match="no name of a file"):
+            restore.restore(repacked(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")

@@ -14,11 +14,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from llm import replay
 from tests.webapp import archives, boards, rows
 from webapp.archive import erasure, leftovers, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
-from webapp.experiments import reaper
+from webapp.experiments import loop, reaper
 from webapp.experiments.models import Clip, Experiment
 from webapp.notices.models import Address
 from webapp.review.models import Screening, Vote
@@ -140,6 +141,8 @@ class TestErasure:
         assert archives.OTHER_REASON in held and "[deleted]" in held
         experiment.refresh_from_db()
         assert experiment.status == "finished" and experiment.winner
+        again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, loop.saved(experiment))
+        assert again.candidate == experiment.winner.key  # those who stay can go on: what is asked fits what was asked
         assert set(Screening.objects.values_list("participant__label", flat=True)) == {"Person-B"}
         erasure.erase(made.second)
         assert not Experiment.objects.filter(pk=experiment.pk).exists()
@@ -211,6 +214,13 @@ class TestRetention:
         study.refresh_from_db()
         assert retention.due_on(study) is None and retention.over() == []
         assert retention.expire(study).total == 0 and Participant.objects.get().deleted_at is None
+
+    def test_counts_anew_after_a_study_was_opened_again(self):
+        study = closed(10).study
+        Study.objects.update(deleted_at=timezone.now() - timedelta(days=11))
+        study.refresh_from_db()
+        assert retention.due_on(study) == timezone.localdate() + timedelta(days=90)
+        assert list(retention.ending()) == [study]
 
     def test_is_announced_on_every_page_of_the_bench(self, client):
         closed(95)

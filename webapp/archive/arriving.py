@@ -15,6 +15,7 @@ from django.db.models import Field, ForeignKey, Model
 
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import Refused
+from webapp.problems import lookup
 
 BATCH = 200
 UUID_LENGTH = 36
@@ -231,6 +232,8 @@ def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
         if value not in field.empty_values:
             field.run_validators(value)
         choices = dict(field.flatchoices)
+        if field.name == "task":
+            choices |= lookup.choices()  # robots are in the list, problems in the database
     except ValidationError as error:
         raise Refused(f"{where}: {' '.join(error.messages)}") from error
     if choices and value not in choices and value not in field.empty_values:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 import shutil
 import time
@@ -28,13 +30,22 @@ RUN = re.compile(ID + r"-\d+(?:-\d+)?")
 
 def sweep(dry_run: bool = False) -> list[Path]:
     """Delete them (or only say which)."""
-    found = [path for path in _orphans() if time.time() - path.lstat().st_mtime > OLD_SECONDS]
+    found = [path for path in _orphans() if _age(path) > OLD_SECONDS]
     for path in found if not dry_run else []:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # another reaper was faster; or it is tried again
+                path.unlink()
     return found
+
+
+def _age(path: Path) -> float:
+    """Seconds since it was written; none for one that is gone meanwhile."""
+    try:
+        return time.time() - path.lstat().st_mtime
+    except FileNotFoundError:
+        return -math.inf
 
 
 def _orphans() -> Iterator[Path]:

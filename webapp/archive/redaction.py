@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Collection
@@ -9,6 +10,7 @@ from typing import Any
 
 from django.db.models import JSONField, Model, QuerySet, TextField
 
+from llm.records import canonical
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, ModelCall, Request
 
 GONE = "[deleted]"
@@ -19,14 +21,15 @@ SHORTEST = 3
 def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
     """Replace reasons as they were typed, and labels as whole words, in every text of the experiment.
 
-    A replay of the experiment stops at the first request whose prompt was changed: its fingerprint is of what was sent.
+    Requests get the fingerprint of what they are now: those who stay can go on, since a method that is told the
+    replaced reason asks with the replaced prompt.
     """
     swap = _swapper(reasons, labels)
     mine: list[QuerySet[Any]] = [
         Experiment.objects.filter(pk=experiment.pk),
         Iteration.objects.filter(experiment=experiment),
         Candidate.objects.filter(iteration__experiment=experiment),
-        Request.objects.filter(experiment=experiment),
+        Request.objects.filter(experiment=experiment).select_related("experiment"),
         ModelCall.objects.filter(request__experiment=experiment),
         Event.objects.filter(experiment=experiment),
     ]
@@ -43,8 +46,17 @@ def _redact_row(row: Model, swap: Any) -> None:
             new = _everywhere(value, swap)
             if new != value:
                 changed[field.name] = new
+    if isinstance(row, Request) and "payload" in changed:
+        changed["fingerprint"] = _fingerprint(row, changed["payload"])
     if changed:
         type(row)._default_manager.filter(pk=row.pk).update(**changed)
+
+
+def _fingerprint(request: Request, payload: Any) -> str:
+    """As llm.records.fingerprint of a request with this payload."""
+    options = request.experiment.options
+    body = [request.kind, payload, *([options] if options else [])]
+    return hashlib.sha256(canonical(body).encode()).hexdigest()
 
 
 def _everywhere(value: Any, swap: Any) -> Any:

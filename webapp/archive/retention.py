@@ -11,7 +11,7 @@ from statistics import mean
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from webapp.archive import leftovers
@@ -46,15 +46,14 @@ def due_on(study: Study) -> date | None:
     """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone."""
     if study.status != Study.Status.CLOSED or study.closed_at is None or study.retention_days is None:
         return None
-    if study.deleted_at is not None:
+    if study.deleted_at is not None and study.deleted_at >= study.closed_at:
         return None
     return timezone.localdate(study.closed_at) + timedelta(days=study.retention_days)
 
 
 def ending() -> QuerySet[Study]:
-    return Study.objects.filter(
-        status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False, deleted_at=None
-    )
+    closed = Study.objects.filter(status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False)
+    return closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at")))  # opened again since, and closed
 
 
 def announced() -> list[Due]:

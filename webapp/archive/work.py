@@ -146,15 +146,15 @@ def fail(task: Task, error: str) -> None:
 
 
 def pick_up() -> None:
-    """Queue what a worker that is gone had, and ring for what nobody came for."""
+    """Queue what a worker that is gone had, and ring for what nobody came for. Writes only where there is something."""
     silent = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
     for kind in KINDS.values():
-        stale = kind._default_manager.filter(status=kind.Status.RUNNING, heartbeat__lt=silent)
-        stale.filter(attempt__gte=settings.ATTEMPTS).update(
-            status=kind.Status.FAILED, error="Its worker disappeared again and again.", finished_at=Now()
-        )
-        stale.update(status=kind.Status.QUEUED, owner="")
-        unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
+        for task in kind._default_manager.filter(status=kind.Status.RUNNING, heartbeat__lt=silent):
+            if task.attempt >= settings.ATTEMPTS:
+                fail(task, "Its worker disappeared again and again.")
+            else:
+                mine(task).update(status=task.Status.QUEUED, owner="")
         for task in kind._default_manager.filter(unheard, status=kind.Status.QUEUED):
             ring(task)
 
