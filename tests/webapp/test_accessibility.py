@@ -22,7 +22,7 @@ from webapp.review import ballot
 from webapp.review.ballot import Choice
 from webapp.review.models import Trial
 from webapp.review.screenings import screening_of
-from webapp.studies.models import Participant, Study
+from webapp.studies.models import CompletionCode, Participant, Question, Study
 study = rows.study(demonstration=True)
 
 def person(name, **about):
@@ -70,6 +70,25 @@ experiment(person("closed"), status="cancelled")
 person("withdrawn", withdrawn_at=timezone.now())
 out["leave"] = out["review"] + "leave/"
 out["home"], out["unknown link"] = "/", "/s/nobody/"
+
+whole = rows.study(practice=True, recruiting=True, debriefing="What it was about.", most_attempts=2)
+Question.objects.create(study=whole, text="May you leave?", answers="Yes\\nNo", correct=1, explanation="At any time.")
+for outcome in ("finished", "failed"):
+    CompletionCode.objects.create(study=whole, outcome=outcome, code="C1", url="https://example.org/?cc=C1")
+
+def through(name, **about):
+    someone = rows.participant(whole, label=name)
+    out[name] = someone.get_absolute_url()
+    Participant.objects.filter(pk=someone.pk).update(**about)
+    return someone
+
+through("practice")
+through("check", practised_at=timezone.now())
+through("check failed", outcome="failed")
+rows.finished(through("debriefing"))
+rows.finished(through("code", debriefed_at=timezone.now()))
+out["open link"] = f"/take/{whole.open_link}/"
+out["open link without an id"] = f"/take/{whole.open_link}/?STUDY_ID=s"
 
 poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
 out["votes consent"] = polls.evaluator(poll, consented=False).get_absolute_url()
