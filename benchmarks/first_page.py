@@ -50,7 +50,7 @@ def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float,
     )
     line.on("Network.loadingFinished", lambda said: sizes.update({said["requestId"]: said["encodedDataLength"]}))
     page.goto(address, wait_until="domcontentloaded", timeout=120_000)
-    page.wait_for_function(SEEN)
+    page.wait_for_function(f"() => {SEEN}", timeout=120_000)
     seen, done = page.evaluate(SEEN), page.evaluate(DONE)
     page.wait_for_timeout(3000 if slow else 1000)
     kept = [size for request, size in sizes.items() if request not in video]
