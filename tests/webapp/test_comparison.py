@@ -6,12 +6,14 @@ import csv
 import itertools
 import re
 import signal
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from tests.webapp import loops
 from tests.webapp.servers import embedded, gone, processes, wait_for
@@ -19,7 +21,7 @@ from webapp.experiments import bench, loop
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import holm, mann_whitney
-from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
+from webapp.experiments.models import Candidate, Experiment, LanguageModel, ModelCall, Run
 
 # --- rank tests ---------------------------------------------------------------------------------------------------
 
@@ -223,6 +225,25 @@ def test_how_far_it_is(played: Plan) -> None:
     pace = gather.seconds_per_candidate(played, "Cartpole")
     assert pace is not None and now.seconds_left == pytest.approx(6 * pace)
     assert carry.state(plan_of(arm("icpl:k=3", 6), tasks=("Ant",))).seconds_left is None
+
+
+def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None) -> None:
+    plan = plan_of(arm("icpl:k=2", 6), experiments=1)
+    row = plan.experiment(next(plan.cells()))
+    loop.start(row)
+    loops.play(row)
+    begun = timezone.now()
+    for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7), ("advance", 0)):
+        jobs = row.jobs.filter(kind=kind)
+        jobs.update(started_at=begun, finished_at=begun + timedelta(seconds=seconds), attempt=1, status="done")
+    total = sum(
+        seconds * row.jobs.filter(kind=kind).count()
+        for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
+    )
+    assert row.jobs.filter(kind="ask").exists()
+    assert gather.seconds_per_candidate(plan, "Cartpole") == pytest.approx(total / 6)
+    other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
+    assert gather.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), "Cartpole") is None
 
 
 # --- the report ---------------------------------------------------------------------------------------------------

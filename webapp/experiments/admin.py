@@ -73,6 +73,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 *listed("Gold sets", "star", "review", "goldset"),
                 *listed("A/B votes", "balance", "votes", "poll"),
                 *listed("Language models", "chat", "experiments", "languagemodel"),
+                *listed("Endpoints", "speed", "endpoints", "endpoint"),
                 *listed("Staff", "badge", "auth", "user"),
                 item("Your account", "key", "people:account"),
             ],

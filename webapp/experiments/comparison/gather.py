@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Q, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, Sum
 
 from webapp.experiments.comparison.plan import Arm, Plan
 from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
@@ -172,14 +172,16 @@ def comparisons(kind: str, shown: int) -> int:
 
 
 def seconds_per_candidate(plan: Plan, task: str) -> float | None:
-    """What one candidate took here so far, written, trained and filmed; None where nothing like it was ever trained."""
+    """What one candidate took here so far, with all that was asked, written, trained and filmed for it.
+
+    Over experiments on this task with the plan's settings and writing model; None where none was ever trained.
+    """
     like = Q(experiment__task=task, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
-    done = Job.objects.filter(like, status=Job.Status.DONE, attempt=1).exclude(kind=Job.Kind.FILM, percent__lt=100)
-    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    trained = done.filter(kind=Job.Kind.TRAIN).order_by("-id")[:20]
-    counts = [len(job.request.payload["candidates"]) for job in trained.select_related("request") if job.request]
-    if not counts:
+    done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1)
+    trained = done.filter(kind=Job.Kind.TRAIN).select_related("request")
+    count = sum(len(job.request.payload["candidates"]) for job in trained if job.request)
+    if not count:
         return None
-    means = {row["kind"]: row["mean"] for row in done.values("kind").annotate(mean=Avg(took)) if row["mean"]}
-    parts = [means[kind].total_seconds() for kind in (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.FILM) if kind in means]
-    return float(sum(parts) / mean(counts))
+    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
+    waited = done.exclude(kind=Job.Kind.FILM, percent__lt=100).aggregate(took=Sum(took))["took"]
+    return float(waited.total_seconds() / count) if waited else None
