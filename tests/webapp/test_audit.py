@@ -1,11 +1,12 @@
 """The audit log: what is recorded, by whom, and that a change to it shows."""
 
 import json
+import threading
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
 from django.urls import reverse
 
 from tests.webapp import boards, polls, rows
@@ -50,6 +51,23 @@ def test_sealing_chains_the_rows_in_their_order():
 def test_a_row_is_sealed_when_its_transaction_is_over():
     record("system", "began")
     assert Entry.objects.get().number == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_make_one_chain():
+    def work(name):
+        for number in range(5):
+            record(name, f"step {number}")
+        connections.close_all()
+
+    threads = [threading.Thread(target=work, args=[f"worker {number}"]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    chain.seal()
+    assert sorted(row.number for row in entries()) == list(range(1, 21))
+    assert list(chain.broken()) == []
 
 
 TAMPERING = [

@@ -163,6 +163,35 @@ def test_each_round_has_its_own(person: Participant, mailbox: Mailbox) -> None:
     assert len(set(ids)) == 2
 
 
+def test_a_request_that_was_answered_before_the_address_was_left_is_not_told_of(
+    person: Participant, mailbox: Mailbox
+) -> None:
+    old = rows.judging(person)
+    Request.objects.filter(pk=old.pk).update(status=Request.Status.DONE)
+    rows.round_of(person, 2)
+    new = rows.judging(person, 2)
+    leave_address(person)
+    courier.tick()
+    assert set(Notice.objects.values_list("request", flat=True)) == {new.pk}
+    assert len(mailbox.letters) == 1
+
+
+def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mailbox) -> None:
+    other = Participant.objects.create(study=person.study, label="P08", consented_at=timezone.now())
+    place = person.assignments.get()
+    other.assignments.create(arm=place.arm, experiment=place.experiment)
+    for someone, email in ((person, "ada@example.org"), (other, "bob@example.org")):
+        leave_address(someone, email)
+    request = rows.judging(person)
+    courier.plan()
+    screening = screening_of(request, person)
+    Vote.objects.create(request=request, screening=screening, best_id=screening.order[0], worst_id=screening.order[1])
+    courier.tick()
+    assert [letter["To"] for letter in mailbox.letters] == ["bob@example.org"]
+    assert other.get_absolute_url() in body(mailbox.letters[0])
+    assert person.get_absolute_url() not in body(mailbox.letters[0])
+
+
 def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbox, monkeypatch: Any) -> None:
     """It had taken the row, and nobody knows whether the message went out: sent again, as the same message."""
     leave_address(person)
