@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.sites import BROWSER, serve
+from tests.webapp.test_accessibility import AXE, RUN
 from tests.webapp.test_browser import grave
 
 expect.set_options(timeout=120_000)
@@ -117,6 +118,16 @@ def test_programs_come_with_their_results(visit, addresses):
     expect(page.locator(".results table").first).to_contain_text(re.compile("30 of 30|0 of 30"))
     expect(page.get_by_text("was not declared")).to_be_visible()
     assert page.locator(".results .earned").count() == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["staircase", "plateau"])
+def test_axe_finds_nothing(visit, addresses, name, scheme):
+    page = visit(addresses[name], color_scheme=scheme, bypass_csp=True)
+    expect(page.locator(".answer").first).to_be_visible()
+    page.keyboard.press("o")
+    page.evaluate(AXE)
+    assert page.evaluate(RUN) == []
 
 
 def test_figures_are_shown_at_the_problem(visit, addresses):
