@@ -46,7 +46,7 @@ class ArmInline(StackedInline):
     form = ArmForm
     extra = 0
     min_num = 1
-    ordering_field = "position"
+    ordering_field = "position"  # type: ignore[assignment]
     hide_ordering_field = True
     fieldsets = [
         (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset", "model"]}),
@@ -64,7 +64,7 @@ class QuestionInline(StackedInline):
     model = Question
     extra = 0
     verbose_name_plural = "comprehension check"
-    ordering_field = "position"
+    ordering_field = "position"  # type: ignore[assignment]
     hide_ordering_field = True
     fields = ["text", ("answers", "correct"), "explanation", "position"]
 
@@ -130,12 +130,12 @@ class StudyAdmin(ModelAdmin):
         defaults = {"consent_text": CONSENT}
         return {**defaults, **super().get_changeform_initial_data(request)}
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> tuple[str, ...]:
         """How people are spread stands once somebody consented."""
         begun = obj is not None and obj.participants.filter(consented_at__isnull=False).exists()
         return SPREAD if begun else ()
 
-    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if obj.status == Study.Status.OPEN:
             obj.publish_consent()
@@ -168,7 +168,7 @@ class StudyAdmin(ModelAdmin):
         study = get_object_or_404(Study, pk=pk)
         form = InviteForm(study, request.POST)
         if not form.is_valid():
-            self.message_user(request, next(iter(form.errors.values()))[0], messages.ERROR)
+            self.message_user(request, str(next(iter(form.errors.values()))[0]), messages.ERROR)
         else:
             labels = invite(study, form.cleaned_data["count"], form.arms)
             self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
