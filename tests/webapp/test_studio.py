@@ -285,7 +285,7 @@ def test_thanks_with_the_winner_even_when_the_study_is_closed(client):
     rows.finished(person)
     Study.objects.update(status=Study.Status.CLOSED, thanks_text="See you at the debriefing.")
     html = page(client, person)
-    assert "The robot that you chose" in html and "See you at the debriefing." in html
+    assert "Your winner" in html and "See you at the debriefing." in html
     person.refresh_from_db()
     assert person.finished_at
 

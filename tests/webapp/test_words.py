@@ -19,6 +19,7 @@ def test_a_winner_is_promised_by_those_that_ask_for_one(name):
     said = words.plan_words(plan(method=name))
     assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
     assert said.pairs == METHODS[name].compares
+    assert (said.winner == "Your winner") == METHODS[name].chooses
 
 
 def test_one_round_has_no_choice_of_a_winner():

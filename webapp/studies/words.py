@@ -92,8 +92,8 @@ def plan_words(plan: LoopSettings) -> PlanWords:
     mark = MARK_OF_TWO if two else MARK
     after = "After that round" if plan.n == 1 else f"After {rounds}"
     end = "you choose the winner" if method.chooses and plan.n > 1 else "you are done"
-    chosen = method.chooses or plan.n == 1
-    winner = "The robot that you chose" if chosen else "The robot that came out best"
+    chosen = "Your winner" if method.chooses else "The robot that came out best"
+    winner = "The robot that you chose" if plan.n == 1 else chosen
     return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner)
 
 
