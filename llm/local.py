@@ -21,7 +21,7 @@ from llm.asking import Underway, Watch
 from llm.client import OnReply, Reply, digested, request_hash
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
-from llm.offline.quantities import Quantity, derive
+from llm.offline.quantities import STAYING, Quantity, derive
 from llm.offline.reading import Reading, read, written
 from llm.prices import Usage
 from llm.prompts import render
@@ -132,12 +132,19 @@ def question(reading: Reading, offered: Sequence[Quantity]) -> str:
 
 
 def grammar(offered: Sequence[Quantity]) -> str:
-    """A GBNF grammar of two to five choices, each a JSON object; a quantity goes with the transforms that suit it."""
-    choices = " | ".join(f"q{i}" for i in range(len(offered)))
+    """A GBNF grammar of two to five choices, each a JSON object; a quantity goes with the transforms that suit it.
+
+    The first changes with what the robot does: from a constant alone, nothing can be learned.
+    """
+    every = range(len(offered))
+    moving = [i for i in every if offered[i].aim != STAYING] or every
+    rest = '",\\"weight\\":" w ",\\"temperature\\":" t "}"'
     lines = [
-        'root ::= "[" c ("," c){1,4} "]"',
-        'c ::= "{\\"quantity\\":" q ",\\"weight\\":" w ",\\"temperature\\":" t "}"',
-        f"q ::= {choices}",
+        'root ::= "[" f ("," c){1,4} "]"',
+        f'f ::= "{{\\"quantity\\":" m {rest}',
+        f'c ::= "{{\\"quantity\\":" q {rest}',
+        f"m ::= {' | '.join(f'q{i}' for i in moving)}",
+        f"q ::= {' | '.join(f'q{i}' for i in every)}",
         f"w ::= {' | '.join(json.dumps(weight) for weight in WEIGHTS)}",
         f"t ::= {' | '.join(json.dumps(temperature) for temperature in TEMPERATURES)}",
     ]

@@ -33,6 +33,9 @@ def test_the_question_names_every_quantity_and_what_it_wants():
 
 def test_the_grammar_offers_each_quantity_with_its_own_transforms_only():
     rules = dict(line.split(" ::= ", 1) for line in grammar(OFFERED).splitlines())
+    moving = [f"q{i}" for i, quantity in enumerate(OFFERED) if quantity.aim != "staying"]
+    assert rules["m"].split(" | ") == moving and len(moving) < len(OFFERED)
+    assert rules["f"].replace(" m ", " q ") == rules["c"] and rules["root"].startswith('"[" f ')
     assert rules["q"].split(" | ") == [f"q{i}" for i in range(len(OFFERED))]
     for i, quantity in enumerate(OFFERED):
         words = [
