@@ -55,7 +55,9 @@ def test_a_study_without_it_goes_to_the_round(client):
 def test_the_order_is_the_persons_own_and_stays(person):
     names = [tile.name for tile in practice.tiles(person, 6)]
     assert [tile.name for tile in practice.tiles(person, 6)] == names
-    others = {tuple(t.name for t in practice.tiles(Participant(study=person.study, label=f"P{i}"), 6)) for i in range(9)}
+    others = {
+        tuple(t.name for t in practice.tiles(Participant(study=person.study, label=f"P{i}"), 6)) for i in range(9)
+    }
     assert len(others) > 3
 
 
