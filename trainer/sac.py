@@ -18,10 +18,11 @@ from torch.nn import functional
 
 from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
+from trainer.adam import StackedAdam
 from trainer.experience import Experience
 from trainer.networks import seeded
 from trainer.normalizer import RunningNormalizer
-from trainer.ppo import LOG_SQRT_2PI, StackedAdam
+from trainer.ppo import LOG_SQRT_2PI
 from trainer.replay import Replay, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.simba import SimbaShape, initial_simba, normalize_weights, simba

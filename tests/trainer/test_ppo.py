@@ -9,12 +9,12 @@ from torch.distributions import Normal, kl_divergence
 
 from simulation.catalog import Preset
 from simulation.noise import SharedNoise
+from trainer.adam import StackedAdam
 from trainer.experience import Experience
 from trainer.networks import NetworkShape
 from trainer.ppo import (
     PPO,
     Minibatch,
-    StackedAdam,
     adapted_learning_rate,
     gaussian_kl,
     generalized_advantages,
