@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -363,3 +364,10 @@ def test_the_admin_leads_to_links_sheet_and_preview(client, study):
     for name, key in (("take", study.open_link), ("link_sheet", study.pk), ("preview_first", study.pk)):
         assert reverse(name, args=[key]) in html
     assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;STUDY_ID={{%STUDY_ID%}}" in html
+
+
+def test_staff_are_told_that_an_address_must_be_secure(study):
+    code = CompletionCode(study=study, code="C1", url="http://example.org/")
+    with pytest.raises(ValidationError, match="begins with https"):
+        code.full_clean()
+    CompletionCode(study=study, code="C1", url="https://example.org/?cc=C1").full_clean()

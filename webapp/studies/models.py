@@ -193,7 +193,7 @@ class CompletionCode(models.Model):
         "send them to",
         max_length=300,
         blank=True,
-        validators=[URLValidator(["https", "http"])],
+        validators=[URLValidator(["https"], message="Give an address that begins with https://.")],
         help_text="The page of the recruitment site that takes the code. Empty: the code alone is shown.",
     )
 
