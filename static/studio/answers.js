@@ -7,12 +7,20 @@
       const tex = span.textContent;
       span.classList.add("drawn");
       try {
-        katex.render(tex, span, { displayMode: span.dataset.display === "yes", throwOnError: true, trust: false, maxSize: 20, maxExpand: 500, strict: "ignore" });
+        katex.render(tex, span, { displayMode: span.dataset.display === "yes", throwOnError: true, trust: false, maxSize: 20, maxExpand: 500, strict: "ignore", errorColor: "currentcolor" });
       } catch (error) {
         span.textContent = tex;
         span.classList.add("undrawn");
         span.title = "This formula could not be drawn.";
       }
+    }
+  }
+
+  /** A formula that is wider than its place scrolls: then the keyboard must reach it. Hidden ones have no width yet. */
+  function reachable(root) {
+    for (const span of root.querySelectorAll('.math[data-display="yes"]')) {
+      if (span.scrollWidth > span.clientWidth) span.tabIndex = 0;
+      else span.removeAttribute("tabindex");
     }
   }
 
@@ -156,12 +164,16 @@
   function look() {
     const state = document.getElementById("state");
     drawFormulas(state);
+    reachable(state);
     const found = state.querySelector("form.answers");
     if (found === form) return;
     watcher?.disconnect();
     form = found;
     watcher = found ? review(found) : null;
   }
-  document.getElementById("state").addEventListener("htmx:afterSwap", look);
+  const state = document.getElementById("state");
+  state.addEventListener("htmx:afterSwap", look);
+  state.addEventListener("toggle", (event) => reachable(event.target), true);
+  addEventListener("resize", () => reachable(state));
   look();
 })();
