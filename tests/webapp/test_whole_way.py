@@ -89,9 +89,9 @@ def by_keys(page: Page) -> None:
 
 def by_tab(page: Page) -> None:
     """The second round: as somebody does who knows no keys but Tab, Space, arrows and Enter; with a reason."""
-    reach(page, page.get_by_role("radio", name="Best: video A"))
+    reach(page, page.locator("#clip-A input[name=best]"))
     page.keyboard.press("Space")
-    reach(page, page.get_by_role("radio", name="Worst: video A"))
+    reach(page, page.locator("#clip-A input[name=worst]"))
     page.keyboard.press("ArrowDown")
     expect(page.locator("#clip-A input[name=best]")).to_be_checked()
     expect(page.locator("#clip-B input[name=worst]")).to_be_checked()
