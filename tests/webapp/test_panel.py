@@ -203,7 +203,7 @@ def test_where_nobody_can_tell_what_was_drawn_stands(people):
     assert {result["best"], result["worst"]} <= drawn and result["best"] != result["worst"]
 
 
-def test_the_winner_of_winners_is_chosen_by_all():
+def test_the_winner_of_winners_is_chosen_by_all(client):
     people = joined(study(n=2), 3)
     experiment = people[0].experiment
     for number in (1, 2):
@@ -219,6 +219,7 @@ def test_the_winner_of_winners_is_chosen_by_all():
     assert experiment.status == "finished" and experiment.winner.key == "2-1"
     reaper.tick()
     assert {person.outcome for person in Participant.objects.all()} == {"finished"}
+    assert "The robot that all of you chose" in page(client, people[0])
 
 
 @pytest.mark.parametrize(
