@@ -266,7 +266,9 @@ FILM_AT = (10, 30, 100)
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 if _mail := env.str("PREFINE_EMAIL_URL", default=""):
     if not _mail.startswith(("smtp://", "smtp+tls://", "smtp+ssl://", "consolemail://", "filemail:///")):
-        raise ImproperlyConfigured("PREFINE_EMAIL_URL must be smtp+tls://user:password@host:587, smtp:// or smtp+ssl://")
+        raise ImproperlyConfigured(
+            "PREFINE_EMAIL_URL must be smtp+tls://user:password@host:587, smtp:// or smtp+ssl://"
+        )
     globals().update(env.email_url("PREFINE_EMAIL_URL"))
 EMAIL_READY = EMAIL_BACKEND.endswith("smtp.EmailBackend")
 """Whether messages leave this machine: only then participants are offered any."""

@@ -31,7 +31,8 @@ def compute_reward(
     action_cost = -0.01 * torch.sum(actions * actions, dim=-1)
     energy_cost = -0.002 * torch.sum(torch.abs(actions * dof_vel), dim=-1)
 
-    total_reward = lift + off_the_ground + rise + straight_knee + alive + upright + drift_cost + action_cost + energy_cost
+    costs = drift_cost + action_cost + energy_cost
+    total_reward = lift + off_the_ground + rise + straight_knee + alive + upright + costs
     fallen = height < 0.8
     total_reward = torch.where(fallen, torch.full_like(total_reward, -1.0), total_reward)
     return total_reward, {
