@@ -1,9 +1,10 @@
-"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--tasks Ant] [--seconds 20] [--rounds 2]`.
+"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--tasks Ant] [--seconds 20] [--rounds 2] [--whole]`.
 
 Six candidates of a task, the quick preset, on all cores of this machine: together, split over one process per core (as
 the trainer does); together in one process; two runs of one candidate side by side; and one after another. Samples per
 second are summed over the candidates; each way runs for the given time in every round, in turns, and the median
-counts. Start-up is not counted.
+counts; start-up is not counted. With --whole also what somebody waits: six whole runs, each from its start to its
+result, together and one after another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
-from trainer.records import TrainJob, read_progress
+from trainer.records import TrainJob, read_progress, read_result
 
 K = 6
 ENDLESS = {"iterations": 10**6}
@@ -49,6 +50,18 @@ def speed(task: str, runs: int, candidates: int, processes: int, seconds: float)
                 launch.stop(process)
 
 
+def whole(task: str, candidates: int) -> float:
+    """Seconds from the start of a whole quick run of so many candidates to its result."""
+    source = catalog.reference_reward(task)
+    with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
+        begin = time.perf_counter()
+        launch.train(Path(folder), TrainJob(task, (source,) * candidates, film_at=()), die_with_parent=True).wait()
+        taken = time.perf_counter() - begin
+        result = read_result(Path(folder))
+        assert result and all(candidate.ok for candidate in result.candidates), result
+    return taken
+
+
 def samples(folders: list[Path]) -> int:
     """Samples of these runs so far."""
     return sum(read_progress(path).samples for path in folders)
@@ -60,10 +73,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="per way and round")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
+    parser.add_argument("--whole", action="store_true", help="also whole runs from start to result: some minutes more")
     options = parser.parse_args()
     print(machine())
     for task in options.tasks:
         table(task, options.rounds, options.seconds)
+        if options.whole:
+            together, apart = whole(task, K), sum(whole(task, 1) for _ in range(K))
+            print(f"\n| {K} whole quick runs on {task} | seconds | ratio |\n|---|---:|---:|")
+            print(f"| together | {together:.0f} | {apart / together:.2f} |")
+            print(f"| one after another, each with all cores | {apart:.0f} | 1.00 |")
 
 
 def table(task: str, rounds: int, seconds: float) -> None:
