@@ -153,6 +153,25 @@ def test_a_gold_round(client, person, places, passed):
     assert quality.quality_of(person).gold == (passed,)
 
 
+def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
+    gold = gold_set(person.study)
+    type(person.experiment).objects.filter(pk=gold.best.iteration.experiment_id).update(task="Humanoid")
+    planned(person.study, gold=1)
+    waits(person, 1)
+    assert "practising" in page(client, person) and not Trial.objects.exists()
+
+
+def test_gold_sets_are_added_in_the_admin(admin_client, person):
+    other = gold_set(person.study)
+    GoldSet.objects.all().delete()
+    data = {"study": person.study.pk, "best": other.best_id, "worst": other.worst_id}
+    assert admin_client.post(reverse("admin:review_goldset_add"), data).status_code == 302
+    assert GoldSet.objects.get().best_id == other.best_id
+    person.study.arms.update(task="Humanoid")
+    refused = admin_client.post(reverse("admin:review_goldset_add"), data)
+    assert "Both videos must show one task" in refused.content.decode() and GoldSet.objects.count() == 1
+
+
 def test_a_gold_set_is_shown_once_and_none_is_no_trap(client, person):
     gold_set(person.study)
     planned(person.study, gold=2)

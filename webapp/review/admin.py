@@ -95,13 +95,10 @@ class GoldSetForm(forms.ModelForm):
     def clean(self) -> dict[str, Any] | None:
         data = super().clean()
         study, best, worst = (self.cleaned_data.get(name) for name in ("study", "best", "worst"))
-        if (
-            study
-            and best
-            and worst
-            and {best.iteration.experiment.task, worst.iteration.experiment.task} != {study.task}
-        ):
-            raise forms.ValidationError(f"Both videos must show the task of the study, {study.task}.")
+        if study and best and worst:
+            tasks = {best.iteration.experiment.task, worst.iteration.experiment.task}
+            if len(tasks) > 1 or not study.arms.filter(task__in=tasks).exists():
+                raise forms.ValidationError("Both videos must show one task, and an arm of the study must be about it.")
         return data
 
 

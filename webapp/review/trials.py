@@ -94,10 +94,13 @@ def _attention(participant: Participant, draw: random.Random) -> dict[str, objec
 
 
 def _gold(participant: Participant, draw: random.Random) -> dict[str, object] | None:
-    """A gold set that this person has not judged, neither as one nor as a round."""
+    """A gold set of the task at hand that this person has not judged, neither as one nor as a round."""
+    if participant.experiment is None:
+        return None
     seen = set(Trial.objects.filter(participant=participant, kind=Kind.GOLD).values_list("expected_best", flat=True))
     seen |= {pk for screening in Screening.objects.filter(participant=participant) for pk in screening.order}
-    sets = GoldSet.objects.filter(study=participant.study_id).select_related("best").order_by("pk")
+    of_task = {"best__iteration__experiment__task": participant.experiment.task}
+    sets = GoldSet.objects.filter(study=participant.study_id, **of_task).select_related("best").order_by("pk")
     for gold in _shuffled([one for one in sets if one.best_id not in seen and one.worst_id not in seen], draw):
         mates = Candidate.objects.filter(iteration=gold.best.iteration_id).values_list("pk", flat=True)
         order = _shuffled(_ready(list(mates) if gold.whole_round else [gold.best_id, gold.worst_id]), draw)
