@@ -16,6 +16,7 @@ from tests.webapp.loops import experiment
 from webapp.asgi import application
 from webapp.experiments import events, tail
 from webapp.experiments.models import Event, Experiment
+from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -134,6 +135,30 @@ class TestStudio:
         await emit(await sync_to_async(experiment)(), "written", public=True)
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
+
+    async def test_whoever_goes_on_to_the_next_experiment_hears_of_that(
+        self, person: Participant, row: Experiment
+    ) -> None:
+        socket = await opened(f"/ws/s/{person.token}/")
+        following = await sync_to_async(self.goes_on)(person, row)
+        assert await socket.hear() == {"type": "changed"}
+        assert await socket.silent(4 * tail.POLL_SECONDS)
+        await emit(following, "written", public=True)
+        assert await socket.hear() == {"type": "changed"}
+        await emit(row, "reopened", public=True)
+        assert await socket.silent(4 * tail.POLL_SECONDS)
+        await socket.leave()
+
+    def goes_on(self, person: Participant, row: Experiment) -> Experiment:
+        """The first experiment has its winner, and the next one begins."""
+        Study.objects.update(status=Study.Status.OPEN)
+        Participant.objects.update(consented_at=timezone.now())
+        Experiment.objects.filter(pk=row.pk).update(status=Experiment.Status.FINISHED)
+        Assignment.objects.create(participant=person, arm=Arm.objects.get(), position=2)
+        assert assigning.begin_due() == 1
+        following = person.experiment
+        assert following is not None and following != row
+        return following
 
     async def test_what_was_missed_is_made_up_for(self, person: Participant, row: Experiment) -> None:
         seen = await emit(row, "started", public=True)

@@ -62,7 +62,7 @@ class StudioConsumer(EventConsumer):
     """A participant's page: told that something changed, never what."""
 
     async def connect(self) -> None:
-        experiment_id = await database_sync_to_async(experiment_of)(self.scope["url_route"]["kwargs"]["token"])
+        experiment_id = await self.here()
         if experiment_id is None:
             await self.close(NOT_FOUND)
             return
@@ -71,7 +71,18 @@ class StudioConsumer(EventConsumer):
         if after is not None and await database_sync_to_async(missed)(experiment_id, after, public=True):
             await self.send_json({"type": "changed"})
 
+    async def here(self) -> int | None:
+        """Where the person behind the link is by now."""
+        found: int | None = await database_sync_to_async(experiment_of)(self.scope["url_route"]["kwargs"]["token"])
+        return found
+
     async def studio_changed(self, message: dict[str, Any]) -> None:
+        """Told on; whoever has gone on to their next experiment hears of that one from here on."""
+        experiment_id = await self.here()
+        if experiment_id is not None and studio_group(experiment_id) != self.group:
+            left, self.group = self.group, studio_group(experiment_id)
+            await self.channel_layer.group_add(self.group, self.channel_name)
+            await self.channel_layer.group_discard(left, self.channel_name)
         await self.send_json({"type": "changed"})
 
 

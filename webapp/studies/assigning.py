@@ -163,5 +163,9 @@ def _begin_once(place: Assignment) -> bool:
     lock(place.participant.study_id)
     still = due().filter(pk=place.pk).select_related("arm__study", "participant").first()
     if still:
+        before = Assignment.objects.filter(participant=still.participant, position__lt=still.position).last()
         begin(still)
+        if before and before.experiment:  # whose events the person's open page listens to
+            said = f"{still.participant.label} goes on to the next experiment."
+            events.emit(before.experiment, "went on", said, public=True)
     return still is not None
