@@ -11,6 +11,7 @@ from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Run
 from webapp.review import ballot
 from webapp.review.models import Screening, Vote
 from webapp.review.screenings import screening_of
+from webapp.studies import assigning
 from webapp.studies.models import Assignment, Outcome, Participant
 
 pytestmark = pytest.mark.django_db
@@ -117,6 +118,28 @@ def test_answers_by_hand():
     assert found.agreement is None  # each judged an experiment of their own
     lines = found.scores[study.arms.get()]
     assert set(lines) == {"P01", "P02"} and len(lines["P01"]) == 2
+
+
+def test_somebody_who_has_an_arm_twice_has_two_lines():
+    study = rows.study(experiments_each=2)
+    person = rows.participant(study, label="P01")
+    vote(person, 1, "A", "F", 10)
+    rows.finished(person)
+    again = Assignment(participant=person, arm=study.arms.get(), position=2)
+    again.experiment = assigning.make(again)
+    again.save()
+    Experiment.objects.filter(pk=again.experiment.pk).update(status="running")
+    vote(person, 1, "A", "F", 10)
+    lines = answers.answers_of(study).scores[study.arms.get()]
+    assert {name: len(line) for name, line in lines.items()} == {"P01": 1, "P01, 2": 1}
+
+
+def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_queries):
+    study = rows.study()
+    for number in range(30):
+        rows.participant(study, consented=False, label=f"P{number:02}")
+    with django_assert_max_num_queries(20):
+        assert len(live.board(study).places) == 30
 
 
 def test_members_of_a_panel_agree():

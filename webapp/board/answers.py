@@ -97,7 +97,8 @@ def _scores(arm: Arm) -> dict[str, list[float | None]]:
         return {}
     people: dict[int, list[str]] = defaultdict(list)
     for place in arm.assignments.exclude(experiment=None).select_related("participant").order_by("pk"):
-        people[place.experiment_id or 0].append(place.participant.label)
+        again = f", {place.position}" if place.position > 1 else ""  # somebody may have an arm twice
+        people[place.experiment_id or 0].append(f"{place.participant.label}{again}")
     picked = Candidate.objects.filter(iteration__experiment__in=people, pk__in=_picked(people))
     lines: dict[str, list[float | None]] = defaultdict(list)
     for candidate in picked.select_related("iteration").order_by("iteration__number"):

@@ -13,7 +13,7 @@ from webapp.board.tables import Table
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
-from webapp.studies.models import Assignment, Participant, Study
+from webapp.studies.models import Assignment, Participant, Study, at
 
 KINDS = {
     "invited": "not opened yet",
@@ -92,7 +92,7 @@ class Board:
 
 
 def board(study: Study) -> Board:
-    people = list(study.participants.order_by("label"))
+    people = list(study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment"))
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
     states: dict[int, State] = {}
@@ -101,7 +101,7 @@ def board(study: Study) -> Board:
 
 
 def _place(person: Participant, votes: int, states: dict[int, State]) -> Place:
-    current = person.current
+    current = at(person.assignments.all())
     before = _before(person, current)
     if before:
         return Place(person, current, *before, votes)
