@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -27,8 +28,11 @@ def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
     """True, False, or None where no rule decides.
 
     Rules: equal text; numbers, formulas and quantities with units by value, within the relative `tolerance` (0: exact
-    for rationals, 1e-9 otherwise); tuples part by part; lists and sets in any order; a few words.
+    for rationals, 1e-9 otherwise); tuples part by part; lists and sets in any order; a few words. Of answers longer
+    than formulas.LETTERS, only whether they are the same text.
     """
+    if max(len(first), len(second)) > formulas.LETTERS:
+        return True if first.strip() == second.strip() else None
     a, b = plain(first), plain(second)
     if not a or not b:
         return None
@@ -56,6 +60,7 @@ def plain(text: str) -> str:
     text = _WRAPPED.sub(lambda m: f" {m[1]} ", text)
     text = re.sub(r"\\(?:cdot|times|ast)(?![A-Za-z])", "*", text)
     text = re.sub(r"\\frac\s*(\d)\s*(\d)(?!\d)", r"\\frac{\1}{\2}", text)
+    text = re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)[eE](\d+)(?![\w.])", r"\1*10^{\2}", text)  # 2e-1 may be 2 e - 1
     text = re.sub(r"\s+", " ", text).strip().rstrip(".;,").strip()
     assigned = re.fullmatch(r"[A-Za-z\\][A-Za-z0-9_{}\\()]{0,24}\s*(?:=|\\approx|≈)\s*([^=]+)", text)
     return assigned[1].strip() if assigned else text.lstrip("=≈ ").strip()
@@ -74,11 +79,11 @@ def _tight(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-_BRACKETS = {"(": (")", "ordered"), "[": ("]", "ordered"), "\\lbrace": ("\\rbrace", "set")}
+_BRACKETS = {"(": (")", "round"), "[": ("]", "square"), "\\lbrace": ("\\rbrace", "set")}
 
 
 def _parts(text: str) -> tuple[str, list[str]]:
-    """What kind of collection it is (ordered, set, or "" for one thing) and its parts."""
+    """What kind of collection it is (round, square, set, or "" for one thing) and its parts."""
     for opening, (closing, kind) in _BRACKETS.items():
         if text.startswith(opening) and text.endswith(closing):
             inner = text[len(opening) : -len(closing)].strip()
@@ -105,11 +110,11 @@ def _split(text: str) -> list[str] | None:
 
 def _equal_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], tolerance: float) -> bool | None:
     (kind, ours), (other, theirs) = first, second
-    if kind != other:
+    if kind != other and not ({kind, other} == {"round", "square"} and len(ours) > 2):  # of two: maybe intervals
         return None
     if len(ours) != len(theirs):
         return False if all(_number(p) is not None for p in (*ours, *theirs)) else None
-    if kind == "ordered":
+    if kind != "set":
         said = [equivalent(a, b, tolerance) for a, b in zip(ours, theirs, strict=True)]
         return False if False in said else None if None in said else True
     table = [[equivalent(a, b, tolerance) for b in theirs] for a in ours]
@@ -146,21 +151,33 @@ def _equal_values(a: str, b: str, tolerance: float) -> bool | None:
     return said
 
 
-def _quantity(text: str) -> tuple[formulas.Value, units.Dimensions] | None:
-    """A number with a unit: its SI value and dimensions."""
+def _measured(text: str) -> tuple[float, tuple[float, units.Dimensions]] | None:
+    """A number and its unit."""
     match = _QUANTITY.match(text)
     unit = units.read(match[4]) if match and match[4] else None
-    if match is None or unit is None:
+    return None if match is None or unit is None else (float(f"{match[1]}e{match[2] or match[3] or 0}"), unit)
+
+
+def _quantity(text: str) -> tuple[formulas.Value, units.Dimensions] | None:
+    """A number with a unit: its SI value and dimensions."""
+    measured = _measured(text)
+    if measured is None or not math.isfinite(measured[0] * measured[1][0]):
         return None
-    return float(match[1]) * 10.0 ** int(match[2] or match[3] or 0) * unit[0], unit[1]
+    return measured[0] * measured[1][0], measured[1][1]
 
 
 def _without_unit(a: str, b: str, tolerance: float) -> bool | None:
     """One has a unit and the other has none: the same where the numbers are, else it is not for a rule to say."""
-    numbers = [_number(re.sub(r"(?<=[\d}])\s*[A-Za-zµμΩ°%][^+]*$", "", text)) for text in (a, b)]
-    if None in numbers:
-        return None
-    return _close(numbers[0], numbers[1], tolerance) or None  # type: ignore[arg-type]
+    first, second = _bare(a), _bare(b)
+    return None if first is None or second is None else _close(first, second, tolerance) or None
+
+
+def _bare(text: str) -> formulas.Value | None:
+    """The number, whatever its unit."""
+    measured = _measured(text)
+    if measured is not None:
+        return measured[0] if math.isfinite(measured[0]) else None
+    return _number(re.sub(r"(?<=[\d}])\s*[A-Za-zµμΩ°%][^+]*$", "", text))
 
 
 def _close(a: formulas.Value, b: formulas.Value, tolerance: float) -> bool:
@@ -168,6 +185,6 @@ def _close(a: formulas.Value, b: formulas.Value, tolerance: float) -> bool:
         return a == b
     try:
         x, y = complex(a), complex(b)
+        return abs(x - y) <= max(tolerance, CLOSE) * max(abs(x), abs(y))
     except OverflowError:
         return a == b
-    return abs(x - y) <= max(tolerance, CLOSE) * max(abs(x), abs(y))

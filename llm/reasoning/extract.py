@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from llm.extract import without_thinking
 
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*(?P<hash>.+?)#*|\*\*(?P<bold>[^*\n]+?):?\*\*:?)[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*(?P<hash>\S.*)|\*\*(?P<bold>[^*\n]+?):?\*\*:?)[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*$")
 _SAYS = re.compile(
     r"(?:final answer|the answer)(?: is|:| =)[ \t]*(?P<said>\S[^\n]*)|^\**answer\**:[ \t]*(?P<line>\S[^\n]*)",
@@ -29,16 +29,24 @@ class Section:
 
 def sections(text: str) -> tuple[Section, ...]:
     """The answer in parts by its headings (`## Title`, or a bold line); headings inside fenced code are code."""
-    marks = [m for m in _HEADING.finditer(text) if not _in_fence(text, m.start())]
+    code = _in_fences(text)
+    marks = [m for m in _HEADING.finditer(text) if m.start() not in code]
     starts = [0, *(m.end() for m in marks)]
     ends = [*(m.start() for m in marks), len(text)]
-    titles = ["", *((m["hash"] or m["bold"]).strip().strip("*").strip(": ") for m in marks)]
+    titles = ["", *((m["hash"] or m["bold"]).strip("# \t\r").strip("*").strip(": ") for m in marks)]
     parts = [Section(t, text[a:b].strip()) for t, a, b in zip(titles, starts, ends, strict=True)]
     return tuple(part for part in parts if part.title or part.text)
 
 
-def _in_fence(text: str, position: int) -> bool:
-    return sum(bool(_FENCE.match(line)) for line in text[:position].splitlines()) % 2 == 1
+def _in_fences(text: str) -> set[int]:
+    """Where lines of fenced code begin."""
+    found, inside, place = set[int](), False, 0
+    for line in text.splitlines(keepends=True):
+        if inside:
+            found.add(place)
+        inside ^= bool(_FENCE.match(line.rstrip("\r\n")))
+        place += len(line)
+    return found
 
 
 def final_answer(text: str, titles: Sequence[str]) -> str | None:

@@ -85,9 +85,9 @@ class _Reader:
             raise NoFormula
         total = self.product()
         while self.next in ("+", "-"):
-            total = total + self.product() if self.take() == "+" else total - self.product()
+            total = _bounded(total + self.product() if self.take() == "+" else total - self.product())
         self.depth -= 1
-        return _bounded(total)
+        return total
 
     def product(self) -> Value:
         sign = 1

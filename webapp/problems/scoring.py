@@ -17,7 +17,7 @@ from webapp.problems.models import Problem
 
 AskModel = Callable[[Ask], str]
 """Asks the judging model and returns what it says; raises what the caller handles."""
-_SAID = re.compile(r"^\W*(same|different)\W*$", re.IGNORECASE | re.MULTILINE)
+_SAID = re.compile(r"^[^\w\n]*(same|different)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 UNDECIDED = "No rule could compare the final answer with the reference."
 
 

@@ -47,6 +47,11 @@ def test_a_plain_final_answer_will_do_where_another_heading_was_asked_for():
     assert final_answer(text, ("Key final answer", "All final answers", "Reasoning")) == "4 N"
 
 
+def test_headings_with_closing_signs_and_those_in_several_fences():
+    text = "## One ##\na\n```\n# no\n```\n# C#\nb\n~~~\n## no\n~~~\n**Two:**\nc"
+    assert [s.title for s in sections(text)] == ["One", "C", "Two"]
+
+
 def test_a_box_with_braces_inside():
     assert boxed("\\boxed{\\{1, 2\\}}") == "\\{1, 2\\}"
     assert boxed("\\boxed{a") is None and boxed("none") is None
