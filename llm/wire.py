@@ -85,11 +85,11 @@ async def _streamed(stream: Any, heard: Callable[[], None]) -> Answer:
         usage = _usage(getattr(chunk, "usage", None)) or usage
         for choice in getattr(chunk, "choices", None) or ():
             anything = True
-            piece = getattr(choice.delta, "content", None)
+            piece = getattr(getattr(choice, "delta", None), "content", None)  # some filters send chunks without a delta
             if isinstance(piece, str) and piece:
                 pieces.append(piece)
                 heard()
-            finish = choice.finish_reason or finish
+            finish = getattr(choice, "finish_reason", None) or finish
     if not anything:
         raise NoAnswer("without any choices")
     if not finish:

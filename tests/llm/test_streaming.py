@@ -9,7 +9,7 @@ import pytest
 from llm import client, errors, failures
 from llm.gate import Slots
 from llm.prices import Usage
-from tests.llm.faulty import completion, failure, serving, stream
+from tests.llm.faulty import Stream, completion, failure, serving, stream
 from tests.llm.test_client import ASK, backend
 
 
@@ -28,6 +28,21 @@ def test_a_stream_becomes_one_reply_with_its_usage():
     assert (reply.text, reply.finish_reason, reply.usage) == ("def compute_reward", "stop", Usage(100, 3))
     assert server.seen[0]["stream"] is True and server.seen[0]["stream_options"] == {"include_usage": True}
     assert not {"stream", "stream_options"} & set(reply.request)
+
+
+class Annotated(Stream):
+    """With chunks that say something about the text and bring none, as Azure's content filter sends them."""
+
+    def events(self):
+        for chunk in super().events():
+            yield {**chunk, "choices": [{"index": 0, "finish_reason": None, "content_filter_offsets": {"start": 0}}]}
+            yield chunk
+
+
+def test_chunks_without_a_delta_are_passed_over():
+    with serving(lambda body: (200, Annotated(("a", "b")))) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.finish_reason) == ("ab", "stop")
 
 
 def test_what_was_heard_so_far_is_told():
