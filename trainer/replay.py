@@ -23,22 +23,20 @@ class Replay:
     """The newest rows of each of K candidates, at most `capacity`; half as many where memory does not suffice."""
 
     def __init__(self, candidates: int, capacity: int, features: int, device: torch.device | str = "cpu") -> None:
-        self._capacity = capacity
-        self.rows = memory.halving(
-            lambda: torch.zeros(candidates, self._capacity, features, device=device), self._halve
-        )
+        self.capacity = capacity
+        self.rows = memory.halving(lambda: torch.zeros(candidates, self.capacity, features, device=device), self._halve)
         """(K, capacity, features), of which the first `size` are filled."""
         self.size = 0
         self._next = 0
 
     def add(self, rows: Tensor) -> None:
         """Take in rows (K, N, features), over the oldest ones where it is full."""
-        rows = rows[:, -self._capacity :]
-        first = min(rows.shape[1], self._capacity - self._next)
+        rows = rows[:, -self.capacity :]
+        first = min(rows.shape[1], self.capacity - self._next)
         self.rows[:, self._next : self._next + first] = rows[:, :first]
         self.rows[:, : rows.shape[1] - first] = rows[:, first:]
-        self._next = (self._next + rows.shape[1]) % self._capacity
-        self.size = min(self.size + rows.shape[1], self._capacity)
+        self._next = (self._next + rows.shape[1]) % self.capacity
+        self.size = min(self.size + rows.shape[1], self.capacity)
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""
@@ -46,18 +44,19 @@ class Replay:
 
     def state_dict(self) -> dict[str, Any]:
         """For checkpoints: all rows, since what is drawn from them decides what is learned."""
-        return {"rows": self.rows[:, : self.size].clone(), "capacity": self._capacity, "next": self._next}
+        return {"rows": self.rows[:, : self.size].clone(), "capacity": self.capacity, "next": self._next}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict."""
         candidates, size, features = state["rows"].shape
-        self._capacity, self._next, self.size = state["capacity"], state["next"], size
-        self.rows = torch.zeros(candidates, self._capacity, features, device=self.rows.device)
-        self.rows[:, :size] = state["rows"].to(self.rows.device)
+        device, self.rows = self.rows.device, self.rows[:0].clone()  # memory may not suffice for both
+        self.capacity, self._next, self.size = state["capacity"], state["next"], size
+        self.rows = torch.zeros(candidates, self.capacity, features, device=device)
+        self.rows[:, :size] = state["rows"].to(device)
 
     def _halve(self) -> bool:
-        if self._capacity < 2:
+        if self.capacity < 2:
             return False
-        self._capacity //= 2
-        print(f"a replay of that size does not fit into memory: going on with {self._capacity} samples", flush=True)
+        self.capacity //= 2
+        print(f"a replay of that size does not fit into memory: going on with {self.capacity} samples", flush=True)
         return True

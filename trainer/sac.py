@@ -135,7 +135,7 @@ class SAC:
         self.observations.update(experience.observations.flatten(1, 2))
         self.returns.update(experience.rewards, experience.terminated | experience.truncated)
         preset = self.preset
-        if self.replay.size < min(preset.learning_starts, preset.replay):
+        if self.replay.size < min(preset.learning_starts, self.replay.capacity):
             return
         indices = noise.integers(self.replay.size, preset.updates, preset.batch).to(self.device)
         sampled = noise.normal(preset.updates, 2, preset.batch, self.num_actions).to(self.device)

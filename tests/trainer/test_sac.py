@@ -208,6 +208,14 @@ def test_nothing_is_learned_before_there_is_enough_and_weights_stay_on_the_spher
     torch.testing.assert_close(embedding.norm(dim=1), torch.ones(4, 8))
 
 
+def test_a_replay_that_had_to_be_smaller_than_the_wait_ends_the_wait():
+    sac = learner(2, learning_starts=40)
+    sac.replay = Replay(2, 16, sac.replay.rows.shape[2])
+    before = sac.critics.clone()
+    sac.update(experience(2), SharedNoise([0, 0]))
+    assert sac.replay.size == 16 and not torch.equal(sac.critics, before)
+
+
 def test_everything_is_on_the_learners_device():
     """On PyTorch's device without memory, where a tensor of another device would be refused."""
     sac, data = SAC(3, 2, PRESET, [1, 2], mixed_precision=False, device="meta"), experience(2)
