@@ -98,6 +98,9 @@ def test_what_is_long_over_is_forgotten(gate: EndpointGate) -> None:
     Call.objects.update(started_at=timezone.now() - timedelta(hours=1), ended_at=timezone.now() - timedelta(minutes=5))
     gate.enter(0)
     assert Call.objects.count() == 1
+    Call.objects.update(started_at=timezone.now() - timedelta(minutes=16))  # its process was killed
+    gate.enter(0)
+    assert Call.objects.count() == 1
 
 
 def test_the_admin_sets_limits_and_says_what_is_going_on(gate: EndpointGate, admin_client: Client) -> None:

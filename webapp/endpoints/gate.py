@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from llm.client import without_credentials
@@ -56,7 +56,8 @@ class EndpointGate:
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
             now = timezone.now()
-            endpoint.calls.filter(ended_at__lt=now - 2 * MINUTE).delete()
+            over, lost = Q(ended_at__lt=now - 2 * MINUTE), Q(ended_at=None, started_at__lt=now - LOST)
+            endpoint.calls.filter(over | lost).delete()
             if not self._room(endpoint, tokens):
                 return None
             owner = f"{machine()}:{os.getpid()}"

@@ -73,6 +73,7 @@ def asked(
         accept=lambda text: scoring.read(text) is not None,
         stop_check=within_budget(experiment, stop_check),
         room=room_of(model),
+        watch=lambda underway: stop_check(),
     )
     if said.error:
         raise Unasked(f"comparing an answer with the reference failed: {said.error}")
