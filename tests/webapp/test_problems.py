@@ -90,6 +90,7 @@ def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
         ("format: 1\nproblems: [{name: a, title: t, statement: s, attachments: [{file: no.png}]}]", "'no.png' is not"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, form: novel}]", "form"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{number: x}]}]", "number"),
+        ("a: 2026-13-40", "cannot be read"),
         ("!!python/object/apply:os.system ['true']", "cannot be read"),
     ],
 )
@@ -105,6 +106,10 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
         exchange.read_bytes("set.zip", exchange.as_zip({"problems.yaml": b"0" * 2000}))
     with pytest.raises(exchange.BadSet, match="no readable ZIP"):
         exchange.read_bytes("set.zip", b"PK nothing")
+    damaged = bytearray(exchange.as_zip({"problems.yaml": bytes(range(256))}))
+    damaged[44:60] = bytes(16 * [255])
+    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
+        exchange.read_bytes("set.zip", bytes(damaged))
 
 
 def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):

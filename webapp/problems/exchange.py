@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -71,7 +72,7 @@ def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
             if len(entries) > FILES or sum(entry.file_size for entry in entries) > BYTES:
                 raise BadSet(f"the archive has more than {FILES} files or {BYTES >> 20} MB")
             files = {entry.filename: archive.read(entry) for entry in entries}
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise BadSet(f"{name} is no readable ZIP archive: {error}") from error
     return _without_top_folder(files)
 
@@ -111,7 +112,7 @@ def _parsed(files: Mapping[str, bytes]) -> dict[str, Any]:
         raise BadSet(f"there is no {SET}")
     try:
         data = yaml.load(files[SET].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError: no UTF-8, or a 13th month
         raise BadSet(f"{SET} cannot be read: {error}") from error
     if not isinstance(data, dict):
         raise BadSet(f"{SET} is not a mapping")
