@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from tests.webapp import boards, rows
 from webapp.audit.models import Entry
-from webapp.experiments.models import Event
+from webapp.experiments.models import Event, Experiment
 from webapp.review.models import TrialPlan, Vote
 from webapp.studies import limits, take
 from webapp.studies.models import CompletionCode, Outcome, Participant, Question, Recruit, Study
@@ -41,6 +41,20 @@ def agree(client, study, query=None, **fields):
 
 def text(response):
     return response.content.decode()
+
+
+def test_a_form_sent_twice_makes_one_person_of_one_browser(study):
+    """The second press is on its way before the first has brought a session."""
+    address = reverse("take", args=[study.open_link])
+    for secret, people in (("a" * 32, 1), ("a" * 32, 1), ("b" * 32, 2)):
+        browser = Client()
+        browser.cookies["csrftoken"] = secret
+        assert agree(browser, study).status_code == 200
+        assert Participant.objects.count() == people
+        shown = text(browser.get(address, follow=True))
+        assert "Agree and begin" not in shown
+    assert Experiment.objects.count() == 2
+    assert secret not in Participant.objects.latest("pk").token
 
 
 # --- from a recruitment site ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.experiments import events
-from webapp.studies import enrolment
+from webapp.studies import assigning, enrolment
 from webapp.studies.models import Participant, Question
 from webapp.studies.words import count_of
 
@@ -115,6 +115,7 @@ def remember(session: MutableMapping[str, Any], participant: Participant, given:
 @transaction.atomic
 def take(participant: Participant, questions: list[Question], given: Mapping[str, str]) -> bool:
     """Count one try; the last wrong one ends the person's part. False where it was counted already."""
+    assigning.lock(participant.study_id)  # before the person's row, as everybody who leaves does
     failed = wrong(questions, given)
     mine = Participant.objects.filter(pk=participant.pk, attempts=participant.attempts, understood_at=None, outcome="")
     if not mine.update(attempts=F("attempts") + 1):

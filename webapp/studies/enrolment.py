@@ -13,15 +13,15 @@ from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
 from webapp.review import panels
 from webapp.studies import assigning, opening
-from webapp.studies.models import Assignment, Outcome, Participant, Study
+from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
 
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
 
 
-def visitor(study: Study, source: str = Participant.Source.OPEN, label: str = "") -> Participant:
+def visitor(study: Study, source: str = Participant.Source.OPEN, label: str = "", token: str = "") -> Participant:
     """A newcomer without a personal link: who pressed Start on a demonstration, or came by the open link."""
     label = label or f"Visitor {secrets.token_hex(4)}"
-    return Participant.objects.create(study=study, label=label, source=source)
+    return Participant.objects.create(study=study, label=label, source=source, token=token or new_token())
 
 
 def consent(participant: Participant) -> str:

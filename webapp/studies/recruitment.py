@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.http import QueryDict
+from django.utils.crypto import salted_hmac
 
 from webapp.studies import assigning, enrolment
 from webapp.studies.models import CompletionCode, Participant, Recruit, Study
@@ -62,18 +63,20 @@ class TurnedAway(Exception):
     """Between reading and agreeing there came to be no room; says why, as opening.turned_away."""
 
 
-def enrol(study: Study, came: Arrival) -> Participant:
+def enrol(study: Study, came: Arrival, browser: str) -> Participant:
     """The participant who agreed on the page of the open link: a new one, or the one that the id is already.
 
+    browser: a secret of the one that they came with, the same when a form is sent twice: it makes one person then.
     Raises TurnedAway, and leaves nothing behind, where nobody can get in any more.
     """
+    token = "" if came.external_id else salted_hmac(study.open_link, browser, algorithm="sha256").hexdigest()
     with transaction.atomic():
         study = assigning.lock(study.pk)
-        before = known(study, came.external_id) if came.external_id else None
+        before = known(study, came.external_id) if came.external_id else Participant.objects.filter(token=token).first()
         if before:
             return before
         source = Participant.Source.RECRUITMENT if came.external_id else Participant.Source.OPEN
-        person = enrolment.visitor(study, source, _next_label(study))
+        person = enrolment.visitor(study, source, _next_label(study), token)
         if came.external_id:
             given = {"external_id": came.external_id, "parameters": dict(came.parameters)}
             Recruit.objects.create(study=study, participant=person, **given)

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
 from django.utils.text import slugify
@@ -87,12 +88,18 @@ def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:
     if limits.exceeded(request, "join", limits.JOINS):
         return _page(request, study, "many")
     try:
-        person = recruitment.enrol(study, came)
+        person = recruitment.enrol(study, came, _browser(request))
     except TurnedAway as reason:
         return _page(request, study, str(reason))
     if not came.external_id:
         request.session[f"study {study.pk}"] = person.token
     return redirect(person)
+
+
+def _browser(request: HttpRequest) -> str:
+    """The secret against forged forms: the browser sends it with every form, also with one that is sent twice."""
+    get_token(request)
+    return str(request.META["CSRF_COOKIE"])
 
 
 @require_safe
