@@ -13,10 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import boards, rows
+from webapp.archive import erasure
 from webapp.audit.models import Entry
 from webapp.experiments.models import Event, Experiment
 from webapp.review.models import TrialPlan, Vote
 from webapp.studies import limits, take
+from webapp.studies.admin import invite
 from webapp.studies.models import CompletionCode, Outcome, Participant, Question, Recruit, Study
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +43,17 @@ def agree(client, study, query=None, **fields):
 
 def text(response):
     return response.content.decode()
+
+
+def test_no_label_is_given_again(study):
+    for _ in range(2):
+        agree(Client(), study)
+    erasure.erase(Participant.objects.get(label="R02"))
+    agree(Client(), study)
+    assert Participant.objects.latest("pk").label == "R03"
+    assert invite(study, 2) == ["P01", "P02"]
+    erasure.erase(Participant.objects.get(label="P02"))
+    assert invite(study, 1) == ["P03"]
 
 
 def test_a_form_sent_twice_makes_one_person_of_one_browser(study):

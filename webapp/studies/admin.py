@@ -20,7 +20,7 @@ from unfold.decorators import display
 
 from webapp.audit import record
 from webapp.experiments.admin import ReadOnlyAdmin
-from webapp.studies import assigning, copying, opening
+from webapp.studies import assigning, copying, enrolment, opening
 from webapp.studies.forms import MOST_AT_ONCE, SPREAD, ArmForm, AssignmentForm, InviteForm, StatusForm, StudyForm
 from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, at
 
@@ -229,8 +229,7 @@ def site_address(request: HttpRequest) -> str:
 def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
     """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
     assigning.lock(study.pk)  # two presses of the button do not draw the same labels
-    labels = Participant.objects.filter(study=study, label__regex=r"^P\d+$")
-    last = max((int(label[1:]) for label in labels.values_list("label", flat=True)), default=0)
+    last = enrolment.last_label(study, "P", [Participant.Source.LINK])
     people = Participant.objects.bulk_create(
         Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -22,6 +23,14 @@ def visitor(study: Study, source: str = Participant.Source.OPEN, label: str = ""
     """A newcomer without a personal link: who pressed Start on a demonstration, or came by the open link."""
     label = label or f"Visitor {secrets.token_hex(4)}"
     return Participant.objects.create(study=study, label=label, source=source, token=token or new_token())
+
+
+def last_label(study: Study, letter: str, sources: Collection[str]) -> int:
+    """The number after which those who come in this way are called. No label is given again, even after a deletion."""
+    people = Participant.objects.filter(study=study)
+    labels = people.filter(label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
+    came = people.filter(source__in=sources).count()  # of those whose data was deleted the row is left
+    return max(came, max((int(label[1:]) for label in labels), default=0))
 
 
 def consent(participant: Participant) -> str:

@@ -19,6 +19,7 @@ from webapp.studies.models import CompletionCode, Participant, Recruit, Study
 
 EXTERNAL_ID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 LONGEST_PARAMETER = 200
+BY_LINK = (Participant.Source.OPEN, Participant.Source.RECRUITMENT)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def enrol(study: Study, came: Arrival, browser: str) -> Participant:
         if before:
             return before
         source = Participant.Source.RECRUITMENT if came.external_id else Participant.Source.OPEN
-        person = enrolment.visitor(study, source, _next_label(study), token)
+        label = f"R{enrolment.last_label(study, 'R', BY_LINK) + 1:02d}"
+        person = enrolment.visitor(study, source, label, token)
         if came.external_id:
             given = {"external_id": came.external_id, "parameters": dict(came.parameters)}
             Recruit.objects.create(study=study, participant=person, **given)
@@ -84,11 +86,6 @@ def enrol(study: Study, came: Arrival, browser: str) -> Participant:
         if reason:
             raise TurnedAway(reason)
     return person
-
-
-def _next_label(study: Study) -> str:
-    labels = Participant.objects.filter(study=study, label__regex=r"^R\d+$").values_list("label", flat=True)
-    return f"R{max((int(label[1:]) for label in labels), default=0) + 1:02d}"
 
 
 @dataclass(frozen=True)
