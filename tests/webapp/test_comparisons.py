@@ -235,3 +235,15 @@ def test_a_plan_whose_method_is_gone_says_so(admin_client: Client) -> None:
     row = planned(methods=["was_removed"])
     answer = admin_client.get(f"/bench/comparisons/{row.public_id}/")
     assert "cannot be read any more: unknown method" in answer.content.decode()
+
+
+def test_a_running_one_whose_method_is_gone_ends_and_holds_up_no_other(admin_client: Client) -> None:
+    gone, other = planned(methods=["was_removed"], status="running"), planned(status="running")
+    place = f"/bench/comparisons/{gone.public_id}/"
+    assert admin_client.get("/bench/comparisons/").status_code == 200
+    assert admin_client.get(f"{place}files/report.md").status_code == 404
+    answer = admin_client.post(f"{place}do/pause/", follow=True)
+    assert "cannot be read any more: unknown method" in answer.content.decode()
+    going.pick_up()
+    gone.refresh_from_db()
+    assert gone.status == "failed" and statuses(other)[0] == "running"

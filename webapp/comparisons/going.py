@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping
 
@@ -11,6 +12,8 @@ from webapp.comparisons.models import Comparison
 from webapp.experiments import headless, loop
 from webapp.experiments.comparison import carry
 from webapp.experiments.models import Experiment
+
+log = logging.getLogger(__name__)
 
 Status = Comparison.Status
 
@@ -54,9 +57,15 @@ def cancel(comparison: Comparison) -> bool:
 
 
 def pick_up() -> None:
-    """Called by the reaper: every running comparison goes on."""
+    """Called by the reaper: every running comparison goes on. One whose plan cannot be read any more, ends."""
     for comparison in Comparison.objects.filter(status=Status.RUNNING):
-        if not _running(comparison.plan.existing()):
+        try:
+            known = comparison.plan.existing()
+        except ValueError as error:
+            log.warning("the comparison %s ends: %s", comparison, error)
+            Comparison.objects.filter(pk=comparison.pk, status=Status.RUNNING).update(status=Status.FAILED)
+            continue
+        if not _running(known):
             go_on(comparison)
 
 
@@ -82,8 +91,12 @@ def go_on(comparison: Comparison) -> None:
             headless.save_record(experiment)
 
 
-def state(comparison: Comparison) -> carry.State:
-    return carry.state(comparison.plan)
+def state(comparison: Comparison) -> carry.State | None:
+    """None where its plan cannot be read any more."""
+    try:
+        return carry.state(comparison.plan)
+    except ValueError:
+        return None
 
 
 def _running(known: Mapping[uuid.UUID, Experiment]) -> bool:

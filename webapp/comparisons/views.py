@@ -73,7 +73,12 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
     if action not in ACTIONS:
         raise Http404(f"There is no action {action!r}.")
     perform, done, refused = ACTIONS[action]
-    if perform(get_object_or_404(Comparison, public_id=public_id)):
+    row = get_object_or_404(Comparison, public_id=public_id)
+    try:
+        changed = perform(row)
+    except ValueError:  # its plan cannot be read any more: its own page says why
+        changed = False
+    if changed:
         messages.success(request, done)
     else:
         messages.warning(request, f"Nothing was changed. {refused}")
@@ -85,9 +90,13 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
     """A file of the report that ./prefine compare writes, as of now."""
     row = get_object_or_404(Comparison, public_id=public_id)
-    path = written(row) / name
+    try:
+        folder = written(row)
+    except ValueError as error:
+        raise Http404(f"There is no report any more: {error}") from error
+    path = folder / name
     kind = KINDS.get(path.suffix)
-    if kind is None or path.parent != written(row) or not path.is_file():
+    if kind is None or path.parent != folder or not path.is_file():
         raise Http404(f"The report has no file {name!r}.")
     shown = "inline" if path.suffix == ".svg" else "attachment"
     headers = {"Content-Disposition": f'{shown}; filename="{path.name}"'}
