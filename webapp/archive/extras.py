@@ -112,8 +112,8 @@ def results_of(found: results.Results) -> dict[str, Any]:
     pairs = [
         {
             "pair": result.pair.position,
-            "first": result.pair.first_arm,
-            "second": result.pair.second_arm,
+            "first arm": result.pair.first_arm,
+            "second arm": result.pair.second_arm,
             "equal": result.equal,
             "adjusted p": result.adjusted,
             "significant": result.significant,
