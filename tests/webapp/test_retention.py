@@ -9,6 +9,7 @@ from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -121,6 +122,17 @@ class TestErasure:
         pair.refresh_from_db()
         assert pair.first is None and pair.origin["first"]["name"] == "deleted" and pair.origin["first"]["method"]
         assert Path(rows.settings.MEDIA_ROOT, f"votes/{pair.first_file}.mp4").is_file()
+
+    def test_browsers_forget_what_was_answered_in_practice_and_check(self):
+        made = archives.made()
+        for person in (made.first, made.second):
+            for name in ("practice", "check"):
+                session = SessionStore()
+                session[f"{name} {person.pk}"] = {"best": "A"}
+                session.create()
+        erasure.erase(made.first)
+        left = {name for session in Session.objects.all() for name in session.get_decoded()}
+        assert left == {f"practice {made.second.pk}", f"check {made.second.pk}"}
 
     def test_twice_is_once(self):
         made = archives.made()

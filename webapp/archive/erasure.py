@@ -67,7 +67,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
     counts: Counter[str] = Counter()
     keys = [person.pk for person in people]
     _forget_copies(study, {person.label: DELETED for person in people})
-    _forget_sessions({person.token for person in people})
+    _forget_sessions({person.token for person in people}, keys)
     _forget_log_entries(people)
     for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
         others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
@@ -165,11 +165,12 @@ def _forget_copies(study: Study, labels: dict[str, str]) -> None:
         origin.save(update_fields=["audit"])
 
 
-def _forget_sessions(tokens: Iterable[str]) -> None:
-    """Browsers that began with one of these links."""
-    wanted = set(tokens)
+def _forget_sessions(tokens: Iterable[str], keys: Iterable[int] = ()) -> None:
+    """Browsers that began with one of these links, or hold what one of these people answered before the rounds."""
+    wanted, named = set(tokens), {f"{page} {key}" for key in keys for page in ("practice", "check")}
     for session in Session.objects.iterator(500):
-        if any(isinstance(value, str) and value in wanted for value in session.get_decoded().values()):
+        kept = session.get_decoded()
+        if named & set(kept) or any(isinstance(value, str) and value in wanted for value in kept.values()):
             session.delete()
 
 
