@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import Count
 
 from webapp.experiments import headless, loop
 from webapp.experiments.comparison import gather
@@ -30,11 +32,12 @@ class State:
 def state(plan: Plan) -> State:
     """As the rows say it now."""
     rows = plan.existing()
+    trained = trained_of(rows.values())
     finished = spent = budget = 0
     left: dict[str, int] = {}
     for cell in plan.cells():
         row = rows.get(plan.public_id(cell))
-        done = trained(row) if row else 0
+        done = trained.get(row.pk, 0) if row else 0
         ended = row is not None and row.status in OVER
         spent += cell.arm.candidates if ended else min(done, cell.arm.candidates)
         budget += cell.arm.candidates
@@ -48,9 +51,11 @@ def state(plan: Plan) -> State:
     return State(finished, total, spent, budget, sum(seconds) if known else None)
 
 
-def trained(experiment: Experiment) -> int:
+def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:
+    """By experiment: its candidates that were trained, or failed."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
-    return Candidate.objects.filter(iteration__experiment=experiment, status__in=over).count()
+    found = Candidate.objects.filter(iteration__experiment__in=[row.pk for row in experiments], status__in=over)
+    return dict(found.values_list("iteration__experiment").annotate(Count("pk")).order_by())
 
 
 def carry_through(
