@@ -70,13 +70,14 @@ def seconds_by_round(answers: Mapping[int, Sequence[float]]) -> Callable[[Axes],
 
     def draw(axes: Axes) -> None:
         rounds = sorted(answers)
-        axes.boxplot([answers[number] for number in rounds], positions=rounds, widths=0.5, showfliers=False)
+        times = [answers[number] for number in rounds]
+        axes.boxplot(times, positions=rounds, widths=0.5, showfliers=False, manage_ticks=False)
         for number in rounds:
             axes.plot([number] * len(answers[number]), answers[number], "o", color="#3d4fc4", alpha=0.5, markersize=4)
         axes.set_xlabel("round")
         axes.set_ylabel("seconds to the answer")
         axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        number_rounds(axes, rounds)
 
     return draw
 
@@ -96,8 +97,14 @@ def scores_by_round(lines: Mapping[str, Sequence[float | None]], metric: str) ->
         axes.plot(range(1, len(rounds) + 1), means, color="#3d4fc4", linewidth=2.5, label="mean")
         axes.set_xlabel("round")
         axes.set_ylabel(metric)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        number_rounds(axes, range(1, max(len(rounds), 1) + 1))
         if len(lines) <= 10:
             axes.legend(fontsize="x-small", frameon=False)
 
     return draw
+
+
+def number_rounds(axes: Axes, rounds: Sequence[int]) -> None:
+    """Whole numbers along the axis of rounds, also where there is only one."""
+    axes.set_xlim(rounds[0] - 0.5, rounds[-1] + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
