@@ -8,11 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
-from webapp.experiments.models import Candidate, Iteration, Request
+from webapp.experiments.models import Candidate, Experiment, Iteration, Request
 from webapp.review import ballot, panels, quality, trials
 from webapp.review.ballot import Choice
 from webapp.review.models import ClipTicket, GoldSet, Screening, Trial, TrialPlan, Vote
 from webapp.review.screenings import letters_of, screening_of, tiles
+from webapp.studies import assigning
+from webapp.studies.models import Assignment
 
 pytestmark = pytest.mark.django_db
 
@@ -159,6 +161,29 @@ def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
     planned(person.study, gold=1)
     waits(person, 1)
     assert "practising" in page(client, person) and not Trial.objects.exists()
+
+
+def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, person):
+    """Neither a trial that was begun, nor a round of the experiment before: the page asks about another robot."""
+    planned(person.study, attention=2, repeated=2)  # two in each wait
+    judged(person)
+    waits(person, 2)
+    page(client, person)
+    begun = Trial.objects.get()
+    rows.finished(person)
+    place = Assignment(participant=person, arm=rows.arm(person.study, "B", task="Humanoid"), position=2)
+    place.experiment = assigning.make(place)
+    place.save()
+    Experiment.objects.filter(pk=place.experiment.pk).update(status="running")
+    assert person.experiment.task == "Humanoid"
+    training = Request.objects.filter(pk=waits(person, 2).pk)
+    assert begun.token not in page(client, person) and Trial.objects.get() == begun
+    training.update(status="done")
+    judged(person)
+    training.update(status="open")
+    assert "While the next robots practise" in page(client, person)
+    shown = Candidate.objects.filter(pk__in=Trial.objects.exclude(pk=begun.pk).get().order)
+    assert set(shown.values_list("iteration__experiment__task", flat=True)) == {"Humanoid"}
 
 
 def test_gold_sets_are_added_in_the_admin(admin_client, person):

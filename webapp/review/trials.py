@@ -54,9 +54,11 @@ def current(participant: Participant, rounds: int, waits_for: int) -> Trial | No
 
     waits_for: the round whose robots practise; 0 where the person need not wait, so that nothing new is begun.
     """
-    begun = Trial.objects.filter(participant=participant, answered_at=None).select_related("participant__study").first()
-    if begun is not None:
-        return begun if len(_ready(begun.order)) > 1 else None
+    begun = Trial.objects.filter(participant=participant, answered_at=None).select_related("participant__study")
+    task = _task(participant)
+    for trial in begun.order_by("number"):
+        if len(_ready(trial.order, task)) > 1:
+            return trial
     plan = TrialPlan.objects.filter(study=participant.study_id).select_related("study").first() if waits_for else None
     if plan is None:
         return None
@@ -67,6 +69,12 @@ def current(participant: Participant, rounds: int, waits_for: int) -> Trial | No
             if trial is not None:
                 return trial
     return None
+
+
+def _task(participant: Participant) -> str:
+    """What the page is about: no clip of another task belongs under its question."""
+    experiment = participant.experiment
+    return experiment.task if experiment else ""
 
 
 def _begin(participant: Participant, kind: Kind, number: int, round: int) -> Trial | None:
@@ -95,11 +103,9 @@ def _attention(participant: Participant, draw: random.Random) -> dict[str, objec
 
 def _gold(participant: Participant, draw: random.Random) -> dict[str, object] | None:
     """A gold set of the task at hand that this person has not judged, neither as one nor as a round."""
-    if participant.experiment is None:
-        return None
     seen = set(Trial.objects.filter(participant=participant, kind=Kind.GOLD).values_list("expected_best", flat=True))
     seen |= {pk for screening in Screening.objects.filter(participant=participant) for pk in screening.order}
-    of_task = {"best__iteration__experiment__task": participant.experiment.task}
+    of_task = {"best__iteration__experiment__task": _task(participant)}
     sets = GoldSet.objects.filter(study=participant.study_id, **of_task).select_related("best").order_by("pk")
     for gold in _shuffled([one for one in sets if one.best_id not in seen and one.worst_id not in seen], draw):
         mates = Candidate.objects.filter(iteration=gold.best.iteration_id).values_list("pk", flat=True)
@@ -127,14 +133,18 @@ MAKERS = {Kind.ATTENTION: _attention, Kind.GOLD: _gold, Kind.REPEATED: _repeated
 
 
 def _judged(participant: Participant) -> list[Screening]:
-    """Rounds that this person has judged for good and whose clips can still be shown, oldest first."""
-    mine = Screening.objects.filter(participant=participant, request__kind="Judge")
+    """Rounds of the task at hand that this person has judged and whose clips can still be shown, oldest first."""
+    of_task = {"request__experiment__task": _task(participant)}
+    mine = Screening.objects.filter(participant=participant, request__kind="Judge", **of_task)
     judged = mine.filter(votes__locked_at__isnull=False).distinct().order_by("pk")
     return [screening for screening in judged if len(_ready(screening.order)) > 1]
 
 
-def _ready(order: list[int]) -> list[int]:
+def _ready(order: list[int], task: str = "") -> list[int]:
+    """Those with a clip that can be shown, all of them or of one task."""
     ready = Clip.objects.filter(candidate__in=order, percent=FINAL, status=Clip.Status.READY)
+    if task:
+        ready = ready.filter(candidate__iteration__experiment__task=task)
     playable = set(ready.values_list("candidate_id", flat=True))
     return [pk for pk in order if pk in playable]
 
