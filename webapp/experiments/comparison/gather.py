@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Prefetch, Q, Sum
 
 from webapp.experiments.comparison.plan import Arm, Plan
 from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
@@ -141,7 +141,8 @@ def _rounds(experiment: Experiment) -> tuple[Round, ...]:
     """The rounds in which training is over."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     found: list[Round] = []
-    for iteration in experiment.iterations.prefetch_related("candidates"):
+    scored = Prefetch("candidates", Candidate.objects.only("iteration", "status", "rts"))  # not their programs
+    for iteration in experiment.iterations.prefetch_related(scored):
         trained = [c for c in iteration.candidates.all() if c.status in over]
         if not trained or len(trained) < len(iteration.candidates.all()):
             continue
