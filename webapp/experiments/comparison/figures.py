@@ -44,7 +44,7 @@ def _curves(axes: Axes, scores: Sequence[Score]) -> None:
         above = [m + s for m, s in zip(means, spreads, strict=True)]
         axes.fill_between(spent, below, above, color=colour, alpha=0.12, linewidth=0)
     axes.set_xlabel("candidates trained")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_ylabel("best RTS so far")
     axes.legend(fontsize="small")
 
