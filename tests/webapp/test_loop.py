@@ -161,7 +161,7 @@ class TestPlayed:
     def test_an_unknown_task_stops_it_naming_the_known(self) -> None:
         row = started(task="Unicycle")
         advance(row)
-        assert "unknown task 'Unicycle'; known: " in row.error
+        assert "unknown task 'Unicycle'; robots: " in row.error
 
 
 class TestControls:
