@@ -74,3 +74,8 @@ def test_a_table_for_a_paper():
     assert r"who & seconds & share \% \\" in latex
     assert r"\begin{tabular}{lrr}" in latex
     assert tables.to_csv(table) == "who,seconds,share %\nP01 & co,12,0.12345\n<x>,,3.141592653589793\n"
+
+
+def test_no_spreadsheet_runs_what_somebody_typed():
+    table = tables.Table("t", "t", ("reason", "change"), (('=HYPERLINK("https://example.org")', -0.5), ("@SUM(1)", -1)))
+    assert tables.to_csv(table) == 'reason,change\n"\'=HYPERLINK(""https://example.org"")",-0.5\n\'@SUM(1),-1\n'

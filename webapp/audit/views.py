@@ -16,6 +16,7 @@ from django.utils.dateparse import parse_date
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from webapp.archive.bundle import cell
 from webapp.audit import chain, record
 from webapp.audit.models import Entry, Head
 from webapp.experiments.views import staff_only
@@ -25,7 +26,6 @@ COLUMNS = (
     *("number", "created_at", "actor", "action", "target_type", "target_id", "target_label", "detail"),
     *("previous", "hash"),
 )
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _allowed(request: HtmxHttpRequest) -> None:
@@ -97,10 +97,5 @@ def to_csv(rows: QuerySet[Entry]) -> str:
     for row in rows.iterator(500):
         values = [getattr(row, name) for name in COLUMNS]
         values[1], values[7] = row.created_at.isoformat(), json.dumps(row.detail, sort_keys=True)
-        writer.writerow([_harmless(value) for value in values])
+        writer.writerow([cell(value) for value in values])
     return text.getvalue()
-
-
-def _harmless(value: object) -> object:
-    """A spreadsheet takes no text of ours for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -6,6 +6,8 @@ import csv
 import io
 from dataclasses import dataclass
 
+from webapp.archive.bundle import cell
+
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -43,18 +45,18 @@ class Table:
         return [any(isinstance(c, int | float) for c in column) for column in columns]
 
 
-def _said(cell: Cell) -> str:
-    if cell is None:
+def _said(value: Cell) -> str:
+    if value is None:
         return "–"
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def to_csv(table: Table) -> str:
-    """Full precision; an empty cell where nothing is known."""
+    """Full precision; an empty cell where nothing is known, and none that a spreadsheet would run."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([["" if cell is None else cell for cell in row] for row in table.rows])
+    writer.writerows([[cell(value) for value in row] for row in table.rows])
     return out.getvalue()
 
 

@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from webapp.archive.bundle import cell
 from webapp.audit import record
 from webapp.http import without_nul
 from webapp.studies import limits, recruitment
@@ -114,14 +115,9 @@ def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     sheet = csv.writer(response)
     sheet.writerow(["participant", "link", "status"])
     for person in people:
-        sheet.writerow([_cell(person.label), f"{_site(request)}{person.get_absolute_url()}", _status(person)])
+        sheet.writerow([cell(person.label), f"{_site(request)}{person.get_absolute_url()}", _status(person)])
     record(request.user, "downloaded links", study, participants=len(people))
     return response
-
-
-def _cell(text: str) -> str:
-    """The text, as no spreadsheet takes it for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
 def _site(request: HttpRequest) -> str:
