@@ -1,5 +1,7 @@
 """What people are told of the plan and of the wait: true for every method, and while others come first."""
 
+from dataclasses import replace
+
 import pytest
 
 from llm.methods import METHODS
@@ -19,11 +21,23 @@ def test_a_winner_is_promised_by_those_that_ask_for_one(name):
     said = words.plan_words(plan(method=name))
     assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
     assert said.pairs == METHODS[name].compares
-    assert (said.winner == "Your winner") == METHODS[name].chooses
+    assert (said.winner == "Your winner") == said.chosen == METHODS[name].chooses
 
 
 def test_one_round_has_no_choice_of_a_winner():
     assert words.plan_words(plan(method="icpl", n=1)).end == "After that round you are done."
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("chooses", [True, False])
+def test_a_panel_is_told_that_it_chose_only_where_it_did(client, monkeypatch, chooses):
+    monkeypatch.setitem(METHODS, "icpl", replace(METHODS["icpl"], chooses=chooses))
+    person = rows.participant(rows.study(panel=2, method="icpl"))
+    rows.round_of(person)
+    rows.finished(person)
+    html = client.get(person.get_absolute_url()).content.decode()
+    assert ("The robot that all of you chose" in html) == chooses
+    assert ("The robot that came out best" in html) != chooses
 
 
 def test_two_videos_are_asked_about_as_two():

@@ -82,6 +82,8 @@ class PlanWords:
     """What comes after the last round."""
     winner: str
     """What the robot is that is shown at the end."""
+    chosen: bool
+    """Whether it is one that people chose as the winner, alone or as a panel."""
 
 
 def plan_words(plan: LoopSettings) -> PlanWords:
@@ -94,7 +96,7 @@ def plan_words(plan: LoopSettings) -> PlanWords:
     end = "you choose the winner" if method.chooses and plan.n > 1 else "you are done"
     chosen = "Your winner" if method.chooses else "The robot that came out best"
     winner = "The robot that you chose" if plan.n == 1 else chosen
-    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner)
+    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner, method.chooses or plan.n == 1)
 
 
 def _path(phase: str) -> tuple[tuple[str, str], ...]:
