@@ -59,23 +59,24 @@ def agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agre
     if not table.size:
         return None
     table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
-    alpha = _alpha(table, level)
+    values = np.unique(table[~np.isnan(table)])
+    counts = np.array([(table == value).sum(axis=0) for value in values]).T
+    alpha = _alpha(counts, values, level)
     if alpha is None:
         return None
-    draws = np.random.default_rng(0)
-    count = table.shape[1]
-    resampled = (_alpha(table[:, draws.integers(0, count, count)], level) for _ in range(RESAMPLES))
+    draws, count = np.random.default_rng(0), len(counts)
+    resampled = (_alpha(counts[draws.integers(0, count, count)], values, level) for _ in range(RESAMPLES))
     low, high = np.quantile([value for value in resampled if value is not None], (0.025, 0.975))
     return Agreement(alpha, float(low), float(high), int((~np.isnan(table)).any(axis=1).sum()), count)
 
 
-def _alpha(table: np.ndarray, level: Level) -> float | None:
+def _alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None:
+    """Of how many raters gave each unit (units, values) each of the values."""
     import krippendorff  # with numpy's linear algebra: loaded when a result is first shown
 
-    rated = table[~np.isnan(table)]
-    if len(rated) == 0 or (rated == rated[0]).all():
+    if not counts.size or (counts.sum(axis=0) > 0).sum() < 2:
         return None
-    return float(krippendorff.alpha(reliability_data=table, level_of_measurement=level))
+    return float(krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level))
 
 
 def position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
