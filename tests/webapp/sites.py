@@ -44,7 +44,7 @@ class Site:
 
 
 @contextlib.contextmanager
-def serve(data: Path, module: list[str], **settings: str) -> Iterator[Site]:
+def serve(data: Path, module: list[str], python: str = sys.executable, **settings: str) -> Iterator[Site]:
     """A site started with `python -m <module> --port <free>`, its database made and its static files collected."""
     port = free_port()
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
@@ -52,7 +52,7 @@ def serve(data: Path, module: list[str], **settings: str) -> Iterator[Site]:
     for command in (["migrate", "-v0"], ["collectstatic", "--noinput", "-v0"]):
         subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True)
     with (data / "site.log").open("w") as log:
-        command = [sys.executable, "-m", *module, "--port", str(port)]
+        command = [python, "-m", *module, "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         url = f"http://127.0.0.1:{port}"

@@ -1,0 +1,36 @@
+"""A Python of its own for a site whose robots practise briefly and whose films are short. All else is as it is."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+from tests.webapp.sites import ROOT
+
+SECONDS = 2.0
+TRAINING = {"worlds": 16, "horizon": 16, "iterations": 4}
+CUSTOMIZE = """
+import site, sys
+from dataclasses import replace
+
+site.addsitedir({packages!r})
+sys.exec_prefix = {prefix!r}  # the jail lets processes read the installation: here its packages are elsewhere
+sys.path.append({root!r})
+from simulation import catalog
+
+task = catalog.tasks()["Cartpole"]
+quick = replace(task.presets["quick"], **{training!r})
+catalog.tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=task.presets | {{"quick": quick}})
+"""
+
+
+def python(folder: Path) -> str:
+    """The interpreter: every process that is started with it, jailed ones too, knows this Cartpole and no other."""
+    venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
+    packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    paths = {"packages": sysconfig.get_path("purelib"), "prefix": sys.prefix, "root": str(ROOT)}
+    text = CUSTOMIZE.format(**paths, training=TRAINING, seconds=SECONDS)
+    (packages / "sitecustomize.py").write_text(text)
+    return str(folder / "bin" / "python")
