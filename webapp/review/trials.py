@@ -56,9 +56,9 @@ def current(participant: Participant, rounds: int, waits_for: int) -> Trial | No
     """
     begun = Trial.objects.filter(participant=participant, answered_at=None).select_related("participant__study")
     task = _task(participant)
-    for trial in begun.order_by("number"):
-        if len(_ready(trial.order, task)) > 1:
-            return trial
+    for open_one in begun.order_by("number"):
+        if len(_ready(open_one.order, task)) > 1:
+            return open_one
     plan = TrialPlan.objects.filter(study=participant.study_id).select_related("study").first() if waits_for else None
     if plan is None:
         return None
