@@ -20,7 +20,7 @@ from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Compared with where they are installed."""
-HELPERS = {"adapters", "command", "machine", "peers", "published"}
+HELPERS = {"adapters", "command", "machine", "peers", "published", "simulated"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
     "stepping",

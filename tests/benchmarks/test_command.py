@@ -38,7 +38,10 @@ def test_a_section_has_what_was_printed_and_a_failure_its_reason(capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["nonsense"], "no benchmark nonsense; there are: bridge"), (["filming", "--tasks", "Atn"], "unknown task 'Atn'")],
+    [
+        (["nonsense"], "no benchmark nonsense; there are: bias bridge"),
+        (["filming", "--tasks", "Atn"], "unknown task 'Atn'"),
+    ],
 )
 def test_wrong_names_are_named(monkeypatch, capsys, arguments, message):
     monkeypatch.setattr(sys, "argv", ["bench", *arguments])
@@ -56,7 +59,9 @@ def test_a_row_shows_seeds_failures_and_what_was_printed():
     fine = competence.Run(0, 3.0, 2.0, 4.0, 900.0, 1000, 20.0)
     failed = replace(fine, seed=1, rts=None, final=None, evaluated=None, failure="it diverged")
     row = competence.row("Ant", "quick", [fine, replace(fine, seed=2, rts=5.0), failed])
-    assert row.startswith("| Ant | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 | 6.75")
+    assert row.startswith(
+        "| Ant, quick | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 | 6.75"
+    )
     assert "MuJoCo" in row and row.count("|") == 12
 
 

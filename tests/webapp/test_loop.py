@@ -431,7 +431,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--task", "Unicycle"], "unknown task 'Unicycle'; known: "),
+            (["--task", "Unicycle"], "unknown task 'Unicycle'; robots: "),
             (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
             (["--preset", "huge"], "unknown preset 'huge'"),
             (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: offline"),
