@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.urls import reverse
@@ -54,6 +55,19 @@ def test_every_page_is_there_and_writes_nothing(staff, study, name):
     assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|htmx", html.replace("htmx-config", ""))
     assert staff.get(reverse("preview", args=[study.pk, name])).status_code == 200
     assert counts() == before
+
+
+def test_a_round_has_the_scripts_of_the_real_one(staff, study):
+    real = set(re.findall(r"studio/(\w+)\.js", (settings.BASE_DIR / "templates/studio/page.html").read_text()))
+    for name in ("review", "practice"):
+        page = shown(staff, study, name).content.decode()
+        assert set(re.findall(r"studio/(\w+)[.\w]*\.js", page)) == real - {"live"}
+
+
+def test_the_choice_is_among_the_videos_of_a_round(staff, study):
+    few = rows.arm(study, "C", k=3)
+    page = shown(staff, study, "picked", arm=few.pk).content.decode()
+    assert set(re.findall(r"video ([A-Z])", page)) == {"A", "C"}
 
 
 def test_the_pages_hold_what_the_study_says(staff, study):

@@ -101,9 +101,9 @@ def _review(study: Study, kind: str, count: int) -> Page:
 
 
 def _picked(study: Study, plan: Arm) -> Page:
-    chosen = clips(4)
+    chosen = clips(shown_in_a_round(plan))
     vote = {"screening": SampleScreening(somebody(study)), "cannot_tell": False}
-    return Page("picked", {"vote": vote, "picks": [chosen[0], chosen[3]], "seconds": 10.0, "final": False})
+    return Page("picked", {"vote": vote, "picks": [chosen[0], chosen[-1]], "seconds": 10.0, "final": False})
 
 
 def _with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
