@@ -61,11 +61,16 @@ def asked_pause(failure: Failure) -> float | None:
     return max(0.0, (at - datetime.now(UTC)).total_seconds())
 
 
+MINDS_THE_VALUE = re.compile(r"too (large|long|big|high|many)|exceed|maximum|at most|less than|context length")
+
+
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
-    """Which optional parameter a 400 or 422 complains about, if any."""
+    """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
     if not isinstance(failure, openai.BadRequestError | openai.UnprocessableEntityError):
         return None
     said = f"{failure.param or ''} {failure}".lower()
+    if MINDS_THE_VALUE.search(said):
+        return None
     return next((name for name in OPTIONAL if name in sent and name in said), None)
 
 

@@ -223,6 +223,18 @@ def test_a_token_limit_is_sent_by_the_name_that_the_server_takes():
     assert limits == [{"max_tokens": 7}, {"max_completion_tokens": 7}, {}]
 
 
+def test_a_limit_that_is_too_large_for_the_server_stays_a_limit():
+    def small(body):
+        return failure(400, "max_tokens is too large: 90000. This model supports at most 4096.", "max_tokens")
+
+    with serving(small) as server:
+        asked = backend(server)
+        for seed in range(2):
+            with pytest.raises(errors.BadRequest, match="at most 4096"):
+                asked.complete(ASK, 1, seed, tokens=90000)
+    assert [body.get("max_tokens") for body in server.seen] == [90000, 90000]
+
+
 def test_images_are_sent_whole_and_kept_as_hashes():
     url = "data:image/jpeg;base64,QUJD"
     parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}]

@@ -23,7 +23,7 @@ def append(actor: str, action: str, target: models.Model | None, detail: dict[st
         target_label=_text(str(target), 200) if target is not None else "",
         detail=_plain(detail),
     )
-    transaction.on_commit(seal)
+    transaction.on_commit(seal, robust=True)  # what could not be chained now is chained with the next row
     return entry
 
 
