@@ -13,6 +13,7 @@ from webapp.archive.reading import Names, Row, plain
 from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
 from webapp.archive.scope import Scope
 from webapp.audit.models import Entry
+from webapp.studies.models import Participant
 from webapp.votes.models import Poll
 
 PEOPLE = ("participant", "evaluator", "system", "visitor", "unknown account")
@@ -57,14 +58,17 @@ def rows(scope: Scope, names: Names) -> Iterator[Row]:
     for row in origin.audit if origin else []:
         number += 1
         yield {**names.text(row), "id": number}
+    erased = Participant.objects.filter(study=scope.study, deleted_at__isnull=False)
+    nobody = {str(pk): label for pk, label in erased.values_list("pk", "label")}
     for entry in entries(scope).iterator(500):
         number += 1
+        person = nobody.get(entry.target_id) if entry.target_type == "studies.participant" else None
         yield {
             "id": number,
             "actor": entry.actor if entry.actor in PEOPLE else names.staff.get(entry.actor, ""),
             "action": entry.action,
             "target_type": entry.target_type,
-            "target_label": names.text(entry.target_label),
+            "target_label": names.text(person or entry.target_label),
             "detail": names.text(entry.detail),
             "created_at": plain(entry.created_at),
             "number": entry.number,
