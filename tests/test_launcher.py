@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench"]
+VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench", "install"]
 
 
 def launch(*arguments, folder=ROOT, **environment):
@@ -53,6 +53,16 @@ def test_every_verb_has_help(verb):
     said = launch(verb, "--help")
     assert said.returncode == 0, said.stderr
     assert f"usage: ./prefine {verb}" in said.stdout
+
+
+def test_the_first_command_on_a_new_machine_makes_the_tables(tmp_path):
+    examples = str(ROOT / "examples" / "problems")
+    said = launch("manage", "import_problems", examples, PREFINE_DATA=str(tmp_path))
+    assert said.returncode == 0, said.stderr
+    said = launch("run", "--problem", "nothing", PREFINE_DATA=str(tmp_path))
+    assert said.returncode == 1
+    assert said.stderr.startswith("CommandError: unknown task 'nothing'")
+    assert "staircase" in said.stderr
 
 
 def test_unknown_verb_shows_the_known_ones():
