@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from llm.methods import METHODS
 from tests.webapp import boards, loops, rows
+from webapp.audit.models import Entry as AuditEntry
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
@@ -435,6 +436,16 @@ def test_only_methods_for_people_are_offered(staff):
     for method in METHODS.values():
         offered = f'<option value="{method.name}"' in page
         assert offered == (method.asks_judge and not method.uses_metric), method.name
+
+
+def test_saving_a_study_as_it_is_changes_nothing(staff):
+    staff.post(reverse("admin:studies_study_add"), study_form({"options": ""}, consent_text="One line.\r\nAnother."))
+    study = Study.objects.get()
+    assert study.arms.count() == 1
+    form = study_form({"options": ""}, study=study, consent_text="One line.\r\nAnother.")
+    form |= {"title": "Only this", "seed": study.seed}
+    assert staff.post(change(study), form).status_code == 302
+    assert AuditEntry.objects.filter(action="changed").latest("pk").detail["fields"] == ["Title"]
 
 
 def test_a_changed_consent_text_gets_the_next_version(staff):

@@ -53,7 +53,12 @@ class OptionsField(forms.CharField):
             raise ValidationError(str(error)) from error
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(super().has_changed(self.prepare_value(initial or {}), data))
+        if self.disabled:
+            return False
+        try:
+            return bool(self.to_python(data) != self.to_python(self.prepare_value(initial or {})))
+        except ValidationError:
+            return True
 
 
 def _shown(value: Any) -> str:

@@ -25,9 +25,17 @@ SPREAD = ("experiments_each", "assignment", "seed")
 """Of a study that somebody is in."""
 
 
+class LinesField(forms.CharField):
+    """Browsers send lines that end in another way: that is no other text."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
+
 class StudyForm(forms.ModelForm):
     class Meta:
         model = Study
+        field_classes = {"consent_text": LinesField}
         fields = [
             *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
             *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
@@ -89,10 +97,6 @@ class StudyForm(forms.ModelForm):
         for name, rows in ROWS.items():
             self.fields[name].widget.attrs["rows"] = rows
 
-    def clean_consent_text(self) -> str:
-        """Browsers send lines that end in another way: that is no other text."""
-        return str(self.cleaned_data["consent_text"]).replace("\r\n", "\n")
-
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         version, text = data.get("consent_version"), data.get("consent_text")
@@ -141,6 +145,10 @@ class ArmForm(LoopForm):
             self.fields["task"].help_text = "Somebody is in this arm, so its plan stands. Add another arm for another."
             for name in FIXED:
                 self.fields[name].disabled = True
+
+    def has_changed(self) -> bool:
+        """An arm that is left as it was proposed is an arm, too."""
+        return self.instance.pk is None or bool(super().has_changed())
 
 
 class InviteForm(forms.Form):
