@@ -43,7 +43,8 @@ class Environment:
     device. `seed` is that of all groups, or one for each.
 
     `device` is cpu or cuda:<index> (see `backends.choice.device`); `start` replaces that device's engine by
-    another one. Raises ValueError on an unknown task.
+    another one. What it returns was made in PyTorch's inference mode: clone it before automatic differentiation goes
+    through it. Raises ValueError on an unknown task.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A Python of its own for a site whose robots practise briefly and whose films are short. All else is as it is."""
+"""A Python of its own for a site whose robots practise briefly, filmed briefly and once. All else is as it is."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from tests.webapp.sites import ROOT
 
 SECONDS = 2.0
 TRAINING = {"worlds": 16, "horizon": 16, "iterations": 4}
+SETTINGS = "from webapp.settings import *\nFILM_AT = (100,)\n"
 CUSTOMIZE = """
-import site, sys
+import os, site, sys
 from dataclasses import replace
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "brief_settings"
 
 site.addsitedir({packages!r})
 sys.exec_prefix = {prefix!r}  # the jail lets processes read the installation: here its packages are elsewhere
@@ -33,4 +36,5 @@ def python(folder: Path) -> str:
     paths = {"packages": sysconfig.get_path("purelib"), "prefix": sys.prefix, "root": str(ROOT)}
     text = CUSTOMIZE.format(**paths, training=TRAINING, seconds=SECONDS)
     (packages / "sitecustomize.py").write_text(text)
+    (packages / "brief_settings.py").write_text(SETTINGS)
     return str(folder / "bin" / "python")
