@@ -12,6 +12,7 @@ from django.urls import reverse
 from tests.webapp import boards, polls, rows
 from webapp.audit import chain, record
 from webapp.audit.models import AppendOnly, Entry, Head
+from webapp.comparisons.models import Comparison
 from webapp.studies.models import Participant
 from webapp.votes import opening
 
@@ -158,6 +159,21 @@ def test_bench_actions(client, staff):
     client.post(reverse("bench:act", args=[experiment.public_id, "pause"]))
     row = Entry.objects.get(action="pause")
     assert (row.actor, row.target_type, row.target_id) == ("ada", "experiments.experiment", str(experiment.pk))
+
+
+def test_a_study_opened_and_closed(client, staff):
+    study = rows.study()
+    for status in ("closed", "open"):
+        client.post(reverse("admin:study_status", args=[study.pk]), {"status": status})
+    told = [(row.action, row.target_id) for row in entries(target_type="studies.study")]
+    assert told == [("closed study", str(study.pk)), ("opened study", str(study.pk))]
+
+
+def test_what_is_done_to_a_comparison_names_it(client, staff):
+    made = Comparison.objects.create(tasks=["Cartpole"], methods=["icpl"])
+    client.post(reverse("comparisons:act", args=[made.public_id, "start"]))
+    row = Entry.objects.get(action="start")
+    assert (row.target_type, row.target_id) == ("comparisons.comparison", str(made.pk))
 
 
 def test_downloads(client, staff):

@@ -15,11 +15,14 @@ from django.utils.decorators import sync_and_async_middleware
 
 from webapp.audit import record
 from webapp.audit.scope import Scope, current
+from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment
 from webapp.votes.models import Poll
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-MODELS: dict[str, type[Experiment] | type[Poll]] = {"bench": Experiment, "votes": Poll}
+MODELS: dict[str, type[Experiment] | type[Poll] | type[Comparison]] = {
+    **{"bench": Experiment, "board": Experiment, "votes": Poll, "comparisons": Comparison}
+}
 """What `public_id` in an address of this namespace stands for."""
 TAKEN = ("downloaded", "exported")
 """How a view of its own begins the action that tells of a file."""

@@ -18,6 +18,7 @@ from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 
+from webapp import audit
 from webapp.audit import record
 from webapp.experiments.admin import ReadOnlyAdmin
 from webapp.studies import assigning, copying, enrolment, opening
@@ -202,6 +203,7 @@ class StudyAdmin(ModelAdmin):
             for words in found:
                 self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
             if not found:
+                audit.record(request.user, "opened study" if status == Study.Status.OPEN else "closed study", study)
                 self.message_user(request, f"{study}: links are {status}.", messages.SUCCESS)
 
 
