@@ -28,7 +28,7 @@ out["parents"] = [c.parent.key for c in Candidate.objects.filter(iteration__numb
 out["votes"] = Vote.objects.filter(undone_at=None).exclude(locked_at=None).count()
 out["undone"] = Vote.objects.exclude(undone_at=None).count()
 out["winner"] = experiment.winner.key
-out["finished"] = experiment.participant.finished_at is not None
+out["finished"] = all(person.finished_at for person in experiment.people)
 """
 
 
@@ -111,9 +111,10 @@ def test_a_participants_whole_way(whole, page):
     whole.python("rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=3, n=2, seed=0)")
     page.goto(whole.url)
     press(page, "Start")
-    whole.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
     press(page, re.compile("I have read this"), "Space", role="checkbox")
     press(page, "Agree and begin")
+    expect(page.get_by_role("button", name="I am ready")).to_be_visible()
+    whole.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
     press(page, "I am ready")
     expect(page.get_by_role("progressbar")).to_be_visible()
 
