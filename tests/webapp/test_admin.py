@@ -511,6 +511,26 @@ def test_the_environment_names_the_default_model(staff, settings):
     assert (model.kind, model.base_url, model.model, model.api_key) == ("openai", "http://localhost:9/v1", "m", "")
 
 
+def test_what_began_with_the_environments_model_keeps_it(settings):
+    from webapp.experiments.defaults import environment_model
+
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
+    running = Experiment.objects.create(name="x", status="running", model=environment_model())
+    for address, name in (("http://localhost:9/v1", "second"), ("http://other:9/v1", "second")):
+        settings.MODEL_BASE_URL, settings.MODEL_NAME = address, name
+        row = environment_model()
+        assert (row.base_url, row.model, row) == (address, name, environment_model())
+    running = Experiment.objects.get()
+    assert (running.model.base_url, running.model.model) == ("http://localhost:9/v1", "first")
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
+    assert environment_model() == running.model
+    assert sorted(LanguageModel.objects.values_list("name", flat=True)) == [
+        "From the environment",
+        "From the environment 2",
+        "From the environment 3",
+    ]
+
+
 def test_the_environments_key_goes_to_the_environments_endpoint_alone(settings):
     settings.API_KEY, settings.MODEL_BASE_URL = "sk-environment", "https://mine.example/v1"
     assert LanguageModel(kind="openai", base_url="https://mine.example/v1", model="m").key == "sk-environment"

@@ -28,6 +28,14 @@ def test_the_named_file_is_what_new_experiments_use(settings: LazySettings, tmp_
     assert str(tmp_path) not in str(LanguageModel.objects.values().get(pk=row.pk))
 
 
+def test_what_began_with_a_file_goes_on_with_it(settings: LazySettings, tmp_path: Path) -> None:
+    settings.LOCAL_MODEL = str(tmp_path / "small.gguf")
+    began = environment_model()
+    settings.LOCAL_MODEL = str(tmp_path / "large.gguf")
+    later = environment_model()
+    assert [backend_of(row).path.name for row in (began, later)] == ["small.gguf", "large.gguf"]  # type: ignore[union-attr]
+
+
 def test_an_offline_row_that_once_was_an_endpoint_stays_the_offline_writer() -> None:
     assert isinstance(backend_of(LanguageModel(kind="offline", model="gpt-4o")), OfflineWriter)
     assert isinstance(backend_of(None), OfflineWriter)

@@ -18,14 +18,16 @@ from llm.local import LocalWriter
 from llm.offline import OfflineWriter
 from llm.prices import Price
 from webapp.endpoints.gate import EndpointGate
+from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 
 def backend_of(model: LanguageModel | None) -> ChatBackend:
     """Who answers: the offline writer unless the experiment names an endpoint, or a local model makes its choices."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
-        local = model is not None and model.model.endswith(".gguf")  # webapp.experiments.defaults
-        return LocalWriter(Path(settings.LOCAL_MODEL)) if local else OfflineWriter()
+        if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
+            return OfflineWriter()
+        return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
     prices = None
     if model.price_input is not None and model.price_output is not None:
         prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]
@@ -38,9 +40,12 @@ def saved_calls(request: Request) -> list[Reply]:
     return [reply_from_json(call.data) for call in request.calls.all()]
 
 
-def saver(request: Request) -> Callable[[Reply], None]:
-    """Saves each answer as it arrives, from whichever thread it arrives in."""
-    home = threading.get_ident()
+def saver(lease: Lease) -> Callable[[Reply], None]:
+    """Saves each answer as it arrives, from whichever thread it arrives in, while the lease is ours: what was asked
+    under a lost one may hold words that are to be forgotten (webapp.archive.redaction).
+    """
+    home, request = threading.get_ident(), lease.job.request
+    assert request is not None
 
     def save(reply: Reply) -> None:
         usage = reply.usage
@@ -55,7 +60,9 @@ def saver(request: Request) -> Callable[[Reply], None]:
             latency=reply.latency,
             cost=reply.cost,
         )
-        ModelCall.objects.bulk_create([call], ignore_conflicts=True)
+        with lease.kept() as ours:
+            if ours:
+                ModelCall.objects.bulk_create([call], ignore_conflicts=True)
         if threading.get_ident() != home:
             connection.close()
 
