@@ -5,6 +5,7 @@ import torch
 
 from simulation import models
 from simulation.backends.cpu import CpuPhysics
+from simulation.environment import Environment
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,28 @@ def test_steps_are_exactly_those_of_a_single_world(ant, threads):
         assert np.array_equal(physics.qpos(world), data.qpos)
         assert np.array_equal(physics.read()["qvel"][world].numpy(), data.qvel.astype(np.float32))
         assert np.array_equal(physics.read()["sensordata"][world].numpy(), data.sensordata.astype(np.float32))
+
+
+@pytest.mark.parametrize("task", ["Cartpole", "Ant", "Humanoid", "HumanoidJump"])
+def test_a_whole_environment_moves_as_single_worlds_do(task):
+    """The state and every field that the task reads, bit for bit."""
+    env = Environment(task, worlds=3, seed=5, threads=2)
+    physics, control = env._physics, env._task.control
+    singles = [mujoco.MjData(env.model) for _ in range(3)]
+    for world, data in enumerate(singles):
+        data.qpos[:], data.qvel[:] = env.qpos(world), physics.read()["qvel"][world].numpy()
+        mujoco.mj_forward(env.model, data)
+    actions = torch.rand(20, 3, env.info.num_actions, generator=torch.Generator().manual_seed(6)) * 2 - 1
+    for step in range(20):
+        env.step(actions[step])
+        for data, ctrl in zip(singles, control(env._state), strict=True):
+            data.ctrl[:] = ctrl.numpy()
+            mujoco.mj_step(env.model, data, env.info.substeps)
+    for world, data in enumerate(singles):
+        assert np.array_equal(env.qpos(world), data.qpos)
+        for name, values in physics.read().items():
+            assert np.array_equal(values[world].numpy(), getattr(data, name).astype(np.float32)), name
+    assert abs(singles[0].qvel).max() > 0.1
 
 
 def test_fields_are_current_after_placing(ant):
