@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
+from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from channels.utils import await_many_dispatch
 
 from webapp.experiments.models import Event, Experiment
-from webapp.experiments.tail import bench_group, studio_group, tail
+from webapp.experiments.tail import Inbox, Page, tail
 from webapp.http import without_nul
 from webapp.people import sessions
 from webapp.studies.models import Participant
@@ -21,24 +27,36 @@ NOT_FOUND = 4404
 FORBIDDEN = 4403
 CATCH_UP = 500
 """A page that missed more events than this reloads better."""
+CHANGED = '{"type": "changed"}'
 
 
 class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
-    """Joins a group, catches up from the outbox, answers pings."""
+    """Hears of one page's events from the tail, catches up from the outbox, answers pings."""
 
-    group = ""
+    page: Page | None = None
 
-    async def listen(self, group: str) -> None:
+    async def __call__(
+        self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        """As Channels does it, with the tail's inbox in place of a channel layer's."""
+        self.scope, self.base_send = scope, send
+        self.inbox: Inbox = asyncio.Queue()
+        try:
+            with suppress(StopConsumer):
+                await await_many_dispatch([receive, self.inbox.get], self.dispatch)
+        finally:
+            if self.page:
+                tail.leave(self.page, self.inbox)
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Without Channels' look at old database connections, which costs a change of threads for every message."""
+        await getattr(self, get_handler_name(message))(message)
+
+    async def listen(self, page: Page) -> None:
         """From here on the tail's messages arrive. Before catching up, so that nothing falls between the two."""
-        self.group = group
-        await self.channel_layer.group_add(group, self.channel_name)
-        await tail.join()
+        self.page = page
+        await tail.join(page, self.inbox)
         await self.accept()
-
-    async def disconnect(self, code: int) -> None:
-        if self.group:
-            tail.leave()
-            await self.channel_layer.group_discard(self.group, self.channel_name)
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
         if isinstance(content, dict) and content.get("type") == "ping":
@@ -62,28 +80,18 @@ class StudioConsumer(EventConsumer):
     """A participant's page: told that something changed, never what."""
 
     async def connect(self) -> None:
-        experiment_id = await self.here()
-        if experiment_id is None:
+        found = await database_sync_to_async(visitor)(self.scope["url_route"]["kwargs"]["token"])
+        if found is None:
             await self.close(NOT_FOUND)
             return
-        await self.listen(studio_group(experiment_id))
+        person_id, experiment_id = found
+        await self.listen(("studio", person_id))
         after = self.after()
         if after is not None and await database_sync_to_async(missed)(experiment_id, after, public=True):
-            await self.send_json({"type": "changed"})
-
-    async def here(self) -> int | None:
-        """Where the person behind the link is by now."""
-        found: int | None = await database_sync_to_async(experiment_of)(self.scope["url_route"]["kwargs"]["token"])
-        return found
+            await self.send(CHANGED)
 
     async def studio_changed(self, message: dict[str, Any]) -> None:
-        """Told on; whoever has gone on to their next experiment hears of that one from here on."""
-        experiment_id = await self.here()
-        if experiment_id is not None and studio_group(experiment_id) != self.group:
-            left, self.group = self.group, studio_group(experiment_id)
-            await self.channel_layer.group_add(self.group, self.channel_name)
-            await self.channel_layer.group_discard(left, self.channel_name)
-        await self.send_json({"type": "changed"})
+        await self.send(CHANGED)
 
 
 class BenchConsumer(EventConsumer):
@@ -99,7 +107,7 @@ class BenchConsumer(EventConsumer):
         if experiment_id is None:
             await self.close(NOT_FOUND)
             return
-        await self.listen(bench_group(experiment_id))
+        await self.listen(("bench", experiment_id))
         after = self.after()
         if after is not None:
             for number, kind, text in await database_sync_to_async(missed)(experiment_id, after):
@@ -120,11 +128,11 @@ class BenchConsumer(EventConsumer):
         await self.send_json({**message, "type": "event"})
 
 
-def experiment_of(token: str) -> int | None:
-    """Where the participant behind this link is; None for a foreign or withdrawn one, and before the start."""
+def visitor(token: str) -> tuple[int, int] | None:
+    """The participant behind a link and their experiment; None for a foreign or withdrawn one, and before the start."""
     person = Participant.objects.filter(token=without_nul(token), withdrawn_at=None).first()
     experiment = person.experiment if person else None
-    return experiment.pk if experiment else None
+    return (person.pk, experiment.pk) if person and experiment else None
 
 
 def experiment_with(public_id: str) -> int | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from channels.db import database_sync_to_async
-from channels.layers import get_channel_layer
 from django.db import InterfaceError, OperationalError
 
 from webapp.experiments.models import Event
+from webapp.studies.models import Assignment
 
 log = logging.getLogger(__name__)
 
@@ -21,14 +23,9 @@ WINDOW_SECONDS = 10.0
 """A row may appear after one with a higher id, because its transaction committed later. So this long is read again."""
 RETRY_SECONDS = 1.0
 Row = tuple[int, int, str, str, bool]
-
-
-def bench_group(experiment_id: int) -> str:
-    return f"bench.{experiment_id}"
-
-
-def studio_group(experiment_id: int) -> str:
-    return f"studio.{experiment_id}"
+Page = tuple[str, int]
+"""What an open page is about: ("bench", an experiment's key) or ("studio", a participant's)."""
+Inbox = asyncio.Queue[dict[str, Any]]
 
 
 @dataclass
@@ -53,37 +50,51 @@ class Window:
 
 
 class Tail:
-    """One per process and event loop; runs while at least one websocket is open."""
+    """One per process and event loop; runs while at least one websocket is open.
+
+    What is new is read once for all pages, and put into their inboxes without waiting for anybody.
+    """
 
     def __init__(self) -> None:
-        self.sockets = 0
+        self.inboxes: defaultdict[Page, set[Inbox]] = defaultdict(set)
         self.task: asyncio.Task[None] | None = None
         self.reading = asyncio.Event()
 
-    async def join(self) -> None:
+    async def join(self, page: Page, inbox: Inbox) -> None:
         """Returns when every event from now on is passed on."""
-        self.sockets += 1
+        self.inboxes[page].add(inbox)
         if self.task is None or self.task.done():
             self.reading = asyncio.Event()
             self.task = asyncio.get_running_loop().create_task(self.run(self.reading))
         await self.reading.wait()
 
-    def leave(self) -> None:
-        self.sockets -= 1
+    def leave(self, page: Page, inbox: Inbox) -> None:
+        self.inboxes[page].discard(inbox)
+        if not self.inboxes[page]:
+            del self.inboxes[page]
 
     async def run(self, reading: asyncio.Event) -> None:
-        """Poll and pass on until the last socket is gone. A database that is away is asked again."""
+        """Poll and pass on until the last page is gone. A database that is away is asked again."""
         window: Window | None = None
-        while self.sockets > 0:
+        while self.inboxes:
             try:
                 if window is None:
                     window = Window(await database_sync_to_async(newest)())
                     reading.set()
-                await push(window.new(await database_sync_to_async(read)(window.floor), time.monotonic()))
+                self.push(*await database_sync_to_async(news)(window))
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:
                 log.warning("cannot read the outbox: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
+
+    def push(self, rows: Sequence[Row], people: Iterable[int]) -> None:
+        """Each event to the bench; one "changed" to each of these participants."""
+        for number, experiment_id, kind, text, _ in rows:
+            for inbox in self.inboxes.get(("bench", experiment_id), ()):
+                inbox.put_nowait({"type": "bench.event", "id": number, "kind": kind, "text": text})
+        for person in people:
+            for inbox in self.inboxes.get(("studio", person), ()):
+                inbox.put_nowait({"type": "studio.changed"})
 
 
 tail = Tail()
@@ -98,11 +109,12 @@ def read(floor: int) -> list[Row]:
     return list(rows.values_list("id", "experiment_id", "kind", "text", "public"))
 
 
-async def push(rows: list[Row]) -> None:
-    """Each event to the bench; one "changed" an experiment to its participant."""
-    layer = get_channel_layer()
-    for number, experiment_id, kind, text, _ in rows:
-        message = {"type": "bench.event", "id": number, "kind": kind, "text": text}
-        await layer.group_send(bench_group(experiment_id), message)
-    for experiment_id in {row[1] for row in rows if row[4]}:
-        await layer.group_send(studio_group(experiment_id), {"type": "studio.changed"})
+def news(window: Window) -> tuple[list[Row], list[int]]:
+    """What has not been passed on yet, and the participants whose pages it may change."""
+    rows = read(window.floor)
+    public = {row[1] for row in rows if row[4] and row[0] not in window.seen}
+    people = (
+        Assignment.objects.filter(experiment__in=public).order_by().values_list("participant", flat=True).distinct()
+    )
+    told = list(people)  # asked before the window moves: where the database goes away here, all is read again
+    return window.new(rows, time.monotonic()), told
