@@ -23,7 +23,7 @@ from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
 from simulation import catalog
 from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
-from webapp.experiments import dossier, execute, loop, progress
+from webapp.experiments import dossier, execute, leases, loop, progress
 from webapp.experiments.execute import calls, frames
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
@@ -273,8 +273,11 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
         row = started(n=3, describer=cheap, **budget)
         play(row, until="Ask")
         first = row.requests.get(kind="Ask")
+        write = row.jobs.filter(request=row.requests.get(kind="Write", step=0))
+        write.update(status="running")
         for seed in range(3):  # what was bought before: 3 x 120 tokens, 3 x $0.002
-            calls.saver(row.requests.get(kind="Write", step=0))(bought(seed))
+            calls.saver(leases.Lease(write.get()))(bought(seed))
+        write.update(status="done")
         answered(row, "Ask")
         assert row.status == "failed" and words in row.error and "Raise the experiment's budget" in row.error
         assert server.seen == []

@@ -20,7 +20,7 @@ from tests.webapp import archives, boards, rows
 from webapp.archive import erasure, leftovers, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
-from webapp.experiments import loop, reaper
+from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment
 from webapp.notices.models import Address
 from webapp.review.models import Screening, Vote
@@ -242,10 +242,9 @@ class TestRetention:
             assert "in 5 days" in page and "Robots that learn to walk" in page
         assert "in 5 days" not in Client().get("/").content.decode()
 
-    def test_the_reaper_carries_it_out(self, monkeypatch):
+    def test_the_reaper_carries_it_out(self):
         person = closed(100)
-        monkeypatch.setattr(retention, "_next", 0.0)
-        reaper.tick()
+        call_command("reaper", "--once")
         study = Study.objects.get()
         assert study.deleted_at and study.title and study.arms.count() == 1
         assert not Experiment.objects.exists() and not Recruit.objects.exists()
@@ -285,7 +284,7 @@ class TestRetention:
             call_command("retention", stdout=said)
         assert "Deleted the data of 1 people" in said.getvalue() and Study.objects.get().deleted_at
 
-    def test_exports_do_not_stay(self, data, monkeypatch):
+    def test_exports_do_not_stay(self, data):
         study = rows.study()
         made = [
             Export.objects.create(study=study, by="ada", status="done", finished_at=timezone.now()) for _ in range(2)
@@ -294,7 +293,6 @@ class TestRetention:
             export.path.parent.mkdir(exist_ok=True)
             export.path.write_text("zip")
         Export.objects.filter(pk=made[0].pk).update(finished_at=timezone.now() - timedelta(days=8))
-        monkeypatch.setattr(retention, "_next", 0.0)
         retention.tick()
         assert list(Export.objects.all()) == [made[1]]
         assert not made[0].path.exists() and made[1].path.exists()

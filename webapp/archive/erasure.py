@@ -26,7 +26,7 @@ from webapp.archive.tables import LEFT, TABLES
 from webapp.audit import record
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
-from webapp.review.models import Vote
+from webapp.review.models import GoldSet, Vote
 from webapp.studies.models import Outcome, Participant, Study, new_token
 from webapp.votes.models import Evaluator, Pair, Poll
 
@@ -74,7 +74,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
         if others.exists():
             _leave_to_others(experiment, people)
         else:
-            counts += _delete_experiment(experiment)
+            counts += _delete_gold_sets(experiment) + _delete_experiment(experiment)
     counts += _delete_rows(keys)
     for person in people:
         _make_nobody(person)
@@ -92,8 +92,24 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     return _deleted(Experiment.objects.get(pk=experiment.pk))
 
 
+def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
+    """Its films are shown nowhere any more; studies that showed them are told by their audit logs."""
+    of = Q(best__iteration__experiment=experiment) | Q(worst__iteration__experiment=experiment)
+    sets = GoldSet.objects.filter(of)
+    for study in Study.objects.filter(gold_sets__in=sets).distinct():
+        record(
+            "system",
+            "lost gold sets: their films are of data that was deleted",
+            study,
+            sets=sets.filter(study=study).count(),
+        )
+    _, by_model = sets.delete()
+    return Counter({_words(label): count for label, count in by_model.items()})
+
+
 def _leave_to_others(experiment: Experiment, people: Sequence[Participant]) -> None:
     """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
+    loop.lock(experiment.pk)
     votes = Vote.objects.filter(request__experiment=experiment, screening__participant__in=people)
     reasons = {reason.strip() for reason in votes.values_list("reason", flat=True)}
     redaction.redact(experiment, reasons - {""}, {person.label for person in people})

@@ -16,6 +16,7 @@ from django.db.models import Q
 
 from webapp.archive.models import Export, Import
 from webapp.experiments.models import Clip, Experiment
+from webapp.problems.models import Attachment
 from webapp.votes.models import Pair
 
 STAGING = "import-"
@@ -24,6 +25,8 @@ OLD_SECONDS = 3600
 """Younger ones may belong to a row that is about to be committed."""
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(ID + r"\.(?:mp4|jpg|zip|part)")
+ATTACHED = re.compile(ID + r"(?:\.[^.]{1,7})?")
+"""webapp.problems.models.attachment_path."""
 RUN = re.compile(ID + r"-\d+(?:-\d+)?")
 """Request.run_dir."""
 
@@ -53,6 +56,11 @@ def _orphans() -> Iterator[Path]:
     yield from _without(media / "clips", lambda name: Clip.objects.filter(name=name).exists())
     yield from _without(
         media / "votes", lambda name: Pair.objects.filter(Q(first_file=name) | Q(second_file=name)).exists()
+    )
+    yield from _without(
+        media / "problems",
+        lambda name: Attachment.objects.filter(file__startswith=f"problems/{name}").exists(),
+        ATTACHED,
     )
     yield from _without(data / "runs", lambda name: Experiment.objects.filter(public_id=name).exists(), RUN)
     yield from _without(data / "exports", lambda name: Export.objects.filter(public_id=name).exists())

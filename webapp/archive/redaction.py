@@ -11,7 +11,8 @@ from typing import Any
 from django.db.models import JSONField, Model, QuerySet, TextField
 
 from llm.records import canonical
-from webapp.experiments.models import Candidate, Event, Experiment, Iteration, ModelCall, Request
+from webapp.experiments import leases
+from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 
 GONE = "[deleted]"
 SHORTEST = 3
@@ -19,11 +20,13 @@ SHORTEST = 3
 
 
 def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
-    """Replace reasons as they were typed, and labels as whole words, in every text of the experiment.
+    """Replace reasons as they were typed, and labels as whole words, in every text of the experiment. The caller
+    holds its lock.
 
     Requests get the fingerprint of what they are now: those who stay can go on, since a method that is told the
-    replaced reason asks with the replaced prompt.
+    replaced reason asks with the replaced prompt. What is being asked of a model begins anew.
     """
+    leases.recall(experiment)  # first: an answer saved until now is seen below, a later one is not saved
     swap = _swapper(reasons, labels)
     mine: list[QuerySet[Any]] = [
         Experiment.objects.filter(pk=experiment.pk),
@@ -31,6 +34,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
         Candidate.objects.filter(iteration__experiment=experiment),
         Request.objects.filter(experiment=experiment).select_related("experiment"),
         ModelCall.objects.filter(request__experiment=experiment),
+        Job.objects.filter(experiment=experiment),
         Event.objects.filter(experiment=experiment),
     ]
     for rows in mine:

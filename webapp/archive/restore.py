@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import re
 import tempfile
@@ -143,11 +144,14 @@ def _place(films: dict[str, Path], writer: Writer, written: list[Path]) -> None:
         if here is None:
             raise Refused(f"{name} belongs to no row.")
         target = Path(settings.MEDIA_ROOT) / here
-        if target.exists():
-            raise Refused(f"{name} is here already, though its row is not.")
+        there = target.exists()  # of an import that was killed before its rows were committed
+        if there and not filecmp.cmp(path, target, shallow=False):
+            raise Refused(f"{name} is here already with other contents, though its row is not.")
         target.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()  # it may have been unpacked long ago, and leftovers.sweep takes old files without a row
         path.replace(target)
-        written.append(target)
+        if not there:
+            written.append(target)
 
 
 def _name_here(name: str, writer: Writer) -> str | None:

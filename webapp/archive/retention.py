@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
-import time
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import mean
 from typing import Any
 
-from django.db import transaction
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import Error, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
@@ -29,6 +32,7 @@ log = logging.getLogger(__name__)
 WARNED_DAYS = 30
 """How long before the end every page of the bench says so."""
 EXPORT_DAYS = 7
+FIRST_SECONDS = 10
 EVERY_SECONDS = 600
 
 
@@ -117,20 +121,35 @@ def _arm(arm: Any) -> dict[str, Any]:
     return {**told, "mean score of the winners": mean(scores) if scores else None}
 
 
-_next = 0.0
+@contextmanager
+def reported(what: str) -> Iterator[None]:
+    """What fails here is told, tried again at the next look, and stops nothing else."""
+    try:
+        yield
+    except (Error, ObjectDoesNotExist, OSError):
+        log.exception("%s failed; it is tried again in %d minutes", what, EVERY_SECONDS // 60)
 
 
 def tick() -> None:
-    """Called by the reaper every second; looks every ten minutes."""
-    global _next
-    if time.monotonic() < _next:
-        return
-    _next = time.monotonic() + EVERY_SECONDS
+    """Delete what is due: data of people, old exports, files without a row."""
     for study in over():
-        gone = expire(study)
-        log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
+        with reported(f"deleting the data of study {study.pk}, whose retention period is over,"):
+            gone = expire(study)
+            log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
-        export.path.unlink(missing_ok=True)
-        export.delete()
-    leftovers.sweep()
+        with reported(f"deleting export {export.public_id}"):
+            export.path.unlink(missing_ok=True)
+            export.delete()
+    with reported("deleting files without a row"):
+        leftovers.sweep()
+
+
+def run(stop: threading.Event) -> None:
+    """A thread of the reaper: looks soon, then every ten minutes, until told to stop."""
+    pause = FIRST_SECONDS
+    while not stop.wait(pause):
+        with reported("looking for what is to be deleted"):
+            tick()
+        close_old_connections()
+        pause = EVERY_SECONDS

@@ -9,6 +9,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -58,11 +59,10 @@ class Package:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise Refused(f"This is no zip file, or a damaged one: {error}.") from error
-        try:
+        with ExitStack() as unless_harmless:
+            unless_harmless.enter_context(self._zip)
             self.about, self.members = self._checked()
-        except Exception:
-            self._zip.close()
-            raise
+            unless_harmless.pop_all()
 
     def _checked(self) -> tuple[dict[str, Any], dict[str, Member]]:
         infos = _entries(self._zip)

@@ -36,6 +36,7 @@ EXPORT, IMPORT, KEY, ERASE = (
 )
 MOST_UPLOAD = 50 * 2**30
 CHUNK = 1 << 20
+WHOSE = "Choose whose data to delete."
 
 
 def with_right(right: str) -> Callable[[View[P]], View[P]]:
@@ -146,19 +147,30 @@ def key_table(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     return HttpResponse(keys.to_csv(row), content_type="text/csv; charset=utf-8", headers=headers)
 
 
+class EraseForm(forms.Form):
+    participant = forms.ModelChoiceField(
+        Participant.objects.none(), error_messages=dict.fromkeys(("required", "invalid_choice"), WHOSE)
+    )
+    sure = forms.BooleanField(error_messages={"required": "Tick the box to delete: it cannot be undone."})
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        people = self.fields["participant"]
+        assert isinstance(people, forms.ModelChoiceField)
+        people.queryset = study.participants.filter(deleted_at=None)
+
+
 @require_POST
 @with_right(ERASE)
 def erase(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """A participant's data, because the person asked for it."""
     row = get_object_or_404(Study, pk=pk)
-    person = Participant.objects.filter(study=row, pk=request.POST.get("participant") or 0).first()
-    if person is None:
-        messages.error(request, "Choose whose data to delete.")
-    elif request.POST.get("sure") != "yes":
-        messages.error(request, "Tick the box to delete: it cannot be undone.")
-    else:
-        gone = erasure.erase(person, request.user, Erasure.Cause.WISH)
+    form = EraseForm(row, request.POST)
+    if form.is_valid():
+        gone = erasure.erase(form.cleaned_data["participant"], request.user, Erasure.Cause.WISH)
         messages.success(request, f"Deleted: {gone.total} rows, their files, and every export of this study.")
+    else:
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
     return redirect("archive:study", pk)
 
 

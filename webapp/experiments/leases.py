@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -133,6 +133,12 @@ class Lease:
             yield experiment
         self._settled = True
 
+    @contextmanager
+    def kept(self) -> Iterator[bool]:
+        """A transaction in which the lease stays ours, or False: it is not ours any more."""
+        with transaction.atomic():
+            yield bool(self._mine().update(heartbeat=Now()))
+
     def fail(self, error: str) -> None:
         """The job cannot succeed as things are: it, its request and the experiment stop with this reason."""
         with self.settle(Job.Status.FAILED, error) as experiment:
@@ -200,7 +206,10 @@ class Lease:
 @transaction.atomic
 def strike(job: Job, error: str) -> None:
     """An attempt ended badly: queue the job again, or give up after too many in a row that got no further."""
-    experiment = loop.lock(job.experiment_id)
+    try:
+        experiment = loop.lock(job.experiment_id)
+    except Experiment.DoesNotExist:  # deleted meanwhile, with its jobs
+        return
     held = Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, owner=job.owner, attempt=job.attempt)
     row = held.first()
     if row is None:
@@ -226,6 +235,16 @@ def strike(job: Job, error: str) -> None:
         _put_back(job, error=error, strikes=strikes, reached=fraction)
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
         jobs.ring(row)
+
+
+def recall(experiment: Experiment) -> None:
+    """Have what a model is being asked begin anew, since words in it have changed: nothing of the answers under way
+    is saved. It costs no strike. The caller holds the experiment's lock.
+    """
+    asking = Q(kind__in=(Job.Kind.WRITE, Job.Kind.ASK)) | Q(kind=Job.Kind.TRAIN, request__kind="Run")
+    for job in experiment.jobs.filter(asking, status=Job.Status.RUNNING):
+        if _put_back(job, progress={}):
+            jobs.ring(job)
 
 
 def _put_back(job: Job, **values: Any) -> int:

@@ -105,8 +105,8 @@ class GoldSet(models.Model):
     """Videos of a past round of which an experimenter says which is best and which worst."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="gold_sets")
-    best = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="+")
-    worst = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="+")
+    best = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="+")
+    worst = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="+")
     whole_round = models.BooleanField(
         default=False, help_text="Show every video of the round, not only these two. Harder, and easier to dispute."
     )

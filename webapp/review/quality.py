@@ -27,7 +27,7 @@ class Quality:
     attention: tuple[bool, ...] = ()
     """For each attention trial answered, in order: whether the videos that the page named were picked."""
     gold: tuple[bool, ...] = ()
-    """For each gold trial answered: whether best and worst were the known ones."""
+    """For each gold trial answered whose films are still there: whether best and worst were the known ones."""
     repeated: tuple[Agreement, ...] = ()
     undecided: int = 0
     """Gold and repeated trials in which the person could not judge, or something was wrong with the videos."""
@@ -80,12 +80,14 @@ def of_study(study: Study) -> dict[Participant, Quality]:
 def _quality(trials: list[Trial], votes: list[Vote]) -> Quality:
     judged = [trial for trial in trials if not (trial.cannot_tell or trial.broken)]
     attention = tuple(_as_expected(trial) for trial in trials if trial.kind == Trial.Kind.ATTENTION)
-    gold = tuple(_as_expected(trial) for trial in judged if trial.kind == Trial.Kind.GOLD)
+    gold = tuple(
+        _as_expected(trial) for trial in judged if trial.kind == Trial.Kind.GOLD and trial.expected_best_id is not None
+    )
     repeated = tuple(agreement_of(trial) for trial in judged if trial.kind == Trial.Kind.REPEATED)
     decided = [vote for vote in votes if not vote.cannot_tell]
     hasty = sum(_seconds(vote) < vote.screening.watch_seconds for vote in decided)
     unwatched = sum(vote.client.get("enough") == 0 for vote in decided)
-    undecided = sum(trial.kind != Trial.Kind.ATTENTION for trial in trials) - len(gold) - len(repeated)
+    undecided = sum(trial.kind != Trial.Kind.ATTENTION and (trial.cannot_tell or trial.broken) for trial in trials)
     found = Quality(attention, gold, repeated, undecided, len(votes), hasty, unwatched)
     return replace(found, flags=tuple(_flags(found)))
 

@@ -33,7 +33,7 @@ def plan_of(plan: TrialPlan, participant: Participant, rounds: int) -> list[Plan
 
     Attention and repeated trials show clips of a round judged before, so they begin in the second round's wait.
     """
-    draw = random.Random(f"{plan.study.seed} {participant.pk} trials")
+    draw = random.Random(f"{plan.study.seed} {participant.label} trials")
     kinds = [Kind.ATTENTION] * plan.attention + [Kind.GOLD] * plan.gold + [Kind.REPEATED] * plan.repeated
     draw.shuffle(kinds)
     kinds.sort(key=lambda kind: kind == Kind.GOLD)  # gold fills what the others leave free

@@ -42,7 +42,7 @@ def ask(lease: Lease) -> None:
             backend_of(model),
             wanted,
             saved_calls(request),
-            watching.saving(saver(request)),
+            watching.saving(saver(lease)),
             images,
             lambda text: read(text) is not None,
             within_budget(experiment, stop_check),

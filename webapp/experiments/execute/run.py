@@ -13,7 +13,7 @@ from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.execute.train import candidates_of
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, Experiment, LanguageModel, LoopSettings, Request
+from webapp.experiments.models import Candidate, LanguageModel, LoopSettings
 from webapp.problems import lookup, scoring
 from webapp.problems.scoring import Score
 
@@ -23,12 +23,12 @@ class Unasked(Exception):
 
 
 def run(lease: Lease) -> None:
-    request, experiment = lease.job.request, lease.job.experiment
+    request = lease.job.request
     assert request is not None
     candidates = candidates_of(request)
     try:
         with lease.beating() as stop_check:
-            scores = scores_of(experiment, request, [c.source for c in candidates], stop_check)
+            scores = scores_of(lease, [c.source for c in candidates], stop_check)
     except (JailError, Unasked) as error:
         lease.fail(f"Round {request.payload['iteration']} could not be tested: {error}")
         return
@@ -44,24 +44,21 @@ def run(lease: Lease) -> None:
         results.complete(request, records.result_to_json("Run", outcomes))
 
 
-def scores_of(
-    experiment: Experiment, request: Request, sources: list[str], stop_check: Callable[[], None]
-) -> list[Score]:
+def scores_of(lease: Lease, sources: list[str], stop_check: Callable[[], None]) -> list[Score]:
+    experiment, request = lease.job.experiment, lease.job.request
+    assert request is not None
     problem = lookup.problem_named(experiment.task)
     if problem.form == records.PROGRAM:
         return scoring.programs(problem, sources, stop_check)
     matters = experiment.judge == LoopSettings.JudgeKind.PROXY or METHODS[experiment.method].uses_metric
-    ask = partial(asked, experiment, request, stop_check) if matters else None
+    ask = partial(asked, lease, stop_check) if matters else None
     return scoring.answers(problem, sources, ask, loop.seed_of(request))
 
 
-def asked(
-    experiment: Experiment,
-    request: Request,
-    stop_check: Callable[[], None],
-    question: records.Ask,
-) -> str:
+def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -> str:
     """What the judging model says to a comparison with the reference answer. Only asked where a score decides."""
+    experiment, request = lease.job.experiment, lease.job.request
+    assert request is not None
     model = experiment.model_for("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
@@ -69,7 +66,7 @@ def asked(
         backend_of(model),
         question,
         saved_calls(request),
-        saver(request),
+        saver(lease),
         accept=lambda text: scoring.read(text) is not None,
         stop_check=within_budget(experiment, stop_check),
         room=room_of(model),

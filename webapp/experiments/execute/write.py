@@ -29,7 +29,7 @@ def write(lease: Lease) -> None:
             watching = Watching(lease, stop_check, request, wanted.count)
             bought = Bought(
                 saved_calls(request),
-                watching.saving(saver(request)),
+                watching.saving(saver(lease)),
                 within_budget(experiment, stop_check),
                 room_of(experiment.model),
                 watching,

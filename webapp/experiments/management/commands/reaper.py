@@ -8,12 +8,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, close_old_connections
 
+from webapp.archive import retention
 from webapp.experiments import reaper
 from webapp.notices import courier
 
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
+BESIDE = (courier.run, retention.run)
+"""In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
 
 
 class Command(BaseCommand):
@@ -25,11 +28,13 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="look once and end")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        telling = threading.Thread(target=courier.run, args=[threading.Event()], name="courier", daemon=True)
+        beside = [threading.Thread(target=run, args=[threading.Event()], daemon=True) for run in BESIDE]
         if options["once"]:
             courier.tick()
+            retention.tick()
         else:
-            telling.start()  # beside this one: a mail server may take its time, and leases may not
+            for thread in beside:
+                thread.start()
         while True:
             try:
                 reaper.tick()
@@ -37,7 +42,10 @@ class Command(BaseCommand):
                 log.warning("the database did not answer: %s", error)
             if options["once"]:
                 return
-            if not telling.is_alive():
-                raise CommandError("Nobody is told any more: the lines above say why. Start the reaper again.")
+            if not all(thread.is_alive() for thread in beside):
+                raise CommandError(
+                    "Nobody is told any more, or no data deleted when its time is over: the lines above say why. "
+                    "Start the reaper again."
+                )
             close_old_connections()
             time.sleep(TICK_SECONDS)
