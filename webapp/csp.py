@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
+from webapp import styles
+
 ADMIN = {"script-src": [SELF, UNSAFE_EVAL], "style-src": [SELF, UNSAFE_INLINE]}
 """unfold's Alpine evaluates its attributes, and its colours are an inline style sheet."""
 
@@ -17,6 +19,7 @@ class PolicyMiddleware(CSPMiddleware):
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
         parts = super().get_policy_parts(request, response, report_only)
-        if request.path_info.startswith(reverse("admin:index")):
-            parts.replace = {**(parts.replace or {}), **ADMIN}
+        inside = request.path_info.startswith(reverse("admin:index"))
+        ours = ADMIN if inside else {"style-src": [SELF, *styles.hashes()]}
+        parts.replace = {**(parts.replace or {}), **ours}
         return parts

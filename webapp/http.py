@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
+from django.middleware.csrf import get_token
 from django_htmx.middleware import HtmxDetails
 
 
 class HtmxHttpRequest(HttpRequest):
     htmx: HtmxDetails
+
+
+def browser_secret(request: HttpRequest) -> str:
+    """The secret against forged forms: the browser sends it with every form, also with one that is sent twice."""
+    get_token(request)
+    return str(request.META["CSRF_COOKIE"])
 
 
 def without_nul(text: str) -> str:

@@ -80,6 +80,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.compression.PageCompression",
     "webapp.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -179,7 +180,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-"""No page runs or styles anything inline, or asks another host; webapp/csp.py widens it for the admin."""
+"""No page runs anything inline, or asks another host; webapp/csp.py allows the studio's own style sheets, and widens it
+for the admin."""
 UNFOLD = {
     "SITE_TITLE": "Prefine",
     "SITE_HEADER": "Prefine",

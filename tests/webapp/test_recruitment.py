@@ -99,11 +99,33 @@ def test_the_id_is_in_the_key_table_and_nowhere_else(client, study):
 def test_the_same_id_is_the_same_person_on_any_device(client, study):
     agree(client, study, CAME)
     person = Participant.objects.get()
-    for other in (client, Client()):
-        response = look(other, study, **{**CAME, "SESSION_ID": "another"})
+    for other, session in ((client, "another"), (Client(), CAME["SESSION_ID"])):
+        response = look(other, study, **{**CAME, "SESSION_ID": session})
         assert response.status_code == 302 and response.url == person.get_absolute_url()
     agree(Client(), study, CAME)
     assert Participant.objects.count() == 1
+
+
+@pytest.mark.parametrize("query", [{"PROLIFIC_PID": PID}, {**CAME, "SESSION_ID": "guessed"}])
+def test_an_id_alone_opens_nothing_in_another_browser(study, query):
+    """Researchers, and whoever they write to, know the ids of a site."""
+    agree(Client(), study, CAME)
+    person = Participant.objects.get()
+    stranger = Client()
+    for response in (look(stranger, study, **query), agree(stranger, study, query)):
+        assert response.status_code == 403 and "begun already, somewhere else" in text(response)
+        assert person.token not in text(response)
+    assert Participant.objects.count() == Recruit.objects.count() == 1
+
+
+def test_an_id_without_a_session_is_its_browsers(study):
+    browser, bare = Client(), {"PROLIFIC_PID": PID}
+    browser.cookies["csrftoken"] = "a" * 32  # which outlives a session
+    agree(browser, study, bare)
+    del browser.cookies["sessionid"]
+    assert look(browser, study, **bare).url == Participant.objects.get().get_absolute_url()
+    with patch.object(limits, "WRONG_LINKS", 1):
+        assert [look(Client(), study, **bare).status_code for _ in range(2)] == [403, 429]
 
 
 def test_the_same_id_in_another_study_is_another_person(client, study):
@@ -303,7 +325,7 @@ def test_a_study_without_them_ends_as_before(client):
     rows.round_of(person)
     rows.finished(person)
     html = page(client, person)
-    assert "You have finished" in html and "completion code" not in html
+    assert "You have finished" in html and "Your completion code" not in html
 
 
 # --- the sheet of links ---------------------------------------------------------------------------------------

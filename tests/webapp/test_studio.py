@@ -355,7 +355,7 @@ def test_the_first_page_is_small(client):
         names = {name.partition("#")[0] for name in re.findall(r'(?:src|href)="/static/([^"]+)"', html.decode())}
         assets = {name: Path(finders.find(name)).read_bytes() for name in names}
         sent = len(html) + sum(len(gzip.compress(data)) for data in assets.values())
-        assert len(assets) >= 4 and sent < 100_000
+        assert len(assets) >= 2 and sent < 100_000
 
 
 def test_an_address_where_there_is_nothing(client):

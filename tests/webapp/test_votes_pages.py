@@ -115,14 +115,14 @@ def test_the_open_link_enrols_by_agreeing_and_knows_people_again(client):
     query = "?" + urlencode({"PROLIFIC_PID": "5f3a0c", "STUDY_ID": "s", "SESSION_ID": "t"})
     html = client.get(address + query).content.decode()
     assert "I have read this" in html and not Evaluator.objects.exists()
-    html = agree(client, poll, address, id="5f3a0c").content.decode()
+    html = agree(client, poll, address + query).content.decode()
     assert "Pair 1 of 1" in html
     person = Evaluator.objects.get()
     assert (person.label, person.external_id) == ("R01", "5f3a0c")
     assert Client().get(address + query).url == person.get_absolute_url()  # another device
-    agree(Client(), poll, address, id="5f3a0c")
+    agree(Client(), poll, address + query)
     assert Evaluator.objects.count() == 1
-    agree(Client(), poll, address, id="another")
+    agree(Client(), poll, address + "?id=another")
     assert Evaluator.objects.count() == 2
 
 
@@ -140,11 +140,11 @@ def test_the_open_link_refuses(client, monkeypatch):
     for wrong in ("<script>alert(1)</script>", "a b", "x" * 65, "\0"):
         response = client.get(address, {"PROLIFIC_PID": wrong})
         assert response.status_code == 400 and b"alert(1)" not in response.content
-        assert agree(client, poll, address, id=wrong).status_code == 400
+        assert agree(client, poll, address + "?" + urlencode({"id": wrong})).status_code == 400
     assert client.put(address).status_code == 405
     monkeypatch.setattr(limits, "JOINS", 0)
     assert agree(client, poll, address).status_code == 429
-    assert agree(client, poll, address, id="made-up").status_code == 429
+    assert agree(client, poll, address + "?id=made-up").status_code == 429
     opening.close(poll)
     assert "This study is closed" in client.get(address).content.decode()
     Poll.objects.update(recruiting=False)

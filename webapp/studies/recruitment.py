@@ -28,6 +28,8 @@ class Arrival:
 
     external_id: str = ""
     """Empty where the link says nothing: then the browser is remembered instead."""
+    session: str = ""
+    """The site's name for this visit of this person, which nobody else knows; empty where the link says none."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
     """missing or bad; empty where there is none."""
@@ -45,7 +47,7 @@ def arrival(study: Study, given: QueryDict) -> Arrival:
     said = {name: values[0] for name, values in found.items() if values[0]}
     if study.parameter_person not in said and (said or study.parameter_required):
         return Arrival(problem="missing", wanted=study.parameter_person)
-    return Arrival(said.get(study.parameter_person, ""), said)
+    return Arrival(said.get(study.parameter_person, ""), said.get(study.parameter_session, ""), said)
 
 
 def _sound(value: str, person: bool) -> bool:
@@ -60,25 +62,38 @@ def known(study: Study, external_id: str) -> Participant | None:
     return recruit.participant if recruit else None
 
 
+def tokens_of(link: str, external_id: str, session: str, browser: str) -> list[str]:
+    """Personal links of whoever comes by this open link, the first for a newcomer; the same however often they come.
+
+    An id is no secret: who comes back is known by the site's session, or by the browser that they came with.
+    """
+    secrets = [secret for secret in (external_id and session, browser) if secret]
+    return [salted_hmac(link, f"{external_id} {secret}", algorithm="sha256").hexdigest() for secret in secrets]
+
+
 class TurnedAway(Exception):
-    """Between reading and agreeing there came to be no room; says why, as opening.turned_away."""
+    """Between reading and agreeing there came to be no room; says why, as opening.turned_away. Or elsewhere: the id
+    is somebody's who began in another browser.
+    """
 
 
 def enrol(study: Study, came: Arrival, browser: str) -> Participant:
-    """The participant who agreed on the page of the open link: a new one, or the one that the id is already.
+    """The participant who agreed on the page of the open link: a new one, or the one that they are already.
 
     browser: a secret of the one that they came with, the same when a form is sent twice: it makes one person then.
     Raises TurnedAway, and leaves nothing behind, where nobody can get in any more.
     """
-    token = "" if came.external_id else salted_hmac(study.open_link, browser, algorithm="sha256").hexdigest()
+    tokens = tokens_of(study.open_link, came.external_id, came.session, browser)
     with transaction.atomic():
         study = assigning.lock(study.pk)
-        before = known(study, came.external_id) if came.external_id else Participant.objects.filter(token=token).first()
+        before = Participant.objects.filter(study=study, token__in=tokens).first()
         if before:
             return before
+        if came.external_id and known(study, came.external_id):
+            raise TurnedAway("elsewhere")
         source = Participant.Source.RECRUITMENT if came.external_id else Participant.Source.OPEN
         label = f"R{enrolment.last_label(study, 'R', BY_LINK) + 1:02d}"
-        person = enrolment.visitor(study, source, label, token)
+        person = enrolment.visitor(study, source, label, tokens[0])
         if came.external_id:
             given = {"external_id": came.external_id, "parameters": dict(came.parameters)}
             Recruit.objects.create(study=study, participant=person, **given)

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
 from django.utils.text import slugify
@@ -17,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from webapp.archive.bundle import cell
 from webapp.audit import record
-from webapp.http import without_nul
+from webapp.http import browser_secret, without_nul
 from webapp.studies import limits, recruitment
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import turned_away
@@ -25,7 +24,8 @@ from webapp.studies.recruitment import Arrival, TurnedAway
 from webapp.studies.words import lead_of
 
 TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
-STATUS = {"missing": 400, "bad": 400, "many": 429}
+TITLES |= {"elsewhere": "You have begun"}
+STATUS = {"missing": 400, "bad": 400, "many": 429, "elsewhere": 403}
 
 
 @never_cache
@@ -42,6 +42,8 @@ def take(request: HttpRequest, link: str) -> HttpResponse:
     person = _known(request, study, came)
     if person:
         return redirect(person)
+    if came.external_id and recruitment.known(study, came.external_id):
+        return _elsewhere(request, study)
     reason = turned_away(study) if study.recruiting else "stopped"
     if reason:
         return _page(request, study, reason)
@@ -68,11 +70,18 @@ def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpR
 
 
 def _known(request: HttpRequest, study: Study, came: Arrival) -> Participant | None:
-    """By recruitment id; without one, by this browser."""
+    """By what only this person has: the session on the site that sent them, or this browser."""
+    tokens = recruitment.tokens_of(study.open_link, came.external_id, came.session, browser_secret(request))
+    mine = Participant.objects.filter(study=study, token__in=[*tokens, request.session.get(f"study {study.pk}", "")])
     if came.external_id:
-        return recruitment.known(study, came.external_id)
-    token = request.session.get(f"study {study.pk}", "")
-    return Participant.objects.filter(study=study, token=token, recruit=None).first()
+        return mine.filter(recruit__external_id=came.external_id).first()
+    return mine.filter(recruit=None).first()
+
+
+def _elsewhere(request: HttpRequest, study: Study) -> HttpResponse:
+    """The id of somebody who began in another browser: it alone opens nothing, for many know it."""
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    return _page(request, study, "many" if many else "elsewhere")
 
 
 def _agreed(request: HttpRequest, study: Study) -> bool:
@@ -89,18 +98,11 @@ def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:
     if limits.exceeded(request, "join", limits.JOINS):
         return _page(request, study, "many")
     try:
-        person = recruitment.enrol(study, came, _browser(request))
+        person = recruitment.enrol(study, came, browser_secret(request))
     except TurnedAway as reason:
         return _page(request, study, str(reason))
-    if not came.external_id:
-        request.session[f"study {study.pk}"] = person.token
+    request.session[f"study {study.pk}"] = person.token
     return redirect(person)
-
-
-def _browser(request: HttpRequest) -> str:
-    """The secret against forged forms: the browser sends it with every form, also with one that is sent twice."""
-    get_token(request)
-    return str(request.META["CSRF_COOKIE"])
 
 
 @require_safe

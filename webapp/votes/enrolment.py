@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
@@ -21,26 +23,51 @@ EXTERNAL_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 @transaction.atomic
 def invite(poll: Poll, count: int) -> list[Evaluator]:
-    """Personal links: E01, E02 ... after the highest such label."""
-    lock(poll.pk)
-    last = _last(poll, "E")
-    people = [Evaluator(poll=poll, label=f"E{number:02d}") for number in range(last + 1, last + 1 + count)]
+    """Personal links: E01, E02 ... after the highest number that was given."""
+    poll = lock(poll.pk)
+    people = [Evaluator(poll=poll, label=f"E{number:02d}") for number in _numbers(poll, count)]
     return Evaluator.objects.bulk_create(people)
 
 
-def _last(poll: Poll, letter: str) -> int:
-    labels = Evaluator.objects.filter(poll=poll, label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
-    return max((int(label[1:]) for label in labels), default=0)
+def _numbers(poll: Poll, count: int) -> range:
+    """Numbers of new labels. The caller holds the poll's lock."""
+    labels = Evaluator.objects.filter(poll=poll, label__regex=r"^[ER]\d+$").values_list("label", flat=True)
+    first = max([poll.labels_given, *(int(label[1:]) for label in labels)]) + 1
+    Poll.objects.filter(pk=poll.pk).update(labels_given=first + count - 1)
+    return range(first, first + count)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """With what somebody came by the open link."""
+
+    external_id: str
+    """The recruitment site's name for the person; empty where it says none."""
+    tokens: Sequence[str]
+    """Personal links that they may have (recruitment.tokens_of): the first is a newcomer's."""
+
+
+def known(poll: Poll, came: Arrival) -> Evaluator | None:
+    """Who they are already. An id alone, which many know, makes nobody known."""
+    return Evaluator.objects.filter(poll=poll, external_id=came.external_id, token__in=came.tokens).first()
+
+
+def elsewhere(poll: Poll, came: Arrival) -> bool:
+    """Whether the id is somebody's who began in another browser."""
+    theirs = Evaluator.objects.filter(poll=poll, external_id=came.external_id) if came.external_id else None
+    return theirs is not None and theirs.exclude(token__in=came.tokens).exists()
 
 
 @transaction.atomic
-def newcomer(poll: Poll, external_id: str) -> Evaluator:
-    """Somebody who came by the open link; the same recruitment id is the same person."""
-    lock(poll.pk)
-    known = Evaluator.objects.filter(poll=poll, external_id=external_id).first() if external_id else None
-    if known:
-        return known
-    return Evaluator.objects.create(poll=poll, label=f"R{_last(poll, 'R') + 1:02d}", external_id=external_id)
+def newcomer(poll: Poll, came: Arrival) -> Evaluator | None:
+    """Somebody who came by the open link, once however often they press; None where the id began elsewhere."""
+    poll = lock(poll.pk)
+    before = known(poll, came)
+    if before or elsewhere(poll, came):
+        return before
+    [number] = _numbers(poll, 1)
+    person = {"label": f"R{number:02d}", "external_id": came.external_id, "token": came.tokens[0]}
+    return Evaluator.objects.create(poll=poll, **person)
 
 
 @transaction.atomic

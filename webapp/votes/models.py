@@ -106,6 +106,8 @@ class Poll(models.Model):
     closed_by = models.CharField(max_length=150, blank=True, editable=False)
     """Who closed it early; empty where N was reached."""
     unblinded_at = models.DateTimeField(null=True, editable=False)
+    labels_given = models.PositiveIntegerField(default=0, editable=False)
+    """The last number in a label of an evaluator: none is given again, even after a deletion."""
     unblinded_by = models.CharField(max_length=150, blank=True, editable=False)
     """Who first looked at the results."""
     created_at = models.DateTimeField(auto_now_add=True)

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.http import without_nul
-from webapp.studies import limits
+from webapp.http import browser_secret, without_nul
+from webapp.studies import limits, recruitment
 from webapp.votes import ballot, enrolment
 from webapp.votes.models import Evaluator, Poll, Showing
 
@@ -134,40 +134,45 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     poll = Poll.objects.filter(recruitment_token=without_nul(token), recruiting=True).first()
     if poll is None:
         return _unknown(request)
-    external_id = _external_id(request)
-    if external_id is None:
+    came = _arrival(request, poll)
+    if came is None:
         return render(request, "votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
-    known = _known(request, poll, external_id)
+    known = enrolment.known(poll, came)
     if known:
         return redirect(known)
+    if enrolment.elsewhere(poll, came):
+        return _elsewhere(request, poll)
     if poll.status != Poll.Status.OPEN:
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "votes/page.html", {"poll": poll, "state": state})
     if request.method == "POST" and _agreed(request, poll):
-        return _enrol(request, poll, external_id)
-    context = {"poll": poll, "state": "consent", "external_id": external_id, "action": request.path}
+        return _enrol(request, poll, came)
+    context = {"poll": poll, "state": "consent", "action": request.get_full_path()}
     return render(request, "votes/page.html", context)
 
 
-def _external_id(request: HttpRequest) -> str | None:
-    """The recruitment site's id of this person; empty where there is none, None where it is not one."""
-    given = request.POST if request.method == "POST" else request.GET
-    text = given.get("PROLIFIC_PID") or given.get("id") or ""
-    return text if not text or enrolment.EXTERNAL_ID.fullmatch(text) else None
+def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
+    """Who the recruitment site says this is, and what makes it believable; None where that is no id."""
+    external_id = request.GET.get("PROLIFIC_PID") or request.GET.get("id") or ""
+    session = request.GET.get("SESSION_ID", "")
+    if external_id and not enrolment.EXTERNAL_ID.fullmatch(external_id) or len(session) > recruitment.LONGEST_PARAMETER:
+        return None
+    tokens = recruitment.tokens_of(poll.recruitment_token, external_id, session, browser_secret(request))
+    return enrolment.Arrival(external_id, [*tokens, request.session.get(f"poll {poll.pk}", "")])
 
 
-def _known(request: HttpRequest, poll: Poll, external_id: str) -> Evaluator | None:
-    """By recruitment id; without one, by this browser."""
-    people = Evaluator.objects.filter(poll=poll)
-    if external_id:
-        return people.filter(external_id=external_id).first()
-    return people.filter(token=request.session.get(f"poll {poll.pk}", ""), external_id="").first()
+def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    state, status = ("many", 429) if many else ("elsewhere", 403)
+    return render(request, "votes/page.html", {"poll": poll, "state": state}, status=status)
 
 
-def _enrol(request: HttpRequest, poll: Poll, external_id: str) -> HttpResponse:
+def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpResponse:
     if limits.exceeded(request, "join", limits.JOINS):
         return render(request, "votes/page.html", {"poll": poll, "state": "many"}, status=429)
-    evaluator = enrolment.newcomer(poll, external_id)
+    evaluator = enrolment.newcomer(poll, came)
+    if evaluator is None:
+        return _elsewhere(request, poll)
     enrolment.consent(evaluator)
     request.session[f"poll {poll.pk}"] = evaluator.token
     return redirect(evaluator)

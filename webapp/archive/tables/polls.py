@@ -38,6 +38,7 @@ TABLES = (
             "closed_by": STAFF,
             "unblinded_at": when("When somebody first looked at the results."),
             "unblinded_by": STAFF,
+            "labels_given": keep("The last number in a label of an evaluator."),
             "created_at": when("When the vote was set up."),
         },
     ),

@@ -1,0 +1,52 @@
+"""An evaluator's way in by the open link: once a browser, and by nobody else's id."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import polls
+from webapp.archive import erasure
+from webapp.votes import enrolment
+from webapp.votes.models import Evaluator
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def poll():
+    return polls.poll(recruiting=True)
+
+
+def agree(browser, poll, query=""):
+    address = reverse("join", args=[poll.recruitment_token]) + query
+    return browser.post(address, {"agree": "yes", "hash": poll.consent_hash})
+
+
+@pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=p1", "?PROLIFIC_PID=p1&SESSION_ID=s1"])
+def test_a_form_sent_twice_makes_one_person(poll, query):
+    """The second press is on its way before the first has brought a session."""
+    addresses = set()
+    for _ in range(2):
+        browser = Client()
+        browser.cookies["csrftoken"] = "a" * 32
+        addresses.add(agree(browser, poll, query).url)
+    assert addresses == {Evaluator.objects.get().get_absolute_url()}
+
+
+@pytest.mark.parametrize("query", ["?PROLIFIC_PID=p1", "?PROLIFIC_PID=p1&SESSION_ID=guessed"])
+def test_an_id_alone_opens_nothing_in_another_browser(poll, query):
+    agree(Client(), poll, "?PROLIFIC_PID=p1&SESSION_ID=s1")
+    person, stranger = Evaluator.objects.get(), Client()
+    seen = stranger.get(reverse("join", args=[poll.recruitment_token]) + query)
+    for response in (seen, agree(stranger, poll, query)):
+        assert response.status_code == 403 and "begun already, somewhere else" in response.content.decode()
+        assert person.token not in response.content.decode()
+    assert agree(stranger, poll, "?PROLIFIC_PID=p1&SESSION_ID=s1").url == person.get_absolute_url()
+
+
+def test_no_label_is_given_again(poll):
+    people = enrolment.invite(poll, 2)
+    agree(Client(), poll)
+    erasure.erase_evaluator(people[1])
+    erasure.erase_evaluator(Evaluator.objects.get(label="R03"))
+    assert [person.label for person in enrolment.invite(poll, 1)] == ["E04"]
