@@ -50,6 +50,8 @@ CHECKPOINT_SECONDS = 2.0
 """Between two checkpoints; at least CHECKPOINT_SHARE times as long as writing one takes."""
 CHECKPOINT_SHARE = 50
 PROGRESS_SECONDS = 0.5
+MAX_DIVERGED = 0.5
+"""Of a horizon's steps; where the physics fails more often, nothing can be learned."""
 MEMORY_BYTES = 16 << 30
 """What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
 
@@ -190,8 +192,11 @@ class Lockstep:
         count = self.preset.horizon * self.preset.worlds
         for group, (candidate, score) in enumerate(zip(self.active, horizon.scores, strict=True)):
             candidate.samples += count
-            candidate.nan_worlds += int(horizon.diverged[group])
+            diverged = int(horizon.diverged[group])
+            candidate.nan_worlds += diverged
             reason = score.reason or candidate.changed(score.sums)
+            if diverged > MAX_DIVERGED * count:
+                reason = f"the simulation diverged in {diverged} of {count} steps: {self.info.name}'s model is unstable"
             if reason:
                 candidate.reason = f"{reason} (after {candidate.samples} samples)"
                 continue

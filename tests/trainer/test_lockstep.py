@@ -170,6 +170,22 @@ def test_a_world_that_diverges_is_counted_and_training_goes_on(tmp_path):
     assert all(c.ok for c in result.candidates)
 
 
+def test_a_simulation_that_keeps_diverging_fails_its_candidate_alone(tmp_path, monkeypatch):
+    lockstep = shard(tmp_path, TrainJob("Cartpole", CARTPOLE[:2], overrides=SHORT, film_at=()))
+    physics = lockstep.collector.env._physics
+    step = physics.step
+
+    def explode(ctrl):
+        physics._batch.state[SHORT["worlds"] :] = torch.nan
+        return step(ctrl)
+
+    monkeypatch.setattr(physics, "step", explode)
+    stable, unstable = lockstep.train().candidates
+    assert stable.ok and stable.nan_worlds == 0
+    reason = "the simulation diverged in 256 of 256 steps: Cartpole's model is unstable (after 256 samples)"
+    assert (unstable.ok, unstable.reason) == (False, reason)
+
+
 def test_a_filmed_policy_that_falls_starts_again_until_the_clip_is_full(tmp_path):
     trained(tmp_path, TrainJob("Cartpole", CARTPOLE, overrides={**SHORT, "iterations": 1}))
     first, other = (read_rollout(tmp_path / "rollouts" / f"{index}-100.npz") for index in (0, 1))
