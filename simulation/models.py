@@ -16,6 +16,10 @@ VISUAL_GROUP = 2
 """Geoms of this group are decoration: massless, without contacts."""
 
 
+class ModelError(ValueError):
+    """A task's model.xml cannot be used. The message names the file and its fault."""
+
+
 def model_path(task: str) -> Path:
     """The task's MJCF. Raises ValueError on an unknown task."""
     return catalog.TASKS_FOLDER / catalog.task(task).folder / "model.xml"
@@ -24,7 +28,7 @@ def model_path(task: str) -> Path:
 def visual_model(task: str) -> mujoco.MjModel:
     """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms.
 
-    Raises ValueError naming the file where MuJoCo cannot compile it.
+    Raises ModelError where MuJoCo cannot compile it.
     """
     return _compiled(_spec(task), task)
 
@@ -32,8 +36,8 @@ def visual_model(task: str) -> mujoco.MjModel:
 def physics_model(task: str) -> mujoco.MjModel:
     """The model without decoration, lights and cameras, whose kinematics would be computed in every step.
 
-    Raises ValueError naming the file where MuJoCo cannot compile it, or where its time step is not the task's control
-    step over its substeps.
+    Raises ModelError where MuJoCo cannot compile it, or where its time step is not the task's control step over its
+    substeps.
     """
     info, spec = catalog.task(task), _spec(task)
     for geom in list(spec.geoms):
@@ -43,7 +47,7 @@ def physics_model(task: str) -> mujoco.MjModel:
         spec.delete(element)
     model = _compiled(spec, task)
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
-        raise ValueError(
+        raise ModelError(
             f"{model_path(task)}: time step {model.opt.timestep} s x {info.substeps} substeps is not the control step "
             f"of {info.control_dt} s in info.py; change one of them"
         )
@@ -64,6 +68,6 @@ def _compiled(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
         raise _unusable(task, error) from error
 
 
-def _unusable(task: str, error: ValueError) -> ValueError:
+def _unusable(task: str, error: ValueError) -> ModelError:
     words = " ".join(str(error).split())
-    return ValueError(f"{model_path(task)} is no model that MuJoCo can compile: {words}")
+    return ModelError(f"{model_path(task)} is no model that MuJoCo can compile: {words}")

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from simulation import catalog
+from simulation.models import ModelError
 from simulation.rewards import contract, samples, sandbox
 from simulation.rewards.samples import Sample
 from simulation.rewards.syntax import Refused
@@ -37,7 +38,10 @@ def main() -> None:
     _die_with_parent()
     torch.set_num_threads(1)
     request = json.load(sys.stdin)
-    tried = samples.collect(request["task"])
+    try:
+        tried = samples.collect(request["task"])
+    except ModelError as error:
+        raise SystemExit(str(error)) from None
     verdicts = [_in_child(request["task"], source, tried, request["timeout"]) for source in request["sources"]]
     json.dump([asdict(verdict) for verdict in verdicts], sys.stdout)
 

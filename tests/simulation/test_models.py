@@ -1,11 +1,13 @@
 """A task's model file: what is said of one that cannot be used."""
 
+import io
 from pathlib import Path
 
 import pytest
 
 from simulation import models
 from simulation.environment import Environment
+from simulation.rewards import dry_run
 
 GOOD = models.model_path("Cartpole").read_text()
 COMMON = models.model_path("Cartpole").parents[1] / "common.xml"
@@ -45,6 +47,14 @@ def test_a_malformed_model_is_named_with_its_fault(model, text, reason):
             build("Cartpole")
         assert str(error.value).startswith(f"{path} is no model that MuJoCo can compile: ")
         assert "\n" not in str(error.value)
+
+
+def test_the_check_of_a_reward_says_that_the_model_is_at_fault(model, monkeypatch):
+    model("what?")
+    monkeypatch.setattr(dry_run, "_die_with_parent", lambda: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"task": "Cartpole", "sources": [""], "timeout": 1}'))
+    with pytest.raises(SystemExit, match=r"^\S+model.xml is no model that MuJoCo can compile: XML"):
+        dry_run.main()
 
 
 def test_a_time_step_that_does_not_fit_the_control_step_is_refused(model):
