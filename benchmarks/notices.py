@@ -2,8 +2,7 @@
 
 A real supervisor with SQLite; so many people, each with an experiment and an open page's websocket; then every round
 becomes ready in one transaction. Seconds from its commit until a page has been told, as its browser sees it, and the
-processor time that the site took from just before the commit until a moment after; the sockets are held by a process of
-their own on the same machine.
+processor time that the site took for it; the sockets are held by a process of their own on the same machine.
 """
 
 from __future__ import annotations
@@ -45,6 +44,8 @@ import time
 from django.db import transaction
 from webapp.experiments import events
 from webapp.experiments.models import Experiment
+print("ready", flush=True)
+input()
 with transaction.atomic():
     for experiment in Experiment.objects.filter(assignments__participant__label__startswith="Page "):
         events.emit(experiment, "judge", "Round 1: pick best and worst", public=True)
@@ -57,6 +58,16 @@ def shell(data: str, code: str) -> list[str]:
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
     environment = os.environ | {"PREFINE_DATA": data}
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def begun(data: str) -> subprocess.Popen[str]:
+    """The process that makes every round ready, once it is told to."""
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READY]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, env=os.environ | {"PREFINE_DATA": data}, text=True, **pipes)
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
 
 
 def site_process(site: str) -> Path:
@@ -86,8 +97,9 @@ async def told(site: str, tokens: list[str], data: str) -> list[tuple[list[float
     for _ in range(ROUNDS):
         await asyncio.sleep(SETTLE_SECONDS)
         arrivals = [asyncio.create_task(arrival(socket)) for socket in sockets]
-        before = processor_seconds(process)
-        committed = float((await asyncio.to_thread(shell, data, READY))[-1])
+        with await asyncio.to_thread(begun, data) as others:
+            before = processor_seconds(process)
+            committed = float((await asyncio.to_thread(others.communicate, "now\n"))[0])
         times = await asyncio.wait_for(asyncio.gather(*arrivals), LIMIT_SECONDS)
         await asyncio.sleep(AFTER_SECONDS)
         rounds.append(([moment - committed for moment in times], processor_seconds(process) - before))

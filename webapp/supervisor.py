@@ -102,6 +102,7 @@ def programs(host: str, port: int) -> list[Program]:
     celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
     web += ["--no-proxy-headers"]  # PREFINE_PROXIES says whom to believe (webapp/people/addresses.py)
+    web += ["--ws-per-message-deflate", "false"]  # 90 MB for 1 000 open pages, which are sent 20 bytes
     return [
         *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp import boards, rows
@@ -132,6 +134,27 @@ def test_somebody_who_has_an_arm_twice_has_two_lines():
     vote(person, 1, "A", "F", 10)
     lines = answers.answers_of(study).scores[study.arms.get()]
     assert {name: len(line) for name, line in lines.items()} == {"P01": 1, "P01, 2": 1}
+
+
+def test_more_people_under_way_cost_no_more_queries(django_assert_num_queries):
+    study = rows.study()
+
+    def under_way(label):
+        """Somebody who chooses, and somebody whose robots practise."""
+        for state, what in (("chooses", rows.judging), ("waits", rows.training)):
+            person = rows.participant(study, label=f"{label} {state}")
+            Iteration.objects.create(experiment=person.experiment, number=1)
+            request = what(person)
+            Job.objects.create(experiment=person.experiment, kind="train", status="queued", request=request)
+
+    under_way("P1")
+    with CaptureQueriesContext(connection) as few:
+        live.board(study)
+    for number in range(2, 12):
+        under_way(f"P{number}")
+    with django_assert_num_queries(len(few)):
+        found = live.board(study)
+    assert found.counts == [("practising", "robots practise", 11), ("choosing", "to choose", 11)]
 
 
 def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_queries):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, Sum
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 
 from webapp.board.tables import Table
 from webapp.experiments import loop, progress
-from webapp.experiments.models import Experiment, Job, ModelCall, Request, Run
+from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
 from webapp.studies.models import Assignment, Participant, Study, at
 
@@ -30,8 +31,18 @@ KINDS = {
 """Where a person can be, in the order of the counts."""
 WORK = (Job.Kind.WRITE, Job.Kind.TRAIN)
 """What a round waits for; films are made beside it or add little."""
-State = tuple[str, str, datetime | None, float | None]
-"""Kind, words, since when, seconds left."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where an experiment is."""
+
+    kind: str
+    words: str
+    since: datetime | None
+    seconds_left: float | None = None
+    request: Request | None = None
+    """What is asked of people now."""
 
 
 @dataclass(frozen=True)
@@ -95,24 +106,34 @@ def board(study: Study) -> Board:
     people = list(study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment"))
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
-    states: dict[int, State] = {}
-    places = tuple(_place(person, count_of.get(person.pk, 0), states) for person in people)
+    current = {person.pk: at(person.assignments.all()) for person in people}
+    before = {person.pk: _before(person, current[person.pk]) for person in people}
+    under_way = {a.experiment.pk: a.experiment for pk, a in current.items() if not before[pk] and a and a.experiment}
+    states = _states(list(under_way.values()))
+    chosen = _chosen(states.values())
+    places = tuple(
+        _place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
+        for person in people
+    )
     return Board(study, places, _use(study, places))
 
 
-def _place(person: Participant, votes: int, states: dict[int, State]) -> Place:
-    current = at(person.assignments.all())
-    before = _before(person, current)
+def _place(
+    person: Participant,
+    current: Assignment | None,
+    before: tuple[str, str, datetime | None] | None,
+    states: Mapping[int, State],
+    chosen: Set[tuple[int, int]],
+    votes: int,
+) -> Place:
     if before:
         return Place(person, current, *before, votes)
     assert current is not None and current.experiment is not None
-    experiment = current.experiment
-    if experiment.pk not in states:  # a panel shares one
-        states[experiment.pk] = _state(experiment)
-    kind, words, since, left = states[experiment.pk]
-    if kind == "choosing" and _has_chosen(experiment, person):
+    state = states[current.experiment.pk]  # a panel shares one
+    kind, words = state.kind, state.words
+    if state.request and (state.request.pk, person.pk) in chosen:
         kind, words = "chosen", words.replace("to choose", "has chosen, others still to choose")
-    return Place(person, current, kind, words, since, votes, left)
+    return Place(person, current, kind, words, state.since, votes, state.seconds_left)
 
 
 def _before(person: Participant, current: Assignment | None) -> tuple[str, str, datetime | None] | None:
@@ -133,26 +154,48 @@ def _before(person: Participant, current: Assignment | None) -> tuple[str, str, 
     return None
 
 
-def _state(experiment: Experiment) -> State:
-    """Where an experiment is: kind, words, since when, seconds left."""
+def _states(experiments: Sequence[Experiment]) -> dict[int, State]:
+    """Where each of these experiments is, by its key."""
+    now = progress.of_all(experiments)
+    asked = loop.waiting_requests(experiments)
+    last_event = _latest(Event.objects.filter(experiment__in=experiments), "created_at")
+    last_done = _latest(Request.objects.filter(experiment__in=experiments), "finished_at")
+    states = {}
+    for row in experiments:
+        begun = last_done.get(row.pk) or row.started_at
+        states[row.pk] = _state(row, now[row.pk], asked.get(row.pk), begun, last_event.get(row.pk))
+    return states
+
+
+def _latest(rows: QuerySet[Any], field: str) -> dict[int, datetime | None]:
+    """The newest moment in this field, by experiment."""
+    return dict(rows.order_by().values_list("experiment").annotate(at=Max(field)))
+
+
+def _state(
+    experiment: Experiment,
+    now: progress.Progress,
+    request: Request | None,
+    begun: datetime | None,
+    last_event: datetime | None,
+) -> State:
     if experiment.status == Experiment.Status.FAILED:
-        return "failed", experiment.error, experiment.events.aggregate(at=Max("created_at"))["at"], None
+        return State("failed", experiment.error, last_event)
     if experiment.status == Experiment.Status.CANCELLED:
-        return "out", "the experiment was cancelled", experiment.finished_at, None
-    now = progress.of(experiment)
+        return State("out", "the experiment was cancelled", experiment.finished_at)
     if experiment.paused:
-        return "paused", f"round {now.iteration} of {now.n} is paused", None, None
-    request = loop.waiting_request(experiment)
+        return State("paused", f"round {now.iteration} of {now.n} is paused", None)
     if request:
         what = "the winner" if request.kind == "Choose" else f"in round {now.iteration} of {now.n}"
-        return "choosing", f"to choose {what}", request.created_at, None
-    begun = experiment.requests.aggregate(at=Max("finished_at"))["at"] or experiment.started_at
-    return "practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left
+        return State("choosing", f"to choose {what}", request.created_at, request=request)
+    return State("practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left)
 
 
-def _has_chosen(experiment: Experiment, person: Participant) -> bool:
-    request = loop.waiting_request(experiment)
-    return Vote.objects.filter(request=request, screening__participant=person, undone_at=None).exists()
+def _chosen(states: Iterable[State]) -> set[tuple[int, int]]:
+    """(request, participant) of the choices that stand, among what is asked now."""
+    asked = [state.request for state in states if state.request]
+    votes = Vote.objects.filter(request__in=asked, undone_at=None)
+    return set(votes.values_list("request", "screening__participant"))
 
 
 def _use(study: Study, places: Sequence[Place]) -> Use:

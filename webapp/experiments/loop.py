@@ -6,6 +6,7 @@ Every function that changes an experiment locks its row first, so that the order
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -150,6 +151,13 @@ def waiting_request(experiment: Experiment) -> Request | None:
     if experiment.judge != LoopSettings.JudgeKind.HUMAN or not experiment.live:
         return None
     return experiment.requests.filter(kind__in=PERSON_KINDS, status=Request.Status.OPEN).first()
+
+
+def waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:
+    """The same of many, by experiment."""
+    asking = [row.pk for row in experiments if row.judge == LoopSettings.JudgeKind.HUMAN and row.live]
+    open_ = Request.objects.filter(experiment__in=asking, kind__in=PERSON_KINDS, status=Request.Status.OPEN)
+    return {request.experiment_id: request for request in open_.order_by("-step", "-slot")}
 
 
 # --- what happens by itself -----------------------------------------------------------------------------------

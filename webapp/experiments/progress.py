@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from django.db.models import Avg, DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models import Max, Min, QuerySet
 
-from llm.records import TRIED
-from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request
+from llm.records import TRIED, canonical
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 
 REMEMBERED_JOBS = 20
 """Estimates are averages over this many earlier jobs of the same kind on this installation."""
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Shares of a round's wait where nothing was measured yet."""
+LIKE = {
+    "writing": (Job.Kind.WRITE, ("model_id",)),
+    "training": (Job.Kind.TRAIN, ("preset", "overrides")),
+    "filming": (Job.Kind.FILM, ("judge",)),
+}
+"""By step: its job, and in what an earlier experiment must be alike beside task and K."""
+Like = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -47,25 +55,73 @@ class Progress:
     """Nobody works on it yet, because work for other experiments comes first."""
 
 
+@dataclass(frozen=True)
+class _Look:
+    """Where an experiment is."""
+
+    experiment: Experiment
+    iteration: int
+    request: Request | None
+    """The first that is not done."""
+    job: Job | None
+    """That the request waits for."""
+    in_line: bool
+
+
 def of(experiment: Experiment) -> Progress:
     """The progress of this experiment as its rows say it now."""
-    request = experiment.requests.exclude(status=Request.Status.DONE).order_by("step", "slot").first()
-    iteration = experiment.iterations.order_by("-number").first()
-    number = iteration.number if iteration else 0
-    phase = _phase(experiment, request)
-    job = _job(request)
-    candidates = _candidates(experiment, number, job)
+    look = _looks([experiment])[0]
+    return replace(_progress(look, {}), candidates=_candidates(experiment, look.iteration, look.job))
+
+
+def of_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
+    """The same of many by their keys, without candidates: a few queries, and a few for each of their settings."""
+    known: dict[Like, float | None] = {}
+    return {look.experiment.pk: _progress(look, known) for look in _looks(experiments)}
+
+
+def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
+    undone = Request.objects.filter(experiment__in=experiments).exclude(status=Request.Status.DONE)
+    requests: dict[int, Request] = {}
+    for request in undone.order_by("step", "slot").prefetch_related("jobs"):
+        requests.setdefault(request.experiment_id, request)
+    rounds = Iteration.objects.filter(experiment__in=experiments).order_by().values_list("experiment")
+    numbers = dict(rounds.annotate(number=Max("number")))
+    waits_for = {pk: _job(request) for pk, request in requests.items()}
+    queued = [job for job in waits_for.values() if job and job.status == Job.Status.QUEUED]
+    heads = _heads() if queued else {}
+    late = {job.pk for job in queued if heads.get(job.kind, job.pk) < job.pk}
+    looks = []
+    for row in experiments:
+        job = waits_for.get(row.pk)
+        looks.append(_Look(row, numbers.get(row.pk, 0), requests.get(row.pk), job, job is not None and job.pk in late))
+    return looks
+
+
+def _job(request: Request) -> Job | None:
+    """The job that the request waits for: the final clips once they are ordered."""
+    jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
+    return max(jobs, key=lambda job: job.pk, default=None)
+
+
+def _heads() -> dict[str, int]:
+    """By kind, the job whose turn it is: what is queued behind it stands in line."""
+    working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING)).exclude(experiment__paused=True)
+    return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
+
+
+def _progress(look: _Look, known: dict[Like, float | None]) -> Progress:
+    phase, n = _phase(look), look.experiment.n
     if phase in ("judging", "choosing", "comparing", "finished"):
-        return Progress(phase, number, experiment.n, 1.0, 0.0, candidates)
-    step = _step(request, job)
-    fraction, left = _estimate(experiment, step, job)
-    if phase != step:
-        left = None
-    in_line = phase == step and job is not None and _stands_in_line(job)
-    return Progress(phase, number, experiment.n, fraction, left, candidates, in_line)
+        return Progress(phase, look.iteration, n, 1.0, 0.0)
+    step = _step(look)
+    fraction, left = _estimate(look, step, known)
+    here = phase == step
+    return Progress(phase, look.iteration, n, fraction, left if here else None, in_line=here and look.in_line)
 
 
-def _phase(experiment: Experiment, request: Request | None) -> str:
+def _phase(look: _Look) -> str:
+    experiment, request = look.experiment, look.request
     if experiment.status in (Experiment.Status.DRAFT, Experiment.Status.FAILED, Experiment.Status.CANCELLED):
         return str(experiment.status)
     if experiment.status == Experiment.Status.FINISHED:
@@ -75,27 +131,19 @@ def _phase(experiment: Experiment, request: Request | None) -> str:
     person = experiment.judge == LoopSettings.JudgeKind.HUMAN
     if request and person and request.kind in ("Judge", "Choose", "Compare"):
         return {"Judge": "judging", "Choose": "choosing", "Compare": "comparing"}[request.kind]
-    return _step(request, _job(request))
+    return _step(look)
 
 
-def _step(request: Request | None, job: Job | None) -> str:
+def _step(look: _Look) -> str:
     """What is being done for the next videos. Asking, and the moment between two steps, belong to writing."""
-    if request is None or request.kind not in TRIED:
+    if look.request is None or look.request.kind not in TRIED:
         return "writing"
-    return "filming" if job and job.kind == Job.Kind.FILM else "training"
+    return "filming" if look.job and look.job.kind == Job.Kind.FILM else "training"
 
 
-def _job(request: Request | None) -> Job | None:
-    """The job that the request waits for: the final clips once they are ordered."""
-    if request is None:
-        return None
-    jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
-    return max(jobs, key=lambda job: job.pk, default=None)
-
-
-def _estimate(experiment: Experiment, step: str, job: Job | None) -> tuple[float, float | None]:
+def _estimate(look: _Look, step: str, remembered: dict[Like, float | None]) -> tuple[float, float | None]:
     """Fraction of the round's wait that is over, and seconds left."""
-    expected = {name: _expected(experiment, name) for name in SHARES}
+    expected, job = {name: _expected(look.experiment, name, remembered) for name in SHARES}, look.job
     known = {name: seconds for name, seconds in expected.items() if seconds is not None}
     weights = known if len(known) == len(SHARES) else SHARES
     steps = list(SHARES)
@@ -103,52 +151,46 @@ def _estimate(experiment: Experiment, step: str, job: Job | None) -> tuple[float
     before, here = steps[: steps.index(step)], weights[step]
     fraction = (sum(weights[name] for name in before) + done * here) / (sum(weights.values()) or 1)
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
-    own = _own_left(step, job, expected[step], done)
+    own = _own_left(look, expected[step], done)
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
     return fraction, own + sum(seconds for seconds in later if seconds is not None)
 
 
-def _own_left(step: str, job: Job | None, expected: float | None, done: float) -> float | None:
+def _own_left(look: _Look, expected: float | None, done: float) -> float | None:
     """Seconds left of the current step: as its worker measures it, else from earlier jobs; None behind others."""
-    if job and _stands_in_line(job):
+    if look.in_line:
         return None
+    job = look.job
     said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
     if said is not None:
         return float(said)
     return None if expected is None else expected * (1 - done)
 
 
-def _stands_in_line(job: Job) -> bool:
-    if job.status != Job.Status.QUEUED:
-        return False
-    ahead = Job.objects.filter(kind=job.kind, pk__lt=job.pk, status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
-    return ahead.exclude(experiment__paused=True).exists()
-
-
-def _expected(experiment: Experiment, step: str) -> float | None:
-    """What this step took on average in earlier rounds like this one."""
-    like = Job.objects.filter(
-        status=Job.Status.DONE, experiment__task=experiment.task, experiment__k=experiment.k, attempt=1
-    )
-    if step == "writing":
-        return _mean_seconds(like.filter(kind=Job.Kind.WRITE, experiment__model=experiment.model_id))
-    if step == "training":
-        same = like.filter(experiment__preset=experiment.preset, experiment__overrides=experiment.overrides)
-        return _mean_seconds(same.filter(kind=Job.Kind.TRAIN))
-    measured = _mean_seconds(like.filter(kind=Job.Kind.FILM, percent=100, experiment__judge=experiment.judge))
-    return measured if measured is not None else UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
+def _expected(experiment: Experiment, step: str, known: dict[Like, float | None]) -> float | None:
+    """What this step took on average in earlier rounds like this one; asked of the database once for those alike."""
+    kind, names = LIKE[step]
+    same = {f"experiment__{name}": getattr(experiment, name) for name in ("task", "k", *names)}
+    key = (kind, canonical(same))
+    if key not in known:
+        final = 100 if kind == Job.Kind.FILM else 0
+        known[key] = _mean_seconds(Job.objects.filter(kind=kind, percent=final, **same))
+    measured = known[key]
+    if measured is None and step == "filming":
+        return UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
+    return measured
 
 
 UNMEASURED_CLIP_SECONDS = 2.0
 """A 10-second clip took 1.4 s on one core of the machine that Prefine was developed on."""
 
 
-def _mean_seconds(jobs: QuerySet[Job]) -> float | None:
-    newest = jobs.order_by("-id").values("pk")[:REMEMBERED_JOBS]
-    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    mean = Job.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).aggregate(mean=Avg(took))["mean"]
-    return mean.total_seconds() if mean is not None else None
+def _mean_seconds(like: QuerySet[Job]) -> float | None:
+    done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
+    newest = done.values_list("started_at", "finished_at")[:REMEMBERED_JOBS]
+    took = [(ended - began).total_seconds() for began, ended in newest if began and ended]
+    return sum(took) / len(took) if took else None
 
 
 def _candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
