@@ -33,10 +33,11 @@ MODULE_ALIASES = {"torch": "torch", "math": "math", "nn": "torch.nn", "F": "torc
 IMPORTS = frozenset(
     {
         *("torch", "math", "typing", "__future__", "torch.nn.functional", "torch.nn", "torch.functional"),
-        *("isaacgym.torch_utils", "isaacgymenvs.utils.torch_jit_utils"),
+        *("isaacgym.torch_utils", "isaacgymenvs.utils.torch_jit_utils", "numpy"),
     }
 )
-"""Modules whose import lines are dropped: what they offer and is allowed is there anyway."""
+"""Modules whose import lines are dropped: what they offer and is allowed is there anyway. Of numpy those are the
+constants, `np.pi` (`syntax` makes it math.pi)."""
 
 BUILTINS = frozenset(
     {"abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "sum", "tuple", "zip"}
@@ -130,7 +131,7 @@ KEYWORDS = frozenset(
         *("other", "p", "posinf", "prepend", "append", "reduction", "repeats", "rounding_mode", "shape", "shifts"),
         *("size", "start", "step", "steps", "strict", "tensors", "threshold", "unbiased", "value", "weight", "x1"),
         *("x2", "dim0", "dim1", "copy", "non_blocking", "abs_tol", "rel_tol", "atol", "rtol", "decimals", "tensor"),
-        *("x", "y", "a", "b", "q", "v", "q1", "q2", "angle"),
+        *("x", "y", "a", "b", "q", "v", "q1", "q2", "angle", "lower", "upper", "roll", "pitch", "yaw"),
     }
 )
 """Argument names; `out`, `generator` and `requires_grad` are absent on purpose."""
@@ -156,7 +157,8 @@ HELPERS = frozenset(
     {
         *("quat_mul", "quat_conjugate", "quat_rotate", "quat_rotate_inverse", "quat_apply", "quat_unit", "normalize"),
         *("quat_axis", "quat_diff_rad", "quat_from_angle_axis", "get_euler_xyz", "normalize_angle", "tensor_clamp"),
-        "tf_vector",
+        *("quat_from_euler_xyz", "quat_to_angle_axis", "my_quat_rotate", "get_basis_vector", "calc_heading"),
+        *("tf_vector", "tf_apply", "tf_inverse", "tf_combine", "scale", "unscale", "saturate", "copysign", "to_torch"),
     }
 )
-"""Quaternion functions that the papers' environments offer (`helpers`), xyzw."""
+"""Functions that the papers' environments offer (`helpers`), mostly on quaternions xyzw."""

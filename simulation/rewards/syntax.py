@@ -38,7 +38,7 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     inputs = catalog.task(task).inputs
     problems = [*_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
-    function.body = [s for s in map(_without_annotation, _without_docstring(function.body)) if not _is_import(s)]
+    function.body = [s for s in map(_simplified, _without_docstring(function.body)) if not _is_import(s)]
     problems += body_problems(function, arguments)
     if problems:
         raise Refused("allow-list", _listed(problems, source))
@@ -99,7 +99,7 @@ def _is_import(statement: ast.stmt) -> bool:
 
 
 def _known_alias(alias: ast.alias) -> bool:
-    return alias.asname is None or allowed.MODULE_ALIASES.get(alias.asname) == alias.name
+    return alias.asname in (None, "np") or allowed.MODULE_ALIASES.get(alias.asname) == alias.name
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -107,16 +107,27 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] or [ast.Pass()]
 
 
-def _without_annotation(statement: ast.stmt) -> ast.stmt:
-    """`x: Tensor = value` as `x = value`, at any depth. Annotations are never evaluated."""
-    changed: ast.stmt = _DropAnnotations().visit(statement)
+def _simplified(statement: ast.stmt) -> ast.stmt:
+    """`x: Tensor = value` as `x = value`, `np.pi` as `math.pi`, at any depth. Annotations are never evaluated."""
+    changed: ast.stmt = _Simplify().visit(statement)
     return ast.fix_missing_locations(changed)
 
 
-class _DropAnnotations(ast.NodeTransformer):
+class _Simplify(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        self.generic_visit(node)
+        if (
+            isinstance(node.value, ast.Name)
+            and node.value.id in ("np", "numpy")
+            and node.attr in allowed.MATH_CONSTANTS
+        ):
+            node.value.id = "math"
+        return node
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
+        self.generic_visit(node)
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
 
 

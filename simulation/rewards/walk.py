@@ -141,7 +141,7 @@ class _Checker:
         elif isinstance(node.ctx, ast.Store):
             if name in allowed.MODULE_ALIASES or name in allowed.BUILTINS:
                 self.refuse(f"{name!r} must not be redefined: choose another name")
-        elif name in ("np", "numpy"):
+        elif _is_numpy(node):
             self.refuse("numpy is not available: use torch")
         elif name in allowed.MODULE_ALIASES:
             self.refuse(f"{name} can only be used as {name}.<function>(...)")
@@ -162,7 +162,7 @@ class _Checker:
             constants = allowed.TORCH_CONSTANTS if module == "torch" else allowed.MATH_CONSTANTS
             if rest not in constants:
                 self.refuse(self.unknown_function(chain))
-        elif node.attr not in allowed.ATTRIBUTES:
+        elif node.attr not in allowed.ATTRIBUTES and not _is_numpy(node.value):
             called = "; call it" if node.attr in allowed.METHODS else ""
             self.refuse(f"attribute .{node.attr} is not allowed{called}")
         else:
@@ -194,12 +194,18 @@ class _Checker:
         elif not isinstance(function, ast.Name):
             self.refuse("only named functions and methods can be called")
         elif function.id not in allowed.BUILTINS and function.id not in allowed.HELPERS or function.id in self.names:
-            self.refuse(f"{function.id}(...) is not an allowed function")
+            self.refuse(self.unknown_call(function.id))
         self.call_arguments(node, chain)
+
+    def unknown_call(self, name: str) -> str:
+        if RANDOM.search(name):
+            return f"{name}(...) is random: a reward must be deterministic"
+        close = difflib.get_close_matches(name, allowed.HELPERS, n=1, cutoff=0.75)
+        return f"{name}(...) is not an allowed function" + (f"; did you mean {close[0]}?" if close else "")
 
     def method(self, function: ast.Attribute) -> None:
         name = function.attr
-        if name not in allowed.METHODS:
+        if name not in allowed.METHODS and not _is_numpy(function.value):
             close = difflib.get_close_matches(name, allowed.METHODS, n=1, cutoff=0.75)
             if RANDOM.search(name):
                 self.refuse(f"method .{name}() is random: a reward must be deterministic")
@@ -290,6 +296,10 @@ class _Checker:
         for node in body:
             self.visit(node)
         self.loops -= 1
+
+
+def _is_numpy(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("np", "numpy")
 
 
 def _text(node: ast.AST) -> str | None:

@@ -77,6 +77,23 @@ def compute_reward(root_states: Tensor, dof_vel: Tensor, actions: Tensor) -> Tup
     total = sum(rewards.values())
     return total, rewards
 """,
+    "helpers_of_isaacgym": """
+import numpy as np
+import torch
+def compute_reward(root_states: torch.Tensor, inv_start_rot: torch.Tensor, dof_pos: torch.Tensor,
+                   dof_limits_lower: torch.Tensor, dof_limits_upper: torch.Tensor, actions: torch.Tensor):
+    torso_quat = quat_mul(root_states[:, 3:7], inv_start_rot)
+    ahead = to_torch([1.0, 0.0, 0.0], device=root_states.device).repeat((root_states.shape[0], 1))
+    heading = get_basis_vector(torso_quat, ahead)[:, 0]
+    wanted: torch.Tensor = quat_from_euler_xyz(0.0 * heading, 0.0 * heading, 0.0 * heading + np.pi / 4)
+    angle, axis = quat_to_angle_axis(quat_mul(wanted, quat_conjugate(torso_quat)))
+    turn = torch.abs(normalize_angle(calc_heading(torso_quat) - np.pi / 4)) / np.pi
+    bent = torch.mean(saturate(torch.abs(unscale(dof_pos, dof_limits_lower, dof_limits_upper)), 0 * actions,
+                               0 * actions + 1), dim=-1)
+    progress = copysign(1.0, root_states[:, 7]) * torch.sqrt(torch.abs(root_states[:, 7]) + 1e-6)
+    total = progress + heading - turn - 0.1 * bent - 0.1 * torch.abs(angle) * torch.norm(axis, dim=-1)
+    return total, {"progress": progress, "heading": heading, "turn": -turn, "bent": -0.1 * bent}
+""",
     "masked": """
 import torch
 import torch.nn.functional as F

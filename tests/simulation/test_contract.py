@@ -215,6 +215,32 @@ def test_quaternion_functions_agree_with_the_formula():
     torch.testing.assert_close(helpers.get_euler_xyz(about_z)[2], angle)
 
 
+def test_frames_and_angles_agree_with_the_rotations_that_they_come_from():
+    generator = torch.Generator().manual_seed(2)
+    a, b = (helpers.quat_unit(torch.randn(32, 4, generator=generator)) for _ in range(2))
+    s, t, v = torch.randn(3, 32, 3, generator=generator)
+    there = helpers.tf_apply(a, s, v)
+    torch.testing.assert_close(there, helpers.quat_rotate(a, v) + s)
+    torch.testing.assert_close(helpers.tf_apply(*helpers.tf_inverse(a, s), there), v)
+    both = helpers.tf_combine(a, s, b, t)
+    torch.testing.assert_close(helpers.tf_apply(*both, v), helpers.tf_apply(a, s, helpers.tf_apply(b, t, v)))
+    angles = [torch.linspace(low, high, 32) for low, high in ((0.1, 6.2), (-1.5, 1.5), (6.0, 0.2))]
+    from_angles = helpers.quat_from_euler_xyz(*angles)
+    roll, pitch, yaw = helpers.get_euler_xyz(from_angles)
+    torch.testing.assert_close(torch.stack((roll, helpers.normalize_angle(pitch), yaw)), torch.stack(angles))
+    torch.testing.assert_close(
+        helpers.calc_heading(from_angles), helpers.normalize_angle(angles[2]), atol=1e-5, rtol=1e-5
+    )
+    angle, axis = helpers.quat_to_angle_axis(a)
+    turned = helpers.quat_from_angle_axis(angle, axis)
+    torch.testing.assert_close(helpers.quat_rotate(turned, v), helpers.quat_rotate(a, v))
+    still = helpers.quat_to_angle_axis(torch.tensor([[0.0, 0.0, 0.0, 1.0]]))
+    assert (still[0].tolist(), still[1].tolist()) == ([0.0], [[0.0, 0.0, 1.0]])
+    lower, upper = torch.tensor([-1.0, 0.0]), torch.tensor([3.0, 0.5])
+    assert helpers.unscale(lower, lower, upper).tolist() == [-1, -1]
+    assert helpers.scale(torch.ones(2), lower, upper).tolist() == upper.tolist()
+
+
 def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(contract, "CALL_SECONDS", 0.05)
     loops = ["x = torch.ones(200, 200)", "for i in range(64):", "    for j in range(64):", "        x = x @ x / 200.0"]
