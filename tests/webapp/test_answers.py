@@ -8,6 +8,7 @@ from django.core.files.base import ContentFile
 from tests.webapp import reasoners, rows
 from tests.webapp.reasoners import GOOD, HALF, RIGHT, WRONG
 from webapp.experiments import headless
+from webapp.problems.brackets import _closing
 from webapp.problems.markdown import LETTERS, formula, html
 from webapp.problems.models import Attachment
 from webapp.review.models import Screening, Vote
@@ -118,6 +119,40 @@ def test_formulas_are_left_to_the_page_and_long_texts_are_cut():
     assert "<span" not in html("It costs $5 and $6 in all.")
     assert 'data-display="yes">x_1^2 &lt; y</span>' in html("\\[ x_1^2 < y \\]")
     assert "100 letters, is left out" in html("x" * (LETTERS + 100))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\\[ x \\] is right", '<p><span class="math" data-display="yes">x</span> is right</p>'),
+        (
+            "Thus\n\\[\na\n+ b\n\\]\nholds",
+            '<p>Thus</p>\n<span class="math" data-display="yes">a\n+ b</span><p>holds</p>',
+        ),
+        ("so \\[ x \\], and \\(y\\)", 'so <span class="math" data-display="yes">x</span>, and <span class="math" data'),
+        ("> \\[ a\n> + b \\]", '<span class="math" data-display="yes">a\n+ b</span></blockquote>'),
+        ("> \\[ a\n> b\n\n\\]", "<blockquote>\n<p>[ a\nb</p>\n</blockquote>\n<p>]</p>"),
+        ("`\\(a\\)` \\( \\) \\(b", "<p><code>\\(a\\)</code> ( ) (b</p>"),
+    ],
+)
+def test_formulas_in_brackets_stand_where_they_are_written_and_no_word_is_lost(text, shown):
+    assert shown in html(text)
+
+
+class Counted(str):
+    looked = 0
+
+    def find(self, *args):
+        type(self).looked += 1
+        return super().find(*args)
+
+
+def test_many_openings_look_for_a_closing_once():
+    text, env = Counted("\\(" * 1000), {}
+    assert {_closing(env, text, "\\)", place, len(text)) for place in range(0, 2000, 2)} == {-1}
+    closed = Counted("\\[ a\n" * 1000 + "\\]")
+    assert {_closing(env, closed, "\\]", place, len(closed)) for place in range(0, 5000, 5)} == {5000}
+    assert Counted.looked == 2
 
 
 def test_files_of_a_problem_are_for_those_who_judge_it(client):

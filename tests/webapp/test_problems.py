@@ -1,10 +1,14 @@
 """Problems as tasks: settings that fit them, what a model is told, sets as YAML, what is kept."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -90,6 +94,12 @@ def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
         ("format: 1\nproblems: [{name: a, title: t, statement: s, attachments: [{file: no.png}]}]", "'no.png' is not"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, form: novel}]", "form"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{number: x}]}]", "number"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, tolerance: .nan}]", "tolerance: .* finite"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, cpu_seconds: .nan}]", "cpu_seconds: .* finite"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, memory_mb: .inf}]", "infinity"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .nan}]}]", "points: .* finite"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .inf}]}]", "points: .* finite"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{cases: [{stdin: 007}]}]}]", "quotes"),
         ("a: 2026-13-40", "cannot be read"),
         ("!!python/object/apply:os.system ['true']", "cannot be read"),
     ],
@@ -98,6 +108,38 @@ def test_a_bad_set_is_refused_whole_and_says_why(text, said):
     with pytest.raises(exchange.BadSet, match=said):
         exchange.import_set(files(text))
     assert not Problem.objects.exists()
+
+
+def test_empty_fields_are_empty_texts():
+    exchange.import_set(files("format: 1\nproblems: [{name: a, title: t, statement: s, reference: , answer: }]"))
+    text = "format: 1\nproblems: [{name: b, title: t, statement: s, subtasks: [{cases: [{stdin: , expected: ''}]}]}]"
+    (problem,) = exchange.import_set(files(text))
+    assert [(case.stdin, case.expected) for case in problem.test_cases()] == [("", "")]
+
+
+def stored():
+    return [path.name for path in Path(default_storage.location).rglob("*") if path.is_file()]
+
+
+def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit_callbacks):
+    (attachment,) = Attachment.objects.all()
+    with django_capture_on_commit_callbacks(execute=True):
+        attachment.file = ContentFile(PNG, "other.png")
+        attachment.save()
+    assert stored() == [Path(attachment.file.name).name]
+    with django_capture_on_commit_callbacks(execute=True):
+        exchange.import_set(files())
+    assert stored() == [Path(Attachment.objects.get().file.name).name]
+    with django_capture_on_commit_callbacks(execute=True):
+        problems["sum"].delete()
+    assert stored() == []
+
+
+def test_a_set_that_is_refused_leaves_no_file_behind():
+    bad = SET + "  - {name: Bad Name, title: t, statement: s}\n"
+    with pytest.raises(exchange.BadSet, match="Small letters"):
+        exchange.import_set(files(bad))
+    assert stored() == []
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
@@ -167,6 +209,19 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert b"Nothing was imported" in bad.content
     page = admin_client.get(f"/admin/problems/problem/{Problem.objects.get(name='add').pk}/change/")
     assert page.status_code == 200 and b"Subtask" in page.content
+
+
+def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_client, client, problems):
+    attachment = Attachment.objects.get()
+    page = admin_client.get(f"/admin/problems/problem/{attachment.problem_id}/change/").content.decode()
+    address = re.search(r'href="(/admin/problems/problem/attachment/\d+/)"', page)[1]
+    assert attachment.file.name not in page
+    seen = admin_client.get(address)
+    assert (seen["Content-Type"], b"".join(seen.streaming_content)) == ("image/png", PNG)
+    client.force_login(User.objects.create_user("helper", is_staff=True))
+    assert client.get(address).status_code == 403
+    attachment.file.storage.delete(attachment.file.name)
+    assert admin_client.get(address).status_code == 404
 
 
 def test_the_forms_of_experiments_offer_problems(admin_client, problems):

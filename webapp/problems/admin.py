@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.core.exceptions import PermissionDenied
+from django.db.models import FileField, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.decorators import action
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from webapp.problems import exchange
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+from webapp.problems.views import served
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the widget of a file shows: its name, and where those who may see problems get it."""
+
+    name: str
+    url: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AttachmentWidget(UnfoldAdminFileFieldWidget):
+    """Media have no address of their own."""
+
+    def format_value(self, value: Any) -> Any:
+        row = getattr(value, "instance", None)
+        return Link(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
 
 
 class AttachmentInline(TabularInline):
     model = Attachment
     extra = 0
+    formfield_overrides = {FileField: {"widget": AttachmentWidget}}  # type: ignore[misc, assignment]
 
 
 class SubtaskInline(TabularInline):
@@ -58,8 +82,15 @@ class ProblemAdmin(ModelAdmin):
         return ["name"] if obj else []
 
     def get_urls(self) -> list[URLPattern]:
-        upload = path("upload/", self.admin_site.admin_view(self.upload), name="problems_upload")
-        return [upload, *super().get_urls()]
+        view = self.admin_site.admin_view
+        upload = path("upload/", view(self.upload), name="problems_upload")
+        attachment = path("attachment/<int:number>/", view(self.attachment), name="problems_attachment")
+        return [upload, attachment, *super().get_urls()]
+
+    def attachment(self, request: HttpRequest, number: int) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return served(get_object_or_404(Attachment, pk=number))
 
     @action(description="Import a set", url_path="import-set")  # type: ignore[operator]
     def import_set(self, request: HttpRequest) -> HttpResponse:

@@ -11,6 +11,8 @@ class ProblemsConfig(AppConfig):
     name = "webapp.problems"
 
     def ready(self) -> None:
+        from webapp.problems import files  # noqa: F401 (connects what deletes files)
+
         pre_delete.connect(keep_what_is_used, sender=self.get_model("Problem"), dispatch_uid="keep used problems")
 
 

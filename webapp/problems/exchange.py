@@ -6,12 +6,14 @@ import io
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -84,7 +86,6 @@ def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name.removeprefix(top): data for name, data in files.items() if name.startswith(top)}
 
 
-@transaction.atomic
 def import_set(files: Mapping[str, bytes]) -> list[Problem]:
     """Save the problems of a set; one of the same name is replaced, files and cases included. All or none.
 
@@ -94,17 +95,24 @@ def import_set(files: Mapping[str, bytes]) -> list[Problem]:
     problems = data.get("problems")
     if data.get("format") != FORMAT or not isinstance(problems, list):
         raise BadSet(f"{SET} must begin with `format: {FORMAT}` and have a list `problems`")
-    saved = []
-    for number, entry in enumerate(problems, 1):
-        where = f"problem {number}"
-        if not isinstance(entry, dict):
-            raise BadSet(f"{where} is not a mapping of fields")
-        where = f"problem {entry.get('name', number)!r}"
-        try:
-            saved.append(_import(entry, files, where))
-        except ValidationError as error:
-            raise BadSet(f"{where}: {_words(error)}") from error
+    with ExitStack() as undo:  # files that were stored, where the whole is not
+        with transaction.atomic():
+            saved = [_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
+        undo.pop_all()
     return saved
+
+
+def _entry(number: int, entry: Any, files: Mapping[str, bytes], undo: ExitStack) -> Problem:
+    where = f"problem {number}"
+    if not isinstance(entry, dict):
+        raise BadSet(f"{where} is not a mapping of fields")
+    where = f"problem {entry.get('name', number)!r}"
+    try:
+        return _import(entry, files, where, undo)
+    except ValidationError as error:
+        raise BadSet(f"{where}: {_words(error)}") from error
+    except OverflowError as error:  # .inf where a whole number is expected
+        raise BadSet(f"{where}: {error}") from error
 
 
 def _parsed(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -125,14 +133,15 @@ def _words(error: ValidationError) -> str:
     return " ".join(error.messages)
 
 
-def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str) -> Problem:
+def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack) -> Problem:
     unknown = set(entry) - {"name", *FIELDS, *LINKS}
     if unknown:
         raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
     name = str(entry.get("name", ""))
     problem = Problem.objects.filter(name=name).first() or Problem(name=name)
     for field, default in _defaults().items():
-        value = entry.get(field, default)
+        value = entry.get(field)
+        value = default if value is None else value
         setattr(problem, field, value.strip() if isinstance(value, str) else value)
     problem.full_clean()
     problem.save()
@@ -140,7 +149,7 @@ def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str) -> Pr
     problem.subtasks.all().delete()
     problem.cases.all().delete()
     for given in _list(entry, "attachments", where):
-        _attach(problem, given, files, where)
+        undo.callback(default_storage.delete, _attach(problem, given, files, where))
     for given in _list(entry, "subtasks", where):
         _subtask(problem, given, files, where)
     return problem
@@ -158,17 +167,19 @@ def _list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any
     return found
 
 
-def _attach(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
+def _attach(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> str:
+    """The name under which the file is stored."""
     name = str(given.get("file", ""))
     attachment = Attachment(
         problem=problem,
+        file=ContentFile(_file(files, name, where), PurePosixPath(name).name),
         name=str(given.get("name") or PurePosixPath(name).name)[:100],
-        caption=str(given.get("caption", "")),
+        caption=str(given.get("caption") or ""),
         to_model=given.get("to_model", True),
     )
-    attachment.file.save(PurePosixPath(name).name, ContentFile(_file(files, name, where)), save=False)
     attachment.full_clean()
     attachment.save()
+    return str(attachment.file.name)
 
 
 def _subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
@@ -176,13 +187,19 @@ def _subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes]
     subtask.full_clean()
     subtask.save()
     for case in _list(given, "cases", where):
-        texts = {}
-        for name in ("stdin", "expected"):
-            text = _text(files, str(case[f"{name}_file"]), where) if f"{name}_file" in case else case.get(name, "")
-            texts[name] = str(text)
+        texts = {name: _case_text(case, name, files, where) for name in ("stdin", "expected")}
         row = TestCase(problem=problem, subtask=subtask.number, **texts)
         row.full_clean()
         row.save()
+
+
+def _case_text(case: dict[str, Any], name: str, files: Mapping[str, bytes], where: str) -> str:
+    if f"{name}_file" in case:
+        return _text(files, str(case[f"{name}_file"]), where)
+    text = case.get(name)
+    if text is not None and not isinstance(text, str):  # YAML reads 007 as 7, 1.50 as 1.5 and yes as true
+        raise BadSet(f"{where}: {name} of a case is {text!r}, not a text: put it in quotes")
+    return text or ""
 
 
 def _file(files: Mapping[str, bytes], name: str, where: str) -> bytes:

@@ -16,7 +16,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from mdit_py_plugins.texmath import texmath_plugin
+
+from webapp.problems.brackets import brackets_plugin
 
 LETTERS = 60_000
 """Of a text that is shown; the rest is left out, and said to be."""
@@ -44,10 +45,9 @@ def _reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["link", "image", "autolink", "html_block", "html_inline", "reference"])
     reader.use(dollarmath_plugin, allow_labels=False, allow_space=True, allow_digits=False, double_inline=True)
-    reader.use(texmath_plugin, delimiters="brackets")
-    for name in ("math_inline", "math_single"):
-        reader.add_render_rule(name, _inline)
-    for name in ("math_block", "math_inline_double", "math_block_label", "math_block_eqno"):
+    reader.use(brackets_plugin)
+    reader.add_render_rule("math_inline", _inline)
+    for name in ("math_block", "math_inline_double", "math_block_label"):
         reader.add_render_rule(name, _display)
     for name in ("heading_open", "heading_close"):
         reader.add_render_rule(name, _heading)

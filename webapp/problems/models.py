@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mimetypes
 import uuid
 from pathlib import PurePath
@@ -86,6 +87,7 @@ class Problem(models.Model):
     def clean(self) -> None:
         if self.name.lower() in {name.lower() for name in catalog.tasks()}:
             raise ValidationError({"name": "A robot's task has this name."})
+        check_finite(self, "tolerance", "cpu_seconds")
 
     @property
     def sentence(self) -> str:
@@ -115,6 +117,14 @@ class Problem(models.Model):
 
     def points(self) -> dict[int, float]:
         return {row.number: row.points for row in self.subtasks.all()}
+
+
+def check_finite(row: models.Model, *names: str) -> None:
+    """Raises ValidationError for NaN, which is neither below a least value nor above a greatest, and for infinity."""
+    values = {name: getattr(row, name) for name in names}
+    strange = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
+    if strange:
+        raise ValidationError(dict.fromkeys(strange, "This is not a finite number."))
 
 
 def attachment_path(attachment: Attachment, name: str) -> str:
@@ -168,6 +178,9 @@ class Subtask(models.Model):
 
     def __str__(self) -> str:
         return f"Subtask {self.number}"
+
+    def clean(self) -> None:
+        check_finite(self, "points")
 
 
 class TestCase(models.Model):

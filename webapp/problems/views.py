@@ -14,12 +14,18 @@ from webapp.studies.models import Participant
 @require_safe
 @never_cache
 def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
-    """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded."""
     participant = Participant.objects.filter(token=without_nul(token), withdrawn_at=None).first()
     experiment = participant.experiment if participant else None
     row = Attachment.objects.filter(pk=number, problem__name=experiment.task).first() if experiment else None
     if row is None:
         raise Http404
-    return FileResponse(
-        row.file.open("rb"), as_attachment=not row.is_picture, filename=row.name, content_type=row.content_type
-    )
+    return served(row)
+
+
+def served(row: Attachment) -> HttpResponseBase:
+    """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded. Raises Http404."""
+    try:
+        file = row.file.open("rb")
+    except FileNotFoundError as error:
+        raise Http404 from error
+    return FileResponse(file, as_attachment=not row.is_picture, filename=row.name, content_type=row.content_type)
