@@ -17,14 +17,15 @@ from webapp.experiments.models import Clip, Event, Experiment, Job, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import screening_of
-from webapp.studies import words
-from webapp.studies.models import Participant, Study
+from webapp.studies import opening, words
+from webapp.studies.models import CompletionCode, Outcome, Participant, Study
 
 pytestmark = pytest.mark.django_db
 
 
 def page(client, person):
-    return client.get(person.get_absolute_url()).content.decode()
+    html = client.get(person.get_absolute_url()).content.decode()
+    return re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
 
 
 def live(client, person, version=""):
@@ -96,7 +97,7 @@ def test_a_foreign_link_cannot_post(client, name):
 
 @pytest.mark.parametrize("status, says", [("draft", "has not opened yet"), ("closed", "This study is closed")])
 def test_a_study_that_is_not_open(client, status, says):
-    person = rows.participant(rows.study(status=status))
+    person = rows.participant(rows.study(status=status), consented=False)
     assert says in page(client, person)
 
 
@@ -276,7 +277,38 @@ def test_failed_says_that_nothing_is_lost_and_nothing_more(client, waiting):
 
 def test_cancelled(client, waiting):
     loop.cancel(waiting.experiment)
-    assert "This study is closed" in page(client, waiting)
+    study = waiting.study
+    CompletionCode.objects.create(study=study, outcome=Outcome.STOPPED, code="NOT-YOUR-FAULT")
+    CompletionCode.objects.create(study=study, outcome=Outcome.FINISHED, code="ALL-DONE")
+    html = page(client, waiting)
+    assert "Your part ends here" in html and "NOT-YOUR-FAULT" in html and "ALL-DONE" not in html
+    waiting.refresh_from_db()
+    assert waiting.outcome == Outcome.STOPPED
+
+
+def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting):
+    CompletionCode.objects.create(study=waiting.study, outcome=Outcome.STOPPED, code="NOT-YOUR-FAULT")
+    address = reverse("stop", args=[waiting.token])
+    client.post(address)
+    waiting.refresh_from_db()
+    assert waiting.outcome == ""  # there is no failure
+    Experiment.objects.update(status=Experiment.Status.FAILED)
+    html = page(client, waiting)
+    assert address in html and "NOT-YOUR-FAULT" not in html
+    assert "NOT-YOUR-FAULT" in client.post(address, follow=True).content.decode()
+    assert Experiment.objects.get().status == Experiment.Status.CANCELLED
+
+
+def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting):
+    opening.close_study(waiting.study)
+    assert 'data-state="waiting"' in page(client, waiting)
+    rows.round_of(waiting)
+    request = rows.judging(waiting)
+    html = page(client, waiting)
+    assert 'data-state="review"' in html
+    token = screening_of(request, waiting).token
+    client.post(reverse("vote", args=[waiting.token]), {"screening": token, "best": "A", "worst": "B"})
+    assert Vote.objects.exists() and "Thank you, your choice is saved" in page(client, waiting)
 
 
 def test_thanks_with_the_winner_even_when_the_study_is_closed(client):

@@ -18,7 +18,7 @@ from webapp.experiments.models import Experiment, LoopSettings, Request
 from webapp.notices import email, push
 from webapp.notices.models import Address, Notice, Subscription
 from webapp.review import ballot
-from webapp.studies.models import Assignment, Participant, Study
+from webapp.studies.models import Assignment, Participant
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 """After each failed attempt; then it is given up."""
 FIRST_HOUR, LAST_HOUR = 9, 20
 """Reminders come in the daytime of the person's own zone."""
+KEPT_AFTER_CLOSING = timedelta(days=30)
+"""Who has begun when a study closes goes on, and is told; after so long nobody is any more."""
 CHANNELS: dict[Notice.Channel, dict[str, bool]] = {
     Notice.Channel.EMAIL: {"participant__address__isnull": False, "participant__study__notify_email": True},
     Notice.Channel.PUSH: {"participant__subscriptions__isnull": False, "participant__study__notify_push": True},
@@ -46,9 +48,9 @@ def tick() -> None:
 
 
 def forget() -> None:
-    """Addresses and subscriptions of those whose part is over, and of studies that are closed."""
+    """Addresses and subscriptions of those whose part is over, and of studies that were closed a while ago."""
     over = ~Q(participant__outcome="") | ~Q(participant__withdrawn_at=None) | ~Q(participant__finished_at=None)
-    over |= Q(participant__study__status=Study.Status.CLOSED)
+    over |= Q(participant__study__closed_at__lt=timezone.now() - KEPT_AFTER_CLOSING)
     for model in (Address, Subscription):
         model._default_manager.filter(over).delete()
 
@@ -67,7 +69,6 @@ def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
         experiment__paused=False,
         participant__outcome="",
         participant__withdrawn_at=None,
-        participant__study__status=Study.Status.OPEN,
         **CHANNELS[channel],
     )
     found = places.select_related("participant").annotate(waits=F("experiment__requests__pk")).distinct()
@@ -129,8 +130,6 @@ def unwanted(notice: Notice) -> str:
     person, request = notice.participant, notice.request
     if person.withdrawn_at or person.outcome:
         return "left the study"
-    if person.study.status != Study.Status.OPEN:
-        return "study not open"
     if request.status != Request.Status.OPEN or ballot.standing_vote(request, person):
         return "answered already"
     if not request.experiment.live:

@@ -185,7 +185,7 @@ class StudyAdmin(ModelAdmin):
     def open_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         self._set(request, queryset, Study.Status.OPEN)
 
-    @admin.action(description="Close: personal links say that the study is over")
+    @admin.action(description="Close: nobody new can begin, those inside go on")
     def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         self._set(request, queryset, Study.Status.CLOSED)
 
@@ -204,7 +204,15 @@ class StudyAdmin(ModelAdmin):
                 self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
             if not found:
                 audit.record(request.user, "opened study" if status == Study.Status.OPEN else "closed study", study)
-                self.message_user(request, f"{study}: links are {status}.", messages.SUCCESS)
+                self.message_user(request, _said(study, status), messages.SUCCESS)
+
+
+def _said(study: Study, status: str) -> str:
+    if status == Study.Status.OPEN:
+        return f"{study} is open: its links work."
+    inside = opening.inside(study)
+    go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
+    return f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
 
 
 def _study_box(study: Study) -> dict[str, Any]:
@@ -213,6 +221,7 @@ def _study_box(study: Study) -> dict[str, Any]:
     by_hand = study.assignment == Study.Assigning.BY_HAND
     return {
         "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
+        "inside": opening.inside(study),
         "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
         "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
         "places": range(1, study.experiments_each + 1) if by_hand else [],

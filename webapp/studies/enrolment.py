@@ -70,12 +70,14 @@ def debriefed(participant: Participant) -> None:
 
 
 def finish_due(participants: QuerySet[Participant] | None = None) -> int:
-    """Note who has come to the end: every one of their experiments has its winner."""
+    """Note who has come to the end: every one of their experiments has its winner, or one of them was cancelled."""
     mine = Assignment.objects.filter(participant=OuterRef("pk"))
     unfinished = mine.filter(Q(experiment=None) | ~Q(experiment__status=Experiment.Status.FINISHED))
     scope = Participant.objects.all() if participants is None else participants
     ended = scope.filter(Exists(mine), finished_at=None, withdrawn_at=None, outcome="").exclude(Exists(unfinished))
-    return ended.update(finished_at=timezone.now(), outcome=Outcome.FINISHED)
+    cancelled = mine.filter(experiment__status=Experiment.Status.CANCELLED)
+    stopped = scope.filter(Exists(cancelled), withdrawn_at=None, outcome="", study__origin=None)  # not of an import
+    return ended.update(finished_at=timezone.now(), outcome=Outcome.FINISHED) + stopped.update(outcome=Outcome.STOPPED)
 
 
 def withdraw(participant: Participant) -> None:
@@ -87,6 +89,11 @@ def withdraw(participant: Participant) -> None:
 def fail(participant: Participant) -> None:
     """End the part of somebody who did not pass the comprehension check."""
     _end(participant, Outcome.FAILED, None, "did not pass the comprehension check")
+
+
+def stop(participant: Participant) -> None:
+    """End the part of somebody who does not want to wait until a failure is mended."""
+    _end(participant, Outcome.STOPPED, None, "did not want to wait until it is mended")
 
 
 @transaction.atomic

@@ -28,6 +28,7 @@ class Outcome(models.TextChoices):
     WITHDRAWN = "withdrawn", "Left the study"
     NOT_ELIGIBLE = "not_eligible", "Did not agree, or the study was full"
     FAILED = "failed", "Did not pass the comprehension check"
+    STOPPED = "stopped", "Stopped: cancelled, or after a failure"
 
 
 class Study(models.Model):
@@ -36,7 +37,7 @@ class Study(models.Model):
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft: links do not open yet"
         OPEN = "open", "Open"
-        CLOSED = "closed", "Closed: links say so"
+        CLOSED = "closed", "Closed: nobody new can begin"
 
     class Assigning(models.TextChoices):
         BALANCED = "balanced", "Balanced: the arm with the fewest people, ties drawn from the seed"

@@ -90,13 +90,18 @@ def open_study(study: Study) -> list[str]:
 
 
 def close_study(study: Study) -> list[str]:
-    """Links say that it is over; the retention period counts from now. Nothing stands against it."""
+    """Nobody new gets in, those inside go on; the retention period counts from now. Nothing stands against it."""
     now = timezone.now()
     Study.objects.filter(pk=study.pk).exclude(status=Study.Status.CLOSED).update(
         status=Study.Status.CLOSED, closed_at=now
     )
     study.refresh_from_db(fields=["status", "closed_at"])
     return []
+
+
+def inside(study: Study) -> int:
+    """How many have begun and go on, whether the study is open or not."""
+    return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None).count()
 
 
 def turned_away(study: Study) -> str:

@@ -17,7 +17,7 @@ from webapp.review.models import Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies import assigning, opening
 from webapp.studies import practice as practice_trial
-from webapp.studies.models import Outcome, Participant, Study
+from webapp.studies.models import Outcome, Participant
 from webapp.studies.recruitment import code_for
 from webapp.studies.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_last_choice, wait_of
 
@@ -38,6 +38,7 @@ TITLES = {
     "thanks": "Thank you",
     "paused": "A break",
     "failed": "Something went wrong",
+    "stopped": "Your part has ended",
     "closed": "Closed",
     "withdrawn": "You have left",
 }
@@ -100,10 +101,10 @@ def _page_of(participant: Participant) -> Page:
         return Page("withdrawn", _code(participant))
     if participant.outcome == Outcome.FAILED:
         return Page("check_failed", _code(participant))
+    if participant.outcome == Outcome.STOPPED:
+        return Page("stopped", _code(participant))
     if experiment and experiment.status == Experiment.Status.FINISHED:
         return _end(participant, experiment)
-    if participant.study.status != Study.Status.OPEN:
-        return Page("closed", {"reason": participant.study.status}, participant.study.status)
     if participant.consented_at is None or not participant.assignments.exists():
         return _door(participant)
     if experiment is None:
@@ -136,9 +137,9 @@ def _first_steps(participant: Participant, experiment: Experiment) -> Page | Non
 
 def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
     if experiment.status == Experiment.Status.FAILED:
-        return Page("failed")
+        return _failed(participant)
     if experiment.status == Experiment.Status.CANCELLED:
-        return Page("closed", {"reason": "closed"})
+        return Page("stopped", _code(participant))
     if experiment.status == Experiment.Status.DRAFT:
         return _gathering(experiment)
     if experiment.paused:
@@ -155,6 +156,12 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
         return _review(participant, request)
     others = panels.others_choosing(request, participant) if vote.locked_at else 0
     return _others(others) if others else _picked(participant, request, vote)
+
+
+def _failed(participant: Participant) -> Page:
+    """Somebody can wait until it is mended, or end their part here."""
+    coming = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
+    return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": coming})
 
 
 def _gathering(experiment: Experiment) -> Page:
@@ -188,7 +195,7 @@ def _review(participant: Participant, request: Request) -> Page:
     screening = screening_of(request, participant)
     shown = tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
-        return Page("failed")
+        return _failed(participant)
     return ballot_page(screening, shown, request.kind)
 
 

@@ -116,6 +116,10 @@ def _with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
     return make
 
 
+def _failed(study: Study, plan: Arm) -> Page:
+    return Page("failed", {"has_code": code_for(study, Outcome.STOPPED) is not None})
+
+
 def _plain(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
     return lambda study, plan: Page(name, context)
 
@@ -148,11 +152,12 @@ STATES: dict[str, State] = {
     "final": State("Final choice", ROUNDS, lambda s, p: _review(s, "Choose", p.n), _chooses),
     "picked": State("After a choice", ROUNDS, _picked),
     "paused": State("Paused", ROUNDS, _plain("paused")),
-    "failed": State("A failure", ROUNDS, _plain("failed")),
+    "failed": State("A failure", ROUNDS, _failed),
     "debriefing": State("Debriefing", END, _plain("debriefing"), lambda study, plan: bool(study.debriefing)),
     "thanks": State("Thanks", END, _with_code("thanks", Outcome.FINISHED)),
     "leave": State("Leave the study", END, _plain("leave")),
     "withdrawn": State("After leaving", END, _with_code("withdrawn", Outcome.WITHDRAWN)),
+    "stopped": State("Stopped on our side", END, _with_code("stopped", Outcome.STOPPED)),
     "closed": State("Study closed", END, _plain("closed", reason="closed")),
     "full": State("Study full", END, _plain("closed", reason="full")),
     "early": State("Not open yet", END, _plain("closed", reason="draft")),

@@ -78,8 +78,18 @@ def debriefed(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
     return redirect(participant)
 
 
+@require_POST
+@personal
+def stop(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Instead of waiting until a failure is mended."""
+    if page_of(participant).name == "failed":
+        enrolment.stop(participant)
+    return redirect(participant)
+
+
 urlpatterns = [
     path("s/<str:token>/practice/", practise, name="practice"),
     path("s/<str:token>/check/", check, name="check"),
     path("s/<str:token>/debriefed/", debriefed, name="debriefed"),
+    path("s/<str:token>/stop/", stop, name="stop"),
 ]
