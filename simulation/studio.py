@@ -22,6 +22,8 @@ SUN = np.array([0.22, 0.26, -1.0])
 SHADOW_COLOUR = np.array([0.52, 0.56, 0.59, 1.0], dtype=np.float32)
 SHADOW_HEIGHT = 0.003
 """Metres above the ground; lower flickers against it in the depth buffer."""
+MARK_HEIGHT = 0.01
+"""Metres; what has its centre lower is a mark on the ground and has no shadow."""
 FOLLOW_SECONDS = 0.4
 """Standard deviation of the Gaussian that smooths the camera's path."""
 DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.5
@@ -127,14 +129,16 @@ class Studio:
         return path
 
     def _add_shadow(self) -> None:
-        """Draw every geom but those of mocap bodies once more, flattened onto the ground along the sun's direction."""
+        """Draw every geom once more, flattened onto the ground along the sun's direction; not those of mocap bodies,
+        nor marks on the ground.
+        """
         scene, plane = self.renderer.scene, mujoco.mjtGeom.mjGEOM_PLANE
         flatten = np.eye(3)
         flatten[:, 2] -= SUN / SUN[2]
         flatten[2, 2] = 5e-4
         for index in range(scene.ngeom):
             geom = scene.geoms[index]
-            if geom.type == plane or self.shadowless[geom.objid]:
+            if geom.type == plane or self.shadowless[geom.objid] or geom.pos[2] < MARK_HEIGHT:
                 continue
             shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
             position = position - SUN * (position[2] / SUN[2])
