@@ -129,10 +129,13 @@ class BenchConsumer(EventConsumer):
 
 
 def visitor(token: str) -> tuple[int, int] | None:
-    """The participant behind a link and their experiment; None for a foreign or withdrawn one, and before the start."""
+    """The participant behind a link and their experiment, the last one between two; None for a foreign or withdrawn
+    one, and before the start.
+    """
     person = Participant.objects.filter(token=without_nul(token), withdrawn_at=None).first()
-    experiment = person.experiment if person else None
-    return (person.pk, experiment.pk) if person and experiment else None
+    places = person.assignments.exclude(experiment=None).order_by("position") if person else None
+    place = places.last() if places is not None else None
+    return (person.pk, place.experiment_id) if person and place and place.experiment_id else None
 
 
 def experiment_with(public_id: str) -> int | None:

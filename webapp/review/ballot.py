@@ -114,7 +114,10 @@ def _lock(vote: Vote) -> bool:
         return False
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False
-    return panels.settle(vote.request)
+    settled = panels.settle(vote.request)
+    if not settled:  # the others of a panel wait for one less
+        events.emit(vote.request.experiment, "chosen", "A choice can no longer be taken back", public=True)
+    return settled
 
 
 def seconds_to_undo(vote: Vote) -> float:

@@ -120,7 +120,7 @@ def show(request: HtmxHttpRequest, participant: Participant, page: Page | None =
         "plan": plan,
         "words": plan_words(plan) if plan else None,
         "place": current,
-        "connected": experiment is not None and participant.withdrawn_at is None,
+        "connected": current is not None and participant.withdrawn_at is None,
         "page": page,
         "round": round_of(participant),
         **page.context,

@@ -1,0 +1,41 @@
+"""Pages of those who wait for others, or for the next experiment, hear of what they wait for."""
+
+import pytest
+from django.test import override_settings
+
+from tests.webapp import rows
+from webapp.experiments import consumers
+from webapp.experiments.models import Event
+from webapp.review import ballot
+from webapp.review.screenings import screening_of
+from webapp.studies.models import Assignment
+
+pytestmark = pytest.mark.django_db
+
+
+def test_between_two_experiments_a_page_listens(client):
+    person = rows.participant(rows.study(experiments_each=2))
+    rows.round_of(person)
+    rows.finished(person)
+    Assignment.objects.create(participant=person, arm=person.study.arms.first(), position=2)
+    assert person.experiment is None
+    assert consumers.visitor(person.token) == (person.pk, person.assignments.get(position=1).experiment_id)
+
+
+@override_settings(UNDO_SECONDS=0)
+def test_whoever_waits_for_a_panel_hears_of_each_choice_that_stands(client):
+    study = rows.study(panel=3)
+    first = rows.participant(study, label="P01")
+    others = [rows.participant(study, label=f"P0{number}") for number in (2, 3)]
+    Assignment.objects.filter(participant__in=others).update(experiment=first.experiment)
+    rows.round_of(first)
+    request = rows.judging(first)
+    heard = []
+    for person in (first, others[0]):
+        best, worst = "AB"
+        ballot.cast(person, screening_of(request, person).token, ballot.Choice(best, worst))
+        before = Event.objects.latest("pk").pk
+        assert ballot.lock_due() == 0
+        heard.append(Event.objects.filter(pk__gt=before, public=True).count())
+    assert heard == [1, 1]
+    assert "One other person is still choosing" in client.get(first.get_absolute_url()).content.decode()
