@@ -106,8 +106,9 @@ def evaluated(folder: Path, seed: int, candidate: CandidateResult, seconds: floa
 def difference(task: str, preset_name: str) -> str:
     """What to keep in mind where a score here stands beside a printed one."""
     presets = catalog.task(task).presets
-    ours, papers = (presets[name].samples / 1e6 for name in (preset_name, "paper"))
-    budget = f"{ours:.3g} million samples, the paper preset has {papers:.3g}"
+    budget = f"{presets[preset_name].samples / 1e6:.3g} million samples"
+    if "paper" in presets:
+        budget += f", the paper preset has {presets['paper'].samples / 1e6:.3g}"
     own = f" {NOTES[task]}" if task in NOTES else ""
     return f"MuJoCo and a model of our own, printed: IsaacGym's PhysX and models; {budget}.{own}"
 
