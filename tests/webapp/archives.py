@@ -16,7 +16,7 @@ from webapp.review import ballot
 from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
 from webapp.review.screenings import LETTERS, screening_of, tiles
 from webapp.studies import enrolment
-from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study
+from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study, new_token
 from webapp.votes import ballot as pair_ballot
 from webapp.votes import enrolment as evaluators
 from webapp.votes import opening
@@ -139,7 +139,7 @@ def voted(person: Participant) -> Poll:
     Pair.objects.create(poll=poll, position=1, first=clips[0], second=clips[1], first_arm="ICPL", second_arm="Base")
     assert opening.open_poll(poll) == []
     for number in range(3):
-        evaluator = evaluators.newcomer(poll, f"{VOTER}{number}")
+        evaluator = evaluators.newcomer(poll, evaluators.Arrival(f"{VOTER}{number}", [new_token()]))
         evaluators.consent(evaluator)
         showing = pair_ballot.current(Evaluator.objects.get(pk=evaluator.pk))
         assert pair_ballot.cast(evaluator, showing.token, pair_ballot.Answer("left")) == ""

@@ -23,6 +23,12 @@ def experiment(**values: Any) -> Experiment:
     return Experiment.objects.create(**{**defaults, **values})
 
 
+def started(**values: Any) -> Experiment:
+    row = experiment(**values)
+    loop.start(row)
+    return row
+
+
 def advance(row: Experiment) -> None:
     """What an advance job does."""
     with transaction.atomic():

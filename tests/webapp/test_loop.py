@@ -1,36 +1,17 @@
+"""The loop alone: results come as they would from workers."""
+
 from __future__ import annotations
 
-import errno
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import settings
-from django.core.files.storage import default_storage
-from django.core.management import CommandError, call_command
 from django.db import connection
 
-from llm.replay import read_record, replay
-from tests.llm.faulty import completion, failure, serving
-from tests.webapp.loops import SOURCE, advance, experiment, finish, job, open_requests, pick, play
-from tests.webapp.servers import gone, processes, wait_for
-from trainer import launch
-from trainer.records import read_progress
-from webapp.experiments import execute, headless, loop, progress, reaper
-from webapp.experiments.models import Candidate, Clip, Experiment, Job, LanguageModel, Request
-from webapp.experiments.tasks import run_job
+from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play, started
+from webapp.experiments import execute, leases, loop, progress, reaper
+from webapp.experiments.models import Experiment, Job, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TINY = {"iterations": 3, "worlds": 16}
-
-
-def started(**values: Any) -> Experiment:
-    row = experiment(**values)
-    loop.start(row)
-    return row
 
 
 class TestPlayed:
@@ -205,6 +186,19 @@ class TestControls:
         reaper.tick()
         assert [j.kind for j in row.jobs.all()] == ["advance"]
 
+    def test_what_is_deleted_meanwhile_stops_no_reaper(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        gone, other = started(), started()
+        held = job(gone, "advance")
+        other.jobs.all().delete()
+        seen = [gone, *loop.without_work()]
+        with monkeypatch.context() as patched:
+            patched.setattr(loop, "without_work", lambda: seen)
+            gone.delete()
+            reaper.tick()
+        leases.strike(held, "the worker disappeared")
+        reaper.tick()
+        assert [j.kind for j in other.jobs.all()] == ["advance"]
+
 
 class TestProgress:
     def test_it_names_each_phase(self) -> None:
@@ -246,238 +240,3 @@ class TestProgress:
         state = progress.of(row)
         assert state.phase == "training" and 0 < state.fraction < 1
         assert state.seconds_left is not None and state.seconds_left >= 100
-
-
-class TestReal:
-    """The same with real rewards, physics, training and films, in this process."""
-
-    def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str]) -> None:
-        row = experiment(k=2, n=2, overrides=TINY)
-        loop.start(row)
-        headless.drive(row, lambda said: None)
-        assert row.error == "" and row.status == Experiment.Status.FINISHED
-        record = headless.save_record(row)
-        assert replay(read_record(record)).candidate == row.winner.key
-        clips = Clip.objects.filter(candidate__iteration__experiment=row)
-        assert {(c.percent, c.status) for c in clips} == {(100, "ready")}
-        assert clips.count() == 4 and all(default_storage.size(c.video) > 1000 for c in clips)
-        assert all(c.rts is not None and "all" in c.metric_trace for c in Candidate.objects.all())
-        assert row.requests.filter(kind="Train").first().run.samples > 0
-        assert [len(r.calls.all()) >= 2 for r in row.requests.filter(kind="Write")] == [True, True]
-        assert len({(c.request_hash, c.seed) for r in row.requests.all() for c in r.calls.all()}) == sum(
-            r.calls.count() for r in row.requests.all()
-        )
-
-    def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
-        row = started(judge="human", k=2, n=1, overrides=TINY)
-        play(row, until="Train")
-        run_job(job(row, "train").pk)
-        folder = row.requests.get(kind="Train").run_dir / "rollouts"
-        rollout, other = folder / "0-100.npz", folder / "1-100.npz"
-        good, good_other = rollout.read_bytes(), other.read_bytes()
-        rollout.write_bytes(b"broken")
-        other.write_bytes(b"broken")
-        run_job(job(row, "film", percent=100).pk)
-        row.refresh_from_db()
-        assert row.status == Experiment.Status.FAILED
-        assert "None of the clips could be filmed" in row.error and "not a rollout file" in row.error
-        other.write_bytes(good_other)
-        assert loop.retry(row)
-        run_job(job(row, "film", percent=100).pk)
-        play(row)
-        broken, fine = Clip.objects.filter(percent=100)
-        assert (broken.status, fine.status) == (Clip.Status.FAILED, Clip.Status.READY)
-        assert "not a rollout file" in broken.error
-        assert [c.clip_failed for c in progress.of(row).candidates] == [True, False]
-        assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
-        rollout.write_bytes(good)
-        assert loop.refilm(broken) and not loop.refilm(fine)
-        run_job(job(row, "film", percent=100).pk)
-        broken.refresh_from_db()
-        assert broken.status == Clip.Status.READY and default_storage.exists(broken.poster)
-        assert loop.waiting_request(row) is not None
-
-    def test_pausing_and_cancelling_end_the_training_process(self) -> None:
-        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
-        play(row, until="Train")
-        request = row.requests.get(kind="Train")
-
-        def during_training(act: Any) -> None:
-            (request.run_dir / "progress.json").unlink(missing_ok=True)
-
-            def watch() -> None:
-                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 240)
-                act(row)
-                connection.close()
-
-            thread = threading.Thread(target=watch)
-            thread.start()
-            run_job(job(row, "train").pk)
-            thread.join()
-
-        during_training(loop.pause)
-        saved = job(row, "train")
-        assert (saved.status, saved.strikes, saved.owner) == ("queued", 0, "")
-        loop.resume(row)
-        during_training(loop.cancel)
-        assert job(row, "train").status == "cancelled"
-        ours = {pid: command for pid, (_, command) in processes().items() if str(request.run_dir) in command}
-        wait_for(lambda: gone(ours), "the end of the training processes")
-
-    def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = started(k=2, n=1, overrides=TINY)
-        play(row, until="Train")
-        started_runs = []
-
-        def killed(job_dir: Path, job: Any, **options: Any) -> Any:
-            process = launch.train(job_dir, job, **options)
-            if not started_runs:
-                launch.stop(process, timeout=0.0)
-            started_runs.append(process.pid)
-            return process
-
-        monkeypatch.setattr("webapp.experiments.execute.train.launch", Launcher(killed))
-        run_job(job(row, "train").pk)
-        saved = job(row, "train")
-        assert (saved.status, saved.strikes) == ("queued", 1) and "ended with status -" in saved.error
-        run_job(saved.pk)
-        assert job(row, "train").status == "done" and len(started_runs) == 2
-        assert Candidate.objects.filter(status="trained").count() == 2
-
-
-class Launcher:
-    """trainer.launch with another way to start a training."""
-
-    stop = staticmethod(launch.stop)
-
-    def __init__(self, train: Any) -> None:
-        self.train = train
-
-
-class TestEndpoint:
-    """Writing through a real HTTP endpoint that misbehaves."""
-
-    def run(self, monkeypatch: pytest.MonkeyPatch, script: Any) -> tuple[Experiment, list[dict[str, Any]]]:
-        with serving(script) as server:
-            monkeypatch.setattr(settings, "API_KEY", "sk-very-secret-key")
-            monkeypatch.setattr(settings, "MODEL_BASE_URL", server.base_url)
-            model, _ = LanguageModel.objects.update_or_create(
-                name="m", defaults={"kind": "openai", "base_url": server.base_url, "model": "m-1"}
-            )
-            row = Experiment.objects.first()
-            if row is None:
-                row = started(k=2, n=1, model=model)
-                advance(row)
-            run_job(job(row, "write").pk)
-            row.refresh_from_db()
-            return row, server.seen
-
-    @pytest.mark.parametrize(
-        ("answer", "advice"),
-        [
-            (failure(401, "bad key sk-very-secret-key"), "refuses the API key. Check the key"),
-            (failure(404, "no such model"), "knows no model 'm-1'"),
-            ((200, "<html>nginx</html>"), "Check the address"),
-            ((200, {"choices": []}), "without any choices"),
-            (completion("def compute_rew", finish="length"), "raise the token limit"),
-            (completion(""), "the answer is empty"),
-            (completion("I would rather not."), "no Python function compute_reward"),
-        ],
-    )
-    def test_a_refusal_says_what_to_do(self, monkeypatch: pytest.MonkeyPatch, answer: Any, advice: str) -> None:
-        row, _ = self.run(monkeypatch, lambda body: answer)
-        assert row.status == Experiment.Status.FAILED
-        assert advice in row.error and "sk-very" not in row.error
-        request = row.requests.get()
-        assert (request.status, request.error) == ("failed", row.error)
-        assert loop.retry(row)
-        row, _ = self.run(
-            monkeypatch, lambda body: completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
-        )
-        request.refresh_from_db()
-        assert (request.status, row.status) == ("done", "running")
-        assert Candidate.objects.count() == 2
-
-    def test_what_was_paid_for_is_not_bought_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The second of two answers fails for good; after a retry only that one is asked for."""
-        seeds: list[int] = []
-
-        def script(body: dict[str, Any]) -> Any:
-            seeds.append(body["seed"])
-            if body["seed"] == max(seeds) and not recovered:
-                return failure(401, "expired")
-            return completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
-
-        recovered = False
-        row = started(k=2, n=1)
-        advance(row)
-        seed = row.requests.get().payload["seed"]
-        seeds.append(seed + 1)
-        Experiment.objects.update(
-            model=LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1")
-        )
-        row, seen = self.run(monkeypatch, script)
-        assert row.status == Experiment.Status.FAILED
-        assert [c.seed for c in row.requests.get().calls.all()] == [seed]
-        recovered = True
-        loop.retry(row)
-        row, seen = self.run(monkeypatch, script)
-        assert row.requests.get().status == "done" and Candidate.objects.count() == 2
-        assert [body["seed"] for body in seen] == [seed + 1]
-        assert [c.seed for c in row.requests.get().calls.all()] == [seed, seed + 1]
-
-
-class TestCommand:
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["--task", "Unicycle"], "unknown task 'Unicycle'; robots: "),
-            (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
-            (["--preset", "huge"], "unknown preset 'huge'"),
-            (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: offline"),
-            (["--task", "HumanoidJump"], "only a person can judge it"),
-            (["--judge", "human"], "in the browser"),
-            (["--judge", "oracle"], "judge: "),
-            (["--k", "1"], "k: ICPL needs at least 2"),
-            (["--option", "reasons=maybe"], "options: option reasons: 'maybe' is not true or false"),
-            (["--option", "reasons"], "'reasons' is not an option: write it as name=value"),
-            (["--judge-option", "beta=x"], "judge_options: option beta: 'x' is not a number"),
-            (["--vision", "eye"], "unknown language model 'eye'"),
-            (["--dollar-budget", "-1"], "dollar_budget: "),
-            (["--iterations", "0"], "--iterations must be between"),
-            (["--resume", "nonsense"], "there is no experiment nonsense"),
-        ],
-    )
-    def test_a_mistake_is_named_and_nothing_is_created(self, arguments: list[str], message: str) -> None:
-        with pytest.raises(CommandError, match="(?s).*" + message.replace("(", r"\(")):
-            call_command("run_experiment", *arguments)
-        assert not Experiment.objects.exists()
-
-    def test_a_full_disk_is_said_with_how_to_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(*_: Any) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(headless, "drive", full)
-        with pytest.raises(CommandError, match="No space left on device\nGo on with: ./prefine run --resume"):
-            call_command("run_experiment", task="Cartpole")
-
-    def test_demonstration_studies_are_created_once(self) -> None:
-        from webapp.studies.models import Study
-
-        call_command("demonstration")
-        call_command("demonstration")
-        studies = Study.objects.filter(demonstration=True, status="open")
-        plans = {(arm.task, arm.k, arm.n) for study in studies for arm in study.arms.all()}
-        assert plans == {("Ant", 6, 3), ("Cartpole", 6, 2)}
-        for study in studies:
-            study.full_clean()
-            study.arms.get().full_clean()
-            assert "withdraw" in study.consent_text
-
-    def test_a_demonstration_that_was_taken_from_the_home_page_stays_away(self) -> None:
-        from webapp.studies.models import Study
-
-        call_command("demonstration")
-        Study.objects.update(demonstration=False)
-        call_command("demonstration")
-        assert not Study.objects.filter(demonstration=True).exists()

@@ -1,32 +1,25 @@
-"""Telling a participant that a round is ready: a real mail server, real encryption to a real endpoint."""
+"""Telling a participant that a round is ready: by e-mail, with a real mail server; what is offered."""
 
 from __future__ import annotations
 
 import email as mime
-import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import http_ece
 import pytest
 from aiosmtpd.controller import Controller
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from py_vapid import Vapid02
 
 from tests.webapp import rows
 from tests.webapp.servers import free_port
 from webapp.experiments.models import Request
 from webapp.notices import courier, push
-from webapp.notices.models import Address, Notice, Subscription
+from webapp.notices.models import Address, Notice
 from webapp.review.models import Vote
 from webapp.review.screenings import screening_of
 from webapp.studies import enrolment
@@ -34,6 +27,15 @@ from webapp.studies.models import Participant, Study
 
 pytestmark = pytest.mark.django_db
 SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed", rows.SOURCE, "P07")
+
+
+@pytest.fixture
+def person() -> Participant:
+    """Somebody for whom a round is ready."""
+    study = rows.study(notify_email=True, notify_push=True)
+    someone = rows.participant(study)
+    rows.round_of(someone)
+    return someone
 
 
 @dataclass
@@ -61,65 +63,8 @@ def mailbox(settings: Any) -> Iterator[Mailbox]:
     server.stop()
 
 
-@dataclass
-class Browser:
-    """A browser's half of a subscription: its keys, and what its push service was sent."""
-
-    url: str
-    answer: int = 201
-    private: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
-    secret: bytes = b"0123456789abcdef"
-    received: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-
-    @property
-    def subscription(self) -> dict[str, Any]:
-        point = self.private.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-        return {"endpoint": self.url, "keys": {"p256dh": push.encode(point), "auth": push.encode(self.secret)}}
-
-    def read(self, number: int) -> dict[str, str]:
-        body = self.received[number][1]
-        text = http_ece.decrypt(body, private_key=self.private, auth_secret=self.secret, version="aes128gcm")
-        return dict(json.loads(text))
-
-
-@pytest.fixture
-def browser(settings: Any) -> Iterator[Browser]:
-    class Service(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 (http.server's name)
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            own.received.append((dict(self.headers.items()), body))
-            self.send_response(own.answer)
-            self.end_headers()
-
-        def log_message(self, *arguments: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    origin = f"http://127.0.0.1:{server.server_port}"
-    own = Browser(f"{origin}/wake/1")
-    settings.PUSH_SERVICES = [origin]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield own
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def person() -> Participant:
-    """Somebody for whom a round is ready."""
-    study = rows.study(notify_email=True, notify_push=True)
-    someone = rows.participant(study)
-    rows.round_of(someone)
-    return someone
-
-
 def leave_address(person: Participant, email: str = "ada@example.org", zone: str = "Europe/Berlin") -> Any:
     return Client().post(reverse("leave_address", args=[person.token]), {"email": email, "timezone": zone})
-
-
-def subscribe(person: Participant, data: Any) -> Any:
-    address = reverse("subscribe", args=[person.token])
-    return Client().post(address, json.dumps(data), content_type="application/json")
 
 
 def body(letter: mime.message.Message) -> str:
@@ -288,9 +233,21 @@ def test_reminders_come_in_the_daytime(moment: str, zone: str, expected: str) ->
     assert courier.daytime(given, zone) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
+def closed(days_ago: int) -> None:
+    Study.objects.update(status=Study.Status.CLOSED, closed_at=timezone.now() - timedelta(days=days_ago))
+
+
+def test_who_is_inside_when_a_study_closes_is_still_told(person: Participant, mailbox: Mailbox) -> None:
+    leave_address(person)
+    closed(days_ago=1)
+    rows.judging(person)
+    courier.tick()
+    assert len(mailbox.letters) == 1
+
+
 OVER = [
     ("left the study", lambda person: enrolment.withdraw(person)),
-    ("study not open", lambda person: Study.objects.update(status=Study.Status.CLOSED)),
+    ("no way to reach", lambda person: closed(days_ago=31)),
 ]
 
 
@@ -364,104 +321,6 @@ def test_a_zone_that_is_none_is_utc(person: Participant, mailbox: Mailbox) -> No
     assert person.timezone == "UTC"
 
 
-# --- by the browser ---
-
-
-def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Participant, browser: Browser) -> None:
-    assert subscribe(person, browser.subscription).status_code == 204
-    rows.judging(person)
-    for _ in range(2):
-        courier.tick()
-    assert len(browser.received) == 1
-    headers, raw = browser.received[0]
-    told = browser.read(0)
-    assert told["title"] == "Your next round is ready" and told["url"] == person.get_absolute_url()
-    assert [word for word in SECRETS if word in json.dumps(told)] == []
-    assert person.token.encode() not in raw and headers["Content-Encoding"] == "aes128gcm"
-    assert headers["TTL"] == "86400" and len(headers["Topic"]) == 32
-
-
-def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, browser: Browser) -> None:
-    subscribe(person, browser.subscription)
-    rows.judging(person)
-    courier.tick()
-    scheme, _, rest = browser.received[0][0]["Authorization"].partition(" ")
-    parts = dict(part.split("=", 1) for part in rest.split(","))
-    assert scheme == "vapid" and parts["k"].rstrip("=") == push.public_key()
-    assert Vapid02.verify(browser.received[0][0]["Authorization"])
-    claims = json.loads(push.decode(parts["t"].split(".")[1]))
-    assert claims["aud"] == browser.url.removesuffix("/wake/1") and claims["sub"].startswith("mailto:")
-
-
-def test_the_key_is_drawn_once_and_only_we_can_read_it(tmp_path: Any) -> None:
-    path = tmp_path / "vapid.pem"
-    first = push._key(path).private_pem()
-    push._key.cache_clear()
-    assert push._key(path).private_pem() == first
-    assert path.stat().st_mode & 0o077 == 0
-    assert [file.name for file in tmp_path.iterdir()] == ["vapid.pem"]
-
-
-def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant, browser: Browser) -> None:
-    subscribe(person, browser.subscription)
-    rows.judging(person)
-    browser.answer = 410
-    courier.tick()
-    assert not Subscription.objects.exists()
-    assert Notice.objects.get(kind="ready").dropped == "no way to reach"
-
-
-def test_a_push_service_that_is_busy_is_asked_again(person: Participant, browser: Browser) -> None:
-    subscribe(person, browser.subscription)
-    rows.judging(person)
-    browser.answer = 503
-    courier.tick()
-    assert "answered 503" in Notice.objects.get(kind="ready").error
-    browser.answer = 201
-    Notice.objects.filter(kind="ready").update(due_at=timezone.now())
-    courier.tick()
-    assert Notice.objects.get(kind="ready").sent_at
-
-
-def test_stopping_it_in_the_browser(person: Participant, browser: Browser) -> None:
-    subscribe(person, browser.subscription)
-    address = reverse("unsubscribe", args=[person.token])
-    Client().post(address, json.dumps({"endpoint": browser.url}), content_type="application/json")
-    assert not Subscription.objects.exists()
-
-
-FORGED = [
-    {"endpoint": "http://127.0.0.1:6379/x"},
-    {"endpoint": "https://fcm.googleapis.com.evil.example/x"},
-    {"endpoint": "https://user:pass@fcm.googleapis.com/x"},
-    {"endpoint": "file:///etc/passwd"},
-    {"endpoint": "https://[broken/x"},
-    {"endpoint": 7},
-    {"keys": {"p256dh": "AAAA", "auth": "AAAA"}},
-    {"keys": {"p256dh": "=", "auth": "="}},
-    {"keys": []},
-]
-
-
-@pytest.mark.parametrize("forged", FORGED)
-def test_no_other_address_is_ever_asked(forged: dict[str, Any], person: Participant, browser: Browser) -> None:
-    assert subscribe(person, {**browser.subscription, **forged}).status_code == 400
-    assert not Subscription.objects.exists()
-
-
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"endpoint": null}', "\x00", "[" * 100000])
-def test_nonsense_is_refused(text: str, person: Participant) -> None:
-    answer = Client().post(reverse("subscribe", args=[person.token]), text, content_type="application/json")
-    assert answer.status_code == 400
-
-
-def test_known_services(settings: Any) -> None:
-    for endpoint in ("https://fcm.googleapis.com/fcm/send/x", "https://wns2-db5p.notify.windows.com/w/?token=x"):
-        assert push.known_service(endpoint)
-    for endpoint in ("https://fcm.googleapis.com:8443/x", "http://fcm.googleapis.com/x", "https://notify.windows.com/"):
-        assert not push.known_service(endpoint)
-
-
 # --- what is offered ---
 
 
@@ -488,9 +347,3 @@ def test_an_address_is_shown_in_part_alone(person: Participant, mailbox: Mailbox
     leave_address(person)
     page = waiting_page(person)
     assert "a…@example.org" in page and "ada@example.org" not in page.replace(person.study.contact, "")
-
-
-def test_the_service_worker_is_at_the_top_and_never_stale() -> None:
-    answer = Client().get("/sw.js")
-    assert answer.headers["Content-Type"].startswith("text/javascript")
-    assert answer.headers["Cache-Control"] == "no-cache" and b"showNotification" in answer.content

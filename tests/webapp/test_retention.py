@@ -1,3 +1,5 @@
+"""The end of a study's data, and files that nobody owns."""
+
 import io
 import json
 from contextlib import redirect_stdout
@@ -6,26 +8,20 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.sessions.models import Session
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from llm import replay
 from tests.webapp import archives, boards, rows
-from webapp.archive import erasure, leftovers, retention
+from webapp.archive import leftovers, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
-from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment
-from webapp.notices.models import Address
-from webapp.review.models import Screening, Vote
-from webapp.studies.models import CompletionCode, Participant, Recruit, Study
-from webapp.votes.models import Evaluator, Pair
+from webapp.problems.models import Attachment, Problem
+from webapp.studies.models import Participant, Recruit, Study
 
 pytestmark = pytest.mark.django_db
 
@@ -47,162 +43,6 @@ def database(without=()):
                 for row in model._base_manager.values()
             ]
     return "\n".join(found)
-
-
-def files(*folders):
-    return {path: path.read_bytes() for folder in folders for path in Path(folder).rglob("*") if path.is_file()}
-
-
-def traces_of(person, reason, external=""):
-    """What must be found nowhere once the person is gone."""
-    tokens = {
-        person.token,
-        *person.screenings.values_list("token", flat=True),
-        *person.trials.values_list("token", flat=True),
-    }
-    tokens |= set(person.tickets.values_list("token", flat=True))
-    return {person.label, reason, json.dumps(reason)[1:-1], *tokens, *({external} if external else ())}
-
-
-def remains(person):
-    """Things in files, sessions and lists that hang on a person."""
-    experiment = person.experiment
-    run = experiment.requests.get(kind="Train", step=1).run_dir
-    run.mkdir(parents=True)
-    (run / "job.json").write_text("{}")
-    record = run.parents[1] / "records" / f"{experiment.public_id}.json"
-    record.parent.mkdir(exist_ok=True)
-    record.write_text(archives.REASON)
-    export = Export.objects.create(study=person.study, by="ada", status="done")
-    export.path.parent.mkdir(exist_ok=True)
-    export.path.write_text(person.label)
-    session = SessionStore()
-    session["demonstration 1"] = person.token
-    session.save()
-    Address.objects.create(participant=person, email="sentinel@example.org")
-    kind = ContentType.objects.get_for_model(Participant)
-    LogEntry.objects.create(
-        user=boards.staff(), content_type=kind, object_id=person.pk, object_repr=person.label, action_flag=CHANGE
-    )
-
-
-class TestErasure:
-    def test_nothing_of_the_person_is_left(self, data, settings, django_capture_on_commit_callbacks):
-        made = archives.made()
-        remains(made.first)
-        traces = traces_of(made.first, archives.REASON, archives.EXTERNAL) | {"sentinel@example.org"}
-        clips = list(Clip.objects.filter(candidate__iteration__experiment=made.first.experiment, status="ready"))
-        pk, other = made.first.pk, made.second
-        with django_capture_on_commit_callbacks(execute=True):
-            gone = erasure.erase(made.first, "ada")
-        assert gone.total > 50 and gone.counts["votes"] == 3 and gone.counts["experiments"] == 1
-        # The audit log is append-only: a pseudonym that is told there stays, and names nobody any more.
-        held = database(without=("audit.Entry",))
-        for trace in traces:
-            assert trace not in held, trace
-        log = "\n".join(json.dumps(row, default=str) for row in Entry.objects.values())
-        for trace in traces - {"Person-A"}:
-            assert trace not in log, trace
-        assert "Person-A" not in str(list(Entry.objects.filter(action="erased a participant's data").values()))
-        for path, content in files(data, settings.MEDIA_ROOT).items():
-            assert not any(trace.encode() in content for trace in traces), path
-        for clip in clips:
-            assert not (Path(settings.MEDIA_ROOT) / clip.video).exists()
-        row = Participant.objects.get(pk=pk)
-        assert row.deleted_at and row.withdrawn_at and row.outcome == "finished" and row.label == f"deleted {pk}"
-        assert row.consented_at.time().isoformat() == "00:00:00"
-        assert other.screenings.count() == 3 and Vote.objects.filter(screening__participant=other).count() == 3
-        assert Experiment.objects.filter(pk=other.experiment.pk, status="finished").exists()
-
-    def test_votes_keep_their_clip_and_forget_whose_it_was(self):
-        made = archives.made()
-        pair = Pair.objects.get()
-        assert "Person-A" in pair.origin["first"]["name"]
-        erasure.erase(made.first, "ada")
-        pair.refresh_from_db()
-        assert pair.first is None and pair.origin["first"]["name"] == "deleted" and pair.origin["first"]["method"]
-        assert Path(rows.settings.MEDIA_ROOT, f"votes/{pair.first_file}.mp4").is_file()
-
-    def test_browsers_forget_what_was_answered_in_practice_and_check(self):
-        made = archives.made()
-        for person in (made.first, made.second):
-            for name in ("practice", "check"):
-                session = SessionStore()
-                session[f"{name} {person.pk}"] = {"best": "A"}
-                session.create()
-        erasure.erase(made.first)
-        left = {name for session in Session.objects.all() for name in session.get_decoded()}
-        assert left == {f"practice {made.second.pk}", f"check {made.second.pk}"}
-
-    def test_twice_is_once(self):
-        made = archives.made()
-        assert erasure.erase(made.first).total > 0
-        assert erasure.erase(made.first).total == 0
-        assert Erasure.objects.count() == 1
-
-    def test_a_panel_goes_on_without_the_words_of_who_left(self):
-        made = archives.made(panel=2)
-        experiment = made.first.experiment
-        assert experiment == made.second.experiment
-        assert archives.REASON in database()
-        traces = traces_of(made.first, archives.REASON)
-        erasure.erase(made.first)
-        held = database(without=("audit.Entry",))
-        for trace in traces:
-            assert trace not in held, trace
-        assert archives.OTHER_REASON in held and "[deleted]" in held
-        experiment.refresh_from_db()
-        assert experiment.status == "finished" and experiment.winner
-        again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, loop.saved(experiment))
-        assert again.candidate == experiment.winner.key  # those who stay can go on: what is asked fits what was asked
-        assert set(Screening.objects.values_list("participant__label", flat=True)) == {"Person-B"}
-        erasure.erase(made.second)
-        assert not Experiment.objects.filter(pk=experiment.pk).exists()
-
-    def test_the_link_leads_nowhere_then(self, client):
-        person = rows.participant()
-        assert client.get(person.get_absolute_url()).status_code == 200
-        erasure.erase(person)
-        assert client.get(person.get_absolute_url()).status_code == 404
-
-    def test_an_evaluator_of_a_closed_vote_becomes_nobody(self):
-        made = archives.made()
-        person = Evaluator.objects.get(external_id=f"{archives.VOTER}0")
-        before = database()
-        assert person.token in before
-        erasure.erase_evaluator(person)
-        held = database()
-        assert person.token not in held and f"{archives.VOTER}0" not in held
-        assert made.poll.evaluators.count() == 3
-
-    def test_an_evaluator_of_an_open_vote_takes_the_answers_along(self):
-        made = archives.made()
-        type(made.poll).objects.update(status="open")
-        person = Evaluator.objects.get(external_id=f"{archives.VOTER}0")
-        assert erasure.erase_evaluator(person).counts == {"evaluators": 1, "showings": 1, "pair_votes": 1}
-
-
-class TestErasingOnTheBench:
-    def test_needs_the_tick_and_the_right(self, client):
-        person = rows.participant()
-        address = reverse("archive:erase", args=[person.study_id])
-        client.force_login(boards.staff())
-        page = client.post(address, {"participant": person.pk}, follow=True)
-        assert "Tick the box" in page.content.decode()
-        page = client.post(address, {"participant": person.pk, "sure": "yes"}, follow=True)
-        assert "Deleted:" in page.content.decode() and "1 person" in page.content.decode()
-        assert Participant.objects.get(pk=person.pk).deleted_at
-        entry = Entry.objects.get(action="erased a participant's data")
-        assert entry.actor == "ada" and entry.target_id == str(person.study_id)
-
-    def test_not_of_another_study(self, client):
-        person, other = rows.participant(), rows.study(title="Another")
-        client.force_login(boards.staff())
-        page = client.post(
-            reverse("archive:erase", args=[other.pk]), {"participant": person.pk, "sure": "yes"}, follow=True
-        )
-        assert "Choose whose data" in page.content.decode()
-        assert not Participant.objects.get(pk=person.pk).deleted_at
 
 
 def closed(days_ago, **values):
@@ -256,6 +96,21 @@ class TestRetention:
         assert entry.actor == "system" and entry.detail["people"] == 1
         assert retention.over() == []
 
+    def test_what_fails_is_told_and_stops_nothing_else(self, data, monkeypatch, caplog):
+        broken, fine = closed(100).study, closed(200).study
+        expire = retention.expire
+
+        def fails(study):
+            if study == broken:
+                raise OperationalError("the disk is full")
+            return expire(study)
+
+        monkeypatch.setattr(retention, "expire", fails)
+        retention.tick()
+        assert list(Study.objects.filter(deleted_at=None)) == [broken]
+        assert f"deleting the data of study {broken.pk}" in caplog.text and "the disk is full" in caplog.text
+        assert fine in Study.objects.exclude(deleted_at=None)
+
     def test_the_aggregate_names_nobody(self):
         made = archives.made()
         said = json.dumps(retention.aggregate(made.study))
@@ -305,54 +160,17 @@ class TestLeftovers:
         clip = Clip.objects.first()
         kept = Path(settings.MEDIA_ROOT) / clip.video
         orphan = kept.with_name("00000000-0000-4000-8000-000000000000.mp4")
+        figure = Path(settings.MEDIA_ROOT) / "problems" / "00000000-0000-4000-8000-000000000000.png"
+        problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
+        used = Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.tar.gz2", b"x"))
         run = data / "runs" / "00000000-0000-4000-8000-000000000000-3"
         stranger = data / "runs" / "notes.txt"
         run.mkdir(parents=True)
-        for path in (orphan, run / "job.json", stranger):
+        for path in (orphan, figure, run / "job.json", stranger):
             path.write_text("x")
         assert leftovers.sweep() == []  # somebody may be about to commit their rows
         monkeypatch.setattr(leftovers, "OLD_SECONDS", -1)
-        assert leftovers.sweep(dry_run=True) == [orphan, run] and run.exists()
+        assert leftovers.sweep(dry_run=True) == [orphan, figure, run] and run.exists()
         leftovers.sweep()
-        assert kept.exists() and stranger.exists() and not orphan.exists() and not run.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_sqlite_overwrites_what_it_deletes():
-    """Neither the database's file nor its log of changes still holds the bytes."""
-    from django.db import connection
-
-    if connection.vendor != "sqlite":
-        pytest.skip("SQLite's own way to delete")
-    person = rows.participant(label="Sentinel-Label-77")
-    path = Path(connection.settings_dict["NAME"])
-    erasure.scrub_database()
-    assert b"Sentinel-Label-77" in path.read_bytes()
-    token = person.token
-    erasure.erase(person)
-    for file in path.parent.glob(f"{path.name}*"):
-        content = file.read_bytes()
-        assert token.encode() not in content and b"Robots that learn to walk: Sentinel" not in content, file
-
-
-class TestLeaving:
-    """The page on which somebody leaves, and may take along what they gave."""
-
-    def test_with_the_wish_to_delete(self, client):
-        person = rows.participant()
-        rows.round_of(person)
-        CompletionCode.objects.create(study=person.study, outcome="withdrawn", code="HALF-PAY")
-        assert 'name="erase"' in client.get(reverse("leave", args=[person.token])).content.decode()
-        page = client.post(reverse("leave", args=[person.token]), {"erase": "yes"})
-        assert "your data is deleted" in page.content.decode() and "HALF-PAY" in page.content.decode()
-        assert Participant.objects.get().deleted_at and not Experiment.objects.exists()
-        assert client.get(person.get_absolute_url()).status_code == 404
-        assert Erasure.objects.get().cause == "wish"
-
-    def test_without_it_and_later(self, client):
-        person = rows.participant()
-        client.post(reverse("leave", args=[person.token]))
-        assert Participant.objects.get().withdrawn_at and Experiment.objects.exists()
-        assert "Delete what I gave" in client.get(person.get_absolute_url()).content.decode()
-        client.post(reverse("leave", args=[person.token]), {"erase": "yes"})
-        assert not Experiment.objects.exists()
+        assert kept.exists() and stranger.exists() and Path(used.file.path).exists()
+        assert not orphan.exists() and not figure.exists() and not run.exists()

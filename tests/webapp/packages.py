@@ -1,0 +1,164 @@
+"""Exports for the tests of what leaves and comes in: taken, opened, changed, put together again."""
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import transaction
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from tests.webapp import archives, boards
+from webapp.archive import export
+from webapp.experiments.models import Candidate, Clip, Experiment
+from webapp.review.models import Vote
+from webapp.votes.models import Poll
+
+PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
+
+
+def exported(study, path, **options):
+    export.write(study, path, export.Options(**options))
+    return opened(path)
+
+
+def opened(path):
+    """The zip, read whole, so that no file stays open."""
+    return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was taken out of a study whose rows are gone again: most tests need no more."""
+
+    folder: Path
+    media: Path
+    secrets: set[str]
+    votes: int
+    films: set[str]
+    pages: dict[str, str]
+
+    @property
+    def path(self):
+        return self.folder / "study.zip"
+
+    def package(self, name="study.zip"):
+        return opened(self.folder / name)
+
+
+@pytest.fixture(scope="session")
+def taken(django_db_setup, django_db_blocker, tmp_path_factory):
+    folder, media = tmp_path_factory.mktemp("exports"), tmp_path_factory.mktemp("media")
+    static = {**django_settings.STORAGES, "staticfiles": {"BACKEND": PLAIN}}
+    given = override_settings(MEDIA_ROOT=media, DATA_DIR=tmp_path_factory.mktemp("data"), STORAGES=static)
+    with django_db_blocker.unblock(), given, transaction.atomic():
+        found = _taken(folder, media)
+        transaction.set_rollback(True)
+    return found
+
+
+def _taken(folder, media):
+    """Everything is rolled back before the first test: another installation could not be emptier."""
+    made = archives.made()
+    request = made.first.experiment.requests.get(kind="Train", step=1)
+    for name, content in (("checkpoints/policies/1.pt", "weights"), ("traces/1.csv", "interval,samples\n0,1\n")):
+        path = request.run_dir / name
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    exported(made.study, folder / "study.zip")
+    exported(made.study, folder / "again.zip")
+    exported(made.study, folder / "fresh.zip", fresh_labels=True, clips=False)
+    exported(made.study, folder / "policies.zip", checkpoints=True, clips=False)
+    client = Client()
+    client.force_login(boards.staff())
+    return Taken(
+        folder=folder,
+        media=media,
+        secrets=archives.secrets_of(made.study),
+        votes=Vote.objects.count(),
+        films={
+            name
+            for clip in Clip.objects.filter(status="ready", candidate__iteration__experiment__assignments__isnull=False)
+            for name in (clip.video, clip.poster)
+        },
+        pages=staff_pages(client, made.study),
+    )
+
+
+def rows_of(package, table):
+    return json.loads(package.read(f"tables/{table}.json"))
+
+
+def everything(package):
+    return b"\n".join(package.read(name) for name in package.namelist())
+
+
+def staff_pages(client, study):
+    """Everything that staff see of a study's experiments and votes, with what differs by installation taken out."""
+    experiments = archives.experiments_of(study)
+    baselines = Experiment.objects.filter(assignments=None).order_by("pk")
+    addresses = [reverse("bench:index")]
+    for experiment in [*experiments, *baselines]:
+        page = reverse("bench:experiment", args=[experiment.public_id])
+        addresses += [page, f"{page}rounds.svg", f"{page}rounds.csv"]
+        for candidate in Candidate.objects.filter(iteration__experiment=experiment, index=1).select_related(
+            "iteration"
+        ):
+            addresses += [f"{page}{candidate.key}/", f"{page}{candidate.key}/components.csv"]
+    for poll in Poll.objects.order_by("pk"):
+        addresses += [poll.get_absolute_url()]
+        addresses += [f"{poll.get_absolute_url()}{name}" for name in ("votes.csv", "preferences.svg", "power.csv")]
+    return {address: plain(client.get(address)) for address in addresses}
+
+
+def plain(response):
+    assert response.status_code == 200, response
+    text = response.content.decode()
+    text = re.sub(r'csrfmiddlewaretoken" value="\w+"|X-CSRFToken": "\w+"', "", text)
+    text = re.sub(r'(data-(?:after|version)|admin/\w+/\w+/)=?"?[0-9a-f]+"?', r"\1", text)
+    text = re.sub(r"/(v|join)/[\w-]{20,}/", r"/\1/", text)
+    text = re.sub(r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n", text)
+    text = re.sub(rf"{archives.VOTER}\d", "", text)  # recruitment ids stay behind
+    return text.replace(archives.EXPERIMENTER, "staff-1")
+
+
+def repacked(source, target, changes=None, extra=(), manifest=None):
+    """The zip with these files changed, its manifest telling the truth about them."""
+    changes = changes or {}
+    old = opened(source)
+    about = json.loads(old.read("manifest.json"))
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in about["files"]:
+            data = changes.get(entry["name"], old.read(entry["name"]))
+            entry |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            new.writestr(entry["name"], data)
+        for info, data in extra:
+            about["files"].append(
+                {"name": info.filename, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            )
+            new.writestr(info, data)
+        new.writestr("manifest.json", json.dumps(manifest(about) if manifest else about))
+    return target
+
+
+def edited(package, table, change):
+    """A table with its rows changed, as bytes."""
+    rows = rows_of(package, table)
+    rows = change(rows) or rows
+    return ("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n").encode()
+
+
+def set_in(table, column, value, row=0):
+    def change(package):
+        def put(rows):
+            rows[row][column] = value
+
+        return {f"tables/{table}.json": edited(package, table, put)}
+
+    return change

@@ -1,0 +1,164 @@
+"""Language models in the admin."""
+
+import http.server
+import json
+import threading
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.webapp import boards
+from tests.webapp.forms import model_form
+from webapp.experiments.models import Experiment, LanguageModel
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(boards.staff())
+    return client
+
+
+KEY = boards.KEY
+
+
+def test_the_key_is_kept_and_never_shown(staff):
+    staff.post(reverse("admin:experiments_languagemodel_add"), model_form(api_key=KEY))
+    model = LanguageModel.objects.get()
+    assert model.api_key == KEY
+    page = reverse("admin:experiments_languagemodel_change", args=[model.pk])
+    history = reverse("admin:experiments_languagemodel_history", args=[model.pk])
+    refused = staff.post(page, model_form(api_key=KEY, base_url="no address"))
+    shown = [staff.get(address) for address in (page, history, reverse("admin:experiments_languagemodel_changelist"))]
+    assert all(KEY not in answer.content.decode() for answer in (refused, *shown))
+
+    staff.post(page, model_form(name="renamed"))
+    model.refresh_from_db()
+    assert (model.name, model.api_key) == ("renamed", KEY)
+    staff.post(page, model_form(forget_key="on"))
+    model.refresh_from_db()
+    assert model.api_key == ""
+
+
+def test_an_endpoint_needs_address_and_model(staff):
+    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(model=""))
+    assert "needs an address and a model name" in answer.content.decode()
+
+
+@pytest.mark.parametrize("address", ["http://localhost:abc/v1", "http://[x/v1", "http://localhost:99999/v1"])
+def test_an_address_that_is_none_is_refused(staff, address):
+    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(base_url=address))
+    assert "That is not an address" in answer.content.decode()
+    assert not LanguageModel.objects.exists()
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    status, body, heard = 200, {}, []
+
+    def do_POST(self):  # noqa: N802
+        self.heard.append((self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"]))))
+        data = json.dumps(self.body).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def endpoint():
+    Endpoint.heard.clear()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+ANSWER = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m-2026",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Ready."}}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
+}
+
+
+@pytest.mark.parametrize(
+    "status, body, words",
+    [
+        (200, ANSWER, "It answers.</strong> “Ready.” in"),
+        (401, {"error": {"message": f"bad key {KEY}"}}, "refuses the API key"),
+        (404, {"error": {"message": "no such model"}}, "knows no model"),
+        (500, {"error": {"message": "boom"}}, "failed with status 500"),
+        (200, {"hello": "world"}, "without any choices"),
+    ],
+)
+@pytest.mark.django_db(transaction=True)
+def test_test_connection(async_client, endpoint, status, body, words):
+    from asgiref.sync import async_to_sync
+
+    Endpoint.status, Endpoint.body = status, body
+    user = boards.staff()
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
+
+    async def ask():
+        await async_client.aforce_login(user)
+        return await async_client.post(reverse("bench:test_model", args=[model.pk]))
+
+    answer = async_to_sync(ask)()
+    text = answer.content.decode()
+    assert answer.status_code == 200 and words in text
+    assert KEY not in text
+    assert Endpoint.heard[0][0] == f"Bearer {KEY}" and len(Endpoint.heard) == 1
+
+
+def test_test_connection_is_for_staff(client, endpoint):
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
+    client.force_login(User.objects.create(username="eve"))
+    assert client.post(reverse("bench:test_model", args=[model.pk])).status_code == 404
+    assert Endpoint.heard == []
+
+
+def test_the_environment_names_the_default_model(staff, settings):
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "m"
+    for name in ("admin:experiments_experiment_add", "admin:studies_study_add"):
+        text = staff.get(reverse(name)).content.decode()
+        assert "selected>From the environment" in text
+    model = LanguageModel.objects.get()
+    assert (model.kind, model.base_url, model.model, model.api_key) == ("openai", "http://localhost:9/v1", "m", "")
+
+
+def test_what_began_with_the_environments_model_keeps_it(settings):
+    from webapp.experiments.defaults import environment_model
+
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
+    running = Experiment.objects.create(name="x", status="running", model=environment_model())
+    for address, name in (("http://localhost:9/v1", "second"), ("http://other:9/v1", "second")):
+        settings.MODEL_BASE_URL, settings.MODEL_NAME = address, name
+        row = environment_model()
+        assert (row.base_url, row.model, row) == (address, name, environment_model())
+    running = Experiment.objects.get()
+    assert (running.model.base_url, running.model.model) == ("http://localhost:9/v1", "first")
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
+    assert environment_model() == running.model
+    assert sorted(LanguageModel.objects.values_list("name", flat=True)) == [
+        "From the environment",
+        "From the environment 2",
+        "From the environment 3",
+    ]
+
+
+def test_the_environments_key_goes_to_the_environments_endpoint_alone(settings):
+    settings.API_KEY, settings.MODEL_BASE_URL = "sk-environment", "https://mine.example/v1"
+    assert LanguageModel(kind="openai", base_url="https://mine.example/v1", model="m").key == "sk-environment"
+    assert LanguageModel(kind="openai", base_url="https://other.example/v1", model="m").key == ""
+    assert LanguageModel(kind="openai", base_url="https://other.example/v1", model="m", api_key="own").key == "own"

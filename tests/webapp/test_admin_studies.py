@@ -1,0 +1,206 @@
+"""Studies in the admin."""
+
+import pytest
+from django.urls import reverse
+
+from llm.methods import METHODS
+from tests.webapp import boards, rows
+from tests.webapp.forms import STUDY, study_form
+from webapp.audit.models import Entry as AuditEntry
+from webapp.studies import enrolment
+from webapp.studies.admin import invite
+from webapp.studies.models import Participant, Study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff(client):
+    client.force_login(boards.staff())
+    return client
+
+
+def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):
+    monkeypatch.delenv("PREFINE_URL", raising=False)
+    staff.post(reverse("admin:studies_study_add"), study_form())
+    study = Study.objects.get()
+    arm = study.arms.get()
+    assert arm.judge == "human" and study.status == "draft"
+    staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3})
+    people = Participant.objects.filter(study=study)
+    assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
+    assert len({person.token for person in people}) == 3
+    page = staff.get(reverse("admin:studies_study_change", args=[study.pk])).content.decode()
+    assert all(f'data-copy="http://testserver{person.get_absolute_url()}"' in page for person in people)
+
+
+def test_labels_go_on_after_the_highest():
+    study = rows.study()
+    Participant.objects.create(study=study, label="P09")
+    Participant.objects.create(study=study, label="pilot")
+    assert invite(study, 2) == ["P10", "P11"]
+
+
+@pytest.mark.parametrize(
+    "count, words", [("0", "at least one"), ("201", "at most 200"), ("", "how many"), ("x", "whole")]
+)
+def test_a_bad_number_of_participants_is_explained(staff, count, words):
+    study = rows.study()
+    answer = staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": count}, follow=True)
+    assert words in answer.content.decode()
+    assert not study.participants.exists()
+
+
+def test_open_and_close(staff):
+    study = rows.study(status="draft")
+    address = reverse("admin:study_status", args=[study.pk])
+    for status in ("open", "closed"):
+        staff.post(address, {"status": status})
+        study.refresh_from_db()
+        assert study.status == status
+    staff.post(address, {"status": "nonsense"})
+    study.refresh_from_db()
+    assert study.status == "closed"
+    page = reverse("admin:studies_study_changelist")
+    staff.post(page, {"action": "open_links", "_selected_action": [study.pk]})
+    study.refresh_from_db()
+    assert study.status == "open"
+
+
+def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
+    study = rows.study()
+    for name in ("admin:study_invite", "admin:study_status"):
+        assert staff.get(reverse(name, args=[study.pk])).status_code == 405
+    client.logout()
+    assert client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3}).status_code == 302
+    assert not study.participants.exists()
+
+
+def test_the_plan_stands_once_somebody_consented(staff):
+    study = rows.participant().study
+    form = study_form({"k": 9, "name": "renamed"}, study=study, title="renamed", seed=5)
+    staff.post(reverse("admin:studies_study_change", args=[study.pk]), form)
+    study.refresh_from_db()
+    assert (study.title, study.seed) == ("renamed", rows.SEED)
+    assert (study.arms.get().name, study.arms.get().k) == ("renamed", 6)
+
+
+def change(study):
+    return reverse("admin:studies_study_change", args=[study.pk])
+
+
+def test_a_saved_draft_says_so_and_what_is_still_to_do(staff):
+    form = study_form(ethics_protocol="", ethics_expires_on="")
+    page = staff.post(reverse("admin:studies_study_add"), form, follow=True).content.decode()
+    assert "saved as a draft" in page and "This study is a draft" in page
+    assert "Name the ethics protocol" in page and "Open the links" not in page
+    study = Study.objects.get()
+    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"})
+    assert Study.objects.get().status == "draft"
+    staff.post(change(study), study_form({}, study=study))
+    assert "Open the links" in staff.get(change(study)).content.decode()
+    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"})
+    assert Study.objects.get().status == "open"
+
+
+def test_a_study_has_arms_questions_and_codes(staff):
+    question = {"text": "Is there a right answer?", "answers": "yes\nno", "correct": 2, "explanation": ""}
+    code = {"outcome": "finished", "code": "C1ABC", "url": "https://example.org/done?cc=C1ABC"}
+    arms = ({"name": "icpl"}, {"name": "open loop", "method": "open_loop", "panel": 3, "position": 1})
+    staff.post(
+        reverse("admin:studies_study_add"), study_form(*arms, questions=[{**question, "position": 0}], codes=[code])
+    )
+    study = Study.objects.get()
+    assert [(arm.name, arm.method, arm.panel) for arm in study.arms.all()] == [
+        ("icpl", "icpl", 1),
+        ("open loop", "open_loop", 3),
+    ]
+    assert study.questions.get().choices == ["yes", "no"] and study.codes.get().code == "C1ABC"
+
+
+@pytest.mark.parametrize(
+    "arms, values, words",
+    [
+        ([{"method": "eureka"}], {}, "Select a valid choice. eureka is not one of the available choices"),
+        ([{"k": 13}], {}, "A person compares at most 12 videos at a time"),
+        ([{"task": "FrankaCabinet", "preset": "nonsense"}], {}, "nonsense is not one of the available choices"),
+        ([{"name": "A"}, {"name": "A"}], {}, "correct the duplicate"),
+        ([{}], {"parameter_person": "a b"}, "Letters, digits, dots"),
+        ([{}], {"experiments_each": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_a_study_that_cannot_be(staff, arms, values, words):
+    page = staff.post(reverse("admin:studies_study_add"), study_form(*arms, **values)).content.decode()
+    assert words in page
+    assert not Study.objects.exists()
+
+
+def test_a_study_without_arms_is_not_saved(staff):
+    form = {**STUDY, "arms-TOTAL_FORMS": 0, "arms-INITIAL_FORMS": 0}
+    form |= {f"{name}-{what}_FORMS": 0 for name in ("questions", "codes") for what in ("TOTAL", "INITIAL")}
+    assert "Please submit at least 1 form" in staff.post(reverse("admin:studies_study_add"), form).content.decode()
+    assert not Study.objects.exists()
+
+
+def test_only_methods_for_people_are_offered(staff):
+    page = staff.get(reverse("admin:studies_study_add")).content.decode()
+    assert '<option value="icpl"' in page
+    for method in METHODS.values():
+        offered = f'<option value="{method.name}"' in page
+        assert offered == (method.asks_judge and not method.uses_metric), method.name
+
+
+def test_saving_a_study_as_it_is_changes_nothing(staff):
+    staff.post(reverse("admin:studies_study_add"), study_form({"options": ""}, consent_text="One line.\r\nAnother."))
+    study = Study.objects.get()
+    assert study.arms.count() == 1
+    form = study_form({"options": ""}, study=study, consent_text="One line.\r\nAnother.")
+    form |= {"title": "Only this", "seed": study.seed}
+    assert staff.post(change(study), form).status_code == 302
+    assert AuditEntry.objects.filter(action="changed").latest("pk").detail["fields"] == ["Title"]
+
+
+def test_a_changed_consent_text_gets_the_next_version(staff):
+    study = rows.participant(rows.study(consent_version="1.9")).study
+    study.publish_consent()
+    same = study.consent_text.replace("\n", "\r\n")  # as browsers send it
+    staff.post(change(study), study_form({}, study=study, consent_version="1.9", consent_text=same, title="Same text"))
+    assert Study.objects.get().title == "Same text" and study.consent_texts.count() == 1
+    form = study_form({}, study=study, consent_version="1.9", consent_text="Another text. " * 5)
+    staff.post(change(study), form)
+    assert list(study.consent_texts.values_list("version", flat=True)) == ["1.9", "1.10"]
+    study.refresh_from_db()
+    page = staff.post(change(study), {**form, "consent_version": "1.9"}).content.decode()
+    assert "Version 1.9 is another text, which people have read." in page
+
+
+def test_places_are_given_by_hand(staff):
+    study = rows.study(assignment="by hand", experiments_each=2)
+    other = rows.arm(study, "B")
+    page = staff.get(change(study)).content.decode()
+    assert 'name="arm_1"' in page and 'name="arm_2"' in page
+    address = reverse("admin:study_invite", args=[study.pk])
+    first = study.arms.get(name="A")
+    assert "Choose an arm" in staff.post(address, {"count": 2, "arm_1": first.pk}, follow=True).content.decode()
+    foreign = rows.study(title="Another").arms.get()
+    wrong = staff.post(address, {"count": 2, "arm_1": first.pk, "arm_2": foreign.pk}, follow=True).content.decode()
+    assert "no arm of this study" in wrong and not study.participants.exists()
+    staff.post(address, {"count": 2, "arm_1": other.pk, "arm_2": first.pk})
+    places = [[place.arm.name for place in person.assignments.all()] for person in study.participants.all()]
+    assert places == [["B", "A"]] * 2
+
+
+def test_a_place_stands_once_its_person_has_consented(staff):
+    study = rows.study(assignment="by hand")
+    other = rows.arm(study, "B")
+    invite(study, 1, [study.arms.get(name="A")])
+    person = study.participants.get()
+    address = reverse("admin:studies_participant_change", args=[person.pk])
+    place = person.assignments.get()
+    form = {"label": "P01", "assignments-TOTAL_FORMS": 1, "assignments-INITIAL_FORMS": 1}
+    form |= {f"assignments-0-{name}": value for name, value in [("id", place.pk), ("position", 1), ("arm", other.pk)]}
+    staff.post(address, {**form, "assignments-0-participant": person.pk})
+    place.refresh_from_db()
+    assert place.arm == other
+    enrolment.consent(person)
+    assert staff.post(address, form).status_code == 403

@@ -1,0 +1,211 @@
+"""What comes back by an import."""
+
+import hashlib
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp import archives, boards
+from tests.webapp.packages import exported, repacked, rows_of, set_in, staff_pages
+from webapp.archive import restore
+from webapp.archive.models import Imported, Origin
+from webapp.archive.unpack import Refused
+from webapp.audit.models import Entry
+from webapp.experiments import loop, reaper
+from webapp.experiments.models import Clip, Experiment, Iteration, Job, LanguageModel
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+from webapp.review import trials
+from webapp.review.models import TrialPlan
+from webapp.studies import opening
+from webapp.studies.models import Participant, Study
+from webapp.votes.models import Poll
+
+pytestmark = pytest.mark.django_db
+
+
+class TestImport:
+    def test_brings_back_every_page_and_figure(self, taken, client):
+        client.force_login(boards.staff())
+        study = restore.restore(taken.path, "ada")
+        after = staff_pages(client, study)
+        assert list(after) == list(taken.pages) and len(after) > 20
+        for address, text in taken.pages.items():
+            assert after[address] == text, address
+        for name in taken.films:
+            assert client.get(f"/bench/{name}").status_code == 200
+
+    def test_an_export_of_it_is_the_same(self, taken, tmp_path):
+        one = taken.package()
+        two = exported(restore.restore(taken.path, "ada"), tmp_path / "two.zip")
+        names = {name for name in one.namelist() if not name.startswith("traces/")}
+        assert names == set(two.namelist())
+        for name in names - {"manifest.json", "SHA256SUMS"}:
+            assert two.read(name) == one.read(name), name
+
+    def test_twice_beside_each_other(self, taken, tmp_path):
+        """No row of the one comes to the other; names that are taken are drawn anew."""
+        one = taken.package()
+        copies = [restore.restore(taken.path, "ada") for _ in range(2)]
+        assert {model.name for model in LanguageModel.objects.all()} == {"Writer", "Writer (imported)"}
+        again = exported(copies[1], tmp_path / "copy.zip")
+        differ = {name for name in one.namelist() if name not in again.namelist() or one.read(name) != again.read(name)}
+        own = re.compile(
+            r"(clips|votes|traces)/|tables/(experiments|clips|pairs|polls|language_models)\.|manifest|SHA256"
+        )
+        assert [name for name in differ if not own.match(name)] == []
+        assert Clip.objects.values("name").distinct().count() == Clip.objects.count()
+        pair = Poll.objects.latest("pk").pairs.get()
+        assert pair.origin["first"]["experiment"] == str(pair.first.candidate.iteration.experiment.public_id)
+
+    def test_keeps_no_link_and_no_address(self, taken):
+        study = restore.restore(taken.path, "ada")
+        model = LanguageModel.objects.get()
+        assert (model.api_key, model.base_url) == ("", "")
+        assert taken.secrets.isdisjoint(study.participants.values_list("token", flat=True))
+        assert study.contact == "" and not study.recruiting and not study.demonstration
+
+    def test_nothing_of_it_ever_runs(self, taken, tmp_path, client):
+        study = restore.restore(taken.path, "ada")
+        newcomer = Participant.objects.get(label="Person-D")
+        unfinished, failed, clip = _at_work(study)
+        exported(study, tmp_path / "running.zip", clips=False)
+        archives.empty_database()
+        study = restore.restore(tmp_path / "running.zip", "ada")
+        assert study.status == "closed" and opening.open_study(study)
+        for experiment in Experiment.objects.all():
+            for act in (loop.start, loop.resume, loop.retry):
+                assert not act(experiment), (experiment, act)
+        assert not loop.refilm(Clip.objects.get(name=clip.name))
+        reaper.tick()
+        assert not Job.objects.exclude(status="cancelled").exists()
+        states = dict(Experiment.objects.values_list("public_id", "status"))
+        assert states[unfinished.public_id] == "cancelled" and states[failed.public_id] == "failed"
+        assert Imported.objects.count() == Experiment.objects.count()
+        newcomer = Participant.objects.get(label="Person-D")
+        client.post(reverse("consent", args=[newcomer.token]), {"agree": "yes", "hash": study.consent_hash})
+        newcomer.refresh_from_db()
+        assert newcomer.consented_at is None and not newcomer.assignments.exists()
+
+    def test_what_ran_is_told_as_it_was(self, taken, tmp_path):
+        unfinished, _, _ = _at_work(restore.restore(taken.path, "ada"))
+        one = exported(unfinished.people[0].study, tmp_path / "one.zip", clips=False)
+        archives.empty_database()
+        two = exported(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip", clips=False)
+        assert {"running", "failed"} <= {row["status"] for row in rows_of(one, "experiments")}
+        for name in one.namelist():
+            assert name in ("manifest.json", "SHA256SUMS") or two.read(name) == one.read(name), name
+
+    def test_may_be_tried_again_after_it_was_killed(self, taken, settings):
+        """Its files were in their places, and its rows not yet committed."""
+
+        def killed(study):
+            placed.update({path: path.read_bytes() for path in Path(settings.MEDIA_ROOT).rglob("*.*")})
+            raise KeyboardInterrupt
+
+        placed = {}
+        with pytest.raises(KeyboardInterrupt):
+            restore.restore(taken.path, "ada", done=killed)
+        for path, content in placed.items():  # a killed process clears nothing away
+            path.write_bytes(content)
+        restore.restore(taken.path, "ada")
+        clips = Clip.objects.filter(status="ready")
+        assert len(placed) > len(clips) > 0
+        assert all((Path(settings.MEDIA_ROOT) / name).is_file() for clip in clips for name in (clip.video, clip.poster))
+
+    def test_takes_no_file_s_place(self, taken, settings):
+        there = Path(settings.MEDIA_ROOT) / min(taken.films)
+        there.parent.mkdir(parents=True)
+        there.write_bytes(b"somebody else's")
+        with pytest.raises(Refused, match="with other contents"):
+            restore.restore(taken.path, "ada")
+        assert [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()] == [there]
+
+    def test_draws_the_same_trials(self, taken):
+        """Also where people have other keys."""
+        archives.rows.participant(label="somebody before")
+        drawn = []
+        for study in (restore.restore(taken.path, "ada"), restore.restore(taken.path, "ada")):
+            people, plan = study.participants.order_by("label"), TrialPlan(study=study, attention=2, gold=2, repeated=2)
+            drawn.append([trials.plan_of(plan, person, rounds=6) for person in people])
+        assert drawn[0] == drawn[1] and len(drawn[0]) == 4
+
+    def test_says_where_it_came_from(self, taken):
+        study = restore.restore(taken.path, "grace")
+        origin = Origin.objects.get(study=study)
+        assert origin.sha256 == hashlib.sha256(taken.path.read_bytes()).hexdigest()
+        assert origin.versions["packages"]["Django"]
+        assert any(row["action"] == "looked at" for row in origin.audit)
+        entry = Entry.objects.get(action="imported study")
+        assert entry.actor == "grace" and entry.target_id == str(study.pk)
+
+    def test_is_refused_when_its_time_is_over(self, taken, tmp_path):
+        study = restore.restore(taken.path, "ada")
+        Study.objects.filter(pk=study.pk).update(retention_days=1, closed_at=timezone.now() - timedelta(days=3))
+        Origin.objects.update(changed={})
+        study.refresh_from_db()
+        exported(study, tmp_path / "old.zip", clips=False)
+        archives.empty_database()
+        with pytest.raises(Refused, match="retention period"):
+            restore.restore(tmp_path / "old.zip", "ada")
+        assert not Study.objects.exists()
+
+
+def _at_work(study):
+    """One experiment that runs, one that failed with a clip that could not be filmed."""
+    experiments = archives.experiments_of(study)
+    Experiment.objects.filter(pk=experiments[0].pk).update(status="running")
+    Experiment.objects.filter(pk=experiments[1].pk).update(status="failed")
+    Job.objects.filter(pk=experiments[0].jobs.first().pk).update(status="running")
+    clip = Clip.objects.filter(candidate__iteration__experiment=experiments[1]).first()
+    Clip.objects.filter(pk=clip.pk).update(status="failed")
+    return (*experiments[:2], clip)
+
+
+@pytest.fixture
+def solved():
+    """A study whose task is a problem with a figure, a subtask and a case."""
+    problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
+    Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.png", b"\x89PNG\r\n\x1a\n sum"))
+    Subtask.objects.create(problem=problem, number=1, points=2.0)
+    TestCase.objects.create(problem=problem, stdin="1 2", expected="3")
+    person = archives.rows.participant(archives.rows.study(task="sum-of-two"))
+    Iteration.objects.create(experiment=person.experiment, number=1).candidates.create(index=1, source="int main(){}")
+    return person.study
+
+
+class TestProblems:
+    def test_come_along(self, solved, tmp_path, settings):
+        package = exported(solved, tmp_path / "one.zip")
+        [file] = [name for name in package.namelist() if name.startswith("problems/")]
+        assert rows_of(package, "attachments")[0]["file"] == file and "code/1/1-1.cpp" in package.namelist()
+        archives.empty_database()
+        (Path(settings.MEDIA_ROOT) / file).unlink()
+        again = exported(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
+        for table in ("problems", "attachments", "subtasks", "test_cases", "arms", "experiments"):
+            assert rows_of(again, table) == rows_of(package, table)
+        assert (Path(settings.MEDIA_ROOT) / file).read_bytes() == package.read(file)
+
+    def test_that_are_here_already_are_used(self, solved, tmp_path):
+        exported(solved, tmp_path / "one.zip")
+        restore.restore(tmp_path / "one.zip", "ada")
+        assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 1, 1, 1]
+        assert Study.objects.count() == 2
+
+    def test_that_say_something_else_here_are_refused(self, solved, tmp_path):
+        exported(solved, tmp_path / "one.zip")
+        Problem.objects.update(statement="Subtract two numbers.")
+        with pytest.raises(Refused, match="is here already, with another statement"):
+            restore.restore(tmp_path / "one.zip", "ada")
+
+    @pytest.mark.parametrize("name", ["../../secret_key", "problems/x.png", "clips/" + "0" * 36 + ".png"])
+    def test_files_lead_nowhere_else(self, solved, tmp_path, name):
+        package = exported(solved, tmp_path / "one.zip")
+        archives.empty_database()
+        changes = set_in("attachments", "file", name)(package)
+        with pytest.raises(Refused, match="no name of a file"):
+            restore.restore(repacked(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")

@@ -1,0 +1,87 @@
+"""Writing through a real HTTP endpoint that misbehaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from tests.llm.faulty import completion, failure, serving
+from tests.webapp.loops import SOURCE, advance, job, started
+from webapp.experiments import loop
+from webapp.experiments.models import Candidate, Experiment, LanguageModel
+from webapp.experiments.tasks import run_job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class TestEndpoint:
+    def run(self, monkeypatch: pytest.MonkeyPatch, script: Any) -> tuple[Experiment, list[dict[str, Any]]]:
+        with serving(script) as server:
+            monkeypatch.setattr(settings, "API_KEY", "sk-very-secret-key")
+            monkeypatch.setattr(settings, "MODEL_BASE_URL", server.base_url)
+            model, _ = LanguageModel.objects.update_or_create(
+                name="m", defaults={"kind": "openai", "base_url": server.base_url, "model": "m-1"}
+            )
+            row = Experiment.objects.first()
+            if row is None:
+                row = started(k=2, n=1, model=model)
+                advance(row)
+            run_job(job(row, "write").pk)
+            row.refresh_from_db()
+            return row, server.seen
+
+    @pytest.mark.parametrize(
+        ("answer", "advice"),
+        [
+            (failure(401, "bad key sk-very-secret-key"), "refuses the API key. Check the key"),
+            (failure(404, "no such model"), "knows no model 'm-1'"),
+            ((200, "<html>nginx</html>"), "Check the address"),
+            ((200, {"choices": []}), "without any choices"),
+            (completion("def compute_rew", finish="length"), "raise the token limit"),
+            (completion(""), "the answer is empty"),
+            (completion("I would rather not."), "no Python function compute_reward"),
+        ],
+    )
+    def test_a_refusal_says_what_to_do(self, monkeypatch: pytest.MonkeyPatch, answer: Any, advice: str) -> None:
+        row, _ = self.run(monkeypatch, lambda body: answer)
+        assert row.status == Experiment.Status.FAILED
+        assert advice in row.error and "sk-very" not in row.error
+        request = row.requests.get()
+        assert (request.status, request.error) == ("failed", row.error)
+        assert loop.retry(row)
+        row, _ = self.run(
+            monkeypatch, lambda body: completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
+        )
+        request.refresh_from_db()
+        assert (request.status, row.status) == ("done", "running")
+        assert Candidate.objects.count() == 2
+
+    def test_what_was_paid_for_is_not_bought_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second of two answers fails for good; after a retry only that one is asked for."""
+        seeds: list[int] = []
+
+        def script(body: dict[str, Any]) -> Any:
+            seeds.append(body["seed"])
+            if body["seed"] == max(seeds) and not recovered:
+                return failure(401, "expired")
+            return completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
+
+        recovered = False
+        row = started(k=2, n=1)
+        advance(row)
+        seed = row.requests.get().payload["seed"]
+        seeds.append(seed + 1)
+        Experiment.objects.update(
+            model=LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1")
+        )
+        row, seen = self.run(monkeypatch, script)
+        assert row.status == Experiment.Status.FAILED
+        assert [c.seed for c in row.requests.get().calls.all()] == [seed]
+        recovered = True
+        loop.retry(row)
+        row, seen = self.run(monkeypatch, script)
+        assert row.requests.get().status == "done" and Candidate.objects.count() == 2
+        assert [body["seed"] for body in seen] == [seed + 1]
+        assert [c.seed for c in row.requests.get().calls.all()] == [seed, seed + 1]

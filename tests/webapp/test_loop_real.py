@@ -1,0 +1,128 @@
+"""The loop with real rewards, physics, training and films, in this process."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import connection
+
+from llm.replay import read_record, replay
+from tests.webapp.loops import experiment, job, play, started
+from tests.webapp.servers import gone, processes, wait_for
+from trainer import launch
+from trainer.records import read_progress
+from webapp.experiments import headless, loop, progress
+from webapp.experiments.models import Candidate, Clip, Experiment
+from webapp.experiments.tasks import run_job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TINY = {"iterations": 3, "worlds": 16}
+
+
+class TestReal:
+    def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str]) -> None:
+        row = experiment(k=2, n=2, overrides=TINY)
+        loop.start(row)
+        headless.drive(row, lambda said: None)
+        assert row.error == "" and row.status == Experiment.Status.FINISHED
+        record = headless.save_record(row)
+        assert replay(read_record(record)).candidate == row.winner.key
+        clips = Clip.objects.filter(candidate__iteration__experiment=row)
+        assert {(c.percent, c.status) for c in clips} == {(100, "ready")}
+        assert clips.count() == 4 and all(default_storage.size(c.video) > 1000 for c in clips)
+        assert all(c.rts is not None and "all" in c.metric_trace for c in Candidate.objects.all())
+        assert row.requests.filter(kind="Train").first().run.samples > 0
+        assert [len(r.calls.all()) >= 2 for r in row.requests.filter(kind="Write")] == [True, True]
+        assert len({(c.request_hash, c.seed) for r in row.requests.all() for c in r.calls.all()}) == sum(
+            r.calls.count() for r in row.requests.all()
+        )
+
+    def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
+        row = started(judge="human", k=2, n=1, overrides=TINY)
+        play(row, until="Train")
+        run_job(job(row, "train").pk)
+        folder = row.requests.get(kind="Train").run_dir / "rollouts"
+        rollout, other = folder / "0-100.npz", folder / "1-100.npz"
+        good, good_other = rollout.read_bytes(), other.read_bytes()
+        rollout.write_bytes(b"broken")
+        other.write_bytes(b"broken")
+        run_job(job(row, "film", percent=100).pk)
+        row.refresh_from_db()
+        assert row.status == Experiment.Status.FAILED
+        assert "None of the clips could be filmed" in row.error and "not a rollout file" in row.error
+        other.write_bytes(good_other)
+        assert loop.retry(row)
+        run_job(job(row, "film", percent=100).pk)
+        play(row)
+        broken, fine = Clip.objects.filter(percent=100)
+        assert (broken.status, fine.status) == (Clip.Status.FAILED, Clip.Status.READY)
+        assert "not a rollout file" in broken.error
+        assert [c.clip_failed for c in progress.of(row).candidates] == [True, False]
+        assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
+        rollout.write_bytes(good)
+        assert loop.refilm(broken) and not loop.refilm(fine)
+        run_job(job(row, "film", percent=100).pk)
+        broken.refresh_from_db()
+        assert broken.status == Clip.Status.READY and default_storage.exists(broken.poster)
+        assert loop.waiting_request(row) is not None
+
+    def test_pausing_and_cancelling_end_the_training_process(self) -> None:
+        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
+        play(row, until="Train")
+        request = row.requests.get(kind="Train")
+
+        def during_training(act: Any) -> None:
+            (request.run_dir / "progress.json").unlink(missing_ok=True)
+
+            def watch() -> None:
+                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 240)
+                act(row)
+                connection.close()
+
+            thread = threading.Thread(target=watch)
+            thread.start()
+            run_job(job(row, "train").pk)
+            thread.join()
+
+        during_training(loop.pause)
+        saved = job(row, "train")
+        assert (saved.status, saved.strikes, saved.owner) == ("queued", 0, "")
+        loop.resume(row)
+        during_training(loop.cancel)
+        assert job(row, "train").status == "cancelled"
+        ours = {pid: command for pid, (_, command) in processes().items() if str(request.run_dir) in command}
+        wait_for(lambda: gone(ours), "the end of the training processes")
+
+    def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        row = started(k=2, n=1, overrides=TINY)
+        play(row, until="Train")
+        started_runs = []
+
+        def killed(job_dir: Path, job: Any, **options: Any) -> Any:
+            process = launch.train(job_dir, job, **options)
+            if not started_runs:
+                launch.stop(process, timeout=0.0)
+            started_runs.append(process.pid)
+            return process
+
+        monkeypatch.setattr("webapp.experiments.execute.train.launch", Launcher(killed))
+        run_job(job(row, "train").pk)
+        saved = job(row, "train")
+        assert (saved.status, saved.strikes) == ("queued", 1) and "ended with status -" in saved.error
+        run_job(saved.pk)
+        assert job(row, "train").status == "done" and len(started_runs) == 2
+        assert Candidate.objects.filter(status="trained").count() == 2
+
+
+class Launcher:
+    """trainer.launch with another way to start a training."""
+
+    stop = staticmethod(launch.stop)
+
+    def __init__(self, train: Any) -> None:
+        self.train = train
