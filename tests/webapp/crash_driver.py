@@ -1,14 +1,16 @@
 """A panel of two who vote as soon as there is something to vote on, while others pull the plugs: see test_crash.py.
 
-    python -m tests.webapp.crash_driver SECONDS
+    python -m tests.webapp.crash_driver SECONDS PORT SEED
 
-Starts one experiment for the panel and one for the proxy judge, prints what became of them as JSON.
+Starts one experiment for the panel, which votes at the site on this port, and one for the proxy judge; prints what
+became of them as JSON.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -22,9 +24,10 @@ django.setup()
 from django.core.files.storage import default_storage  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from tests.webapp.crash_voters import Voter  # noqa: E402
 from webapp.experiments import loop  # noqa: E402
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
-from webapp.review import ballot, panels, screenings  # noqa: E402
+from webapp.review import panels  # noqa: E402
 from webapp.review.models import Vote  # noqa: E402
 from webapp.studies.models import Arm, Assignment, Participant, Study  # noqa: E402
 
@@ -34,8 +37,8 @@ ENDED = ("finished", "failed", "cancelled")
 
 def started() -> list[Experiment]:
     study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
-    now = timezone.now()
-    people = [Participant.objects.create(study=study, label=f"P{number}", consented_at=now) for number in (1, 2)]
+    past = {"consented_at": timezone.now(), "instructed_at": timezone.now()}
+    people = [Participant.objects.create(study=study, label=f"P{number}", **past) for number in (1, 2)]
     plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2}
     arm = Arm.objects.create(study=study, panel=len(people), **plan)
     plan["overrides"] = TINY
@@ -50,16 +53,6 @@ def started() -> list[Experiment]:
     return rows
 
 
-def vote(row: Experiment, votes: list[int]) -> None:
-    """Cast a vote where one is asked for; what is in `votes` was acknowledged."""
-    request = loop.waiting_request(row)
-    for person in row.people if request else []:
-        if ballot.standing_vote(request, person) is None:
-            screening = screenings.screening_of(request, person)
-            cast = ballot.cast(person, screening.token, ballot.Choice(best="B", worst="A"))
-            votes += [cast.vote.pk] if cast.vote else []
-
-
 def counted(vote: Vote) -> bool:
     """Whether it is in its round's answer: both of the panel are, and the answer is what they name."""
     pooled, votes = vote.request.pooled, Vote.objects.filter(request=vote.request, undone_at=None)
@@ -70,7 +63,7 @@ def counted(vote: Vote) -> bool:
     return pooled is not None and pooled["people"] == len(votes) == 2 and best in bests
 
 
-def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
+def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
     """What a test can check, without Django."""
     events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
     once = ("started", "written", "trained", "described", "picked", "finished", "judge")
@@ -79,8 +72,11 @@ def facts(rows: list[Experiment], votes: list[int]) -> dict[str, Any]:
         "statuses": {row.name: row.status for row in rows},
         "errors": [row.error for row in rows if row.error],
         "winners": [row.winner.key if row.winner else None for row in rows],
-        "votes": len(votes),
-        "votes_lost": [pk for pk in votes if not Vote.objects.filter(pk=pk, undone_at=None).exists()],
+        "votes": sum(len(voter.thanked) for voter in voters),
+        "votes_lost": [token for voter in voters for token in voter.lost()],
+        "presses": sum(voter.presses for voter in voters),
+        "site_killed_by_voters": sum(voter.kills for voter in voters),
+        "refusals": [refusal for voter in voters for refusal in voter.refusals],
         "votes_not_counted": [v.pk for v in Vote.objects.all() if v.locked_at is None or not counted(v)],
         "twice": [list(event) for event, count in events.items() if count > 1 and event[1] in once],
         "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
@@ -103,18 +99,22 @@ def over(row: Experiment) -> bool:
     return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
 
 
-def main(seconds: float) -> None:
-    rows, votes = started(), list[int]()
+def main(seconds: float, port: int, seed: int) -> None:
+    rows, rng = started(), random.Random(seed)
+    voters = [Voter(person, port, rng) for person in rows[0].people]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
     while not all(over(row) for row in rows) and time.monotonic() < deadline:
+        if any(voter.refusals for voter in voters):
+            break
         for row in rows:
             row.refresh_from_db()
-            vote(row, votes)
+        for voter in voters:
+            voter.act()
         time.sleep(0.2)
     time.sleep(2)  # a message that comes twice would do its harm now
-    print(json.dumps(facts(rows, votes)), flush=True)
+    print(json.dumps(facts(rows, voters)), flush=True)
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))
+    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,4 +1,7 @@
-"""kill -9 of everything, at random moments: experiments complete, no vote is lost, no step takes effect twice."""
+"""kill -9 of everything, at random moments: experiments complete, no vote is lost, no step takes effect twice.
+
+Beside what is killed here, those who vote kill the site each time they vote (crash_voters.py).
+"""
 
 from __future__ import annotations
 
@@ -112,8 +115,9 @@ def lose_messages(stack: Stack) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
     rng = random.Random(seed)
+    stack.manage("collectstatic", "--noinput", "-v0")
     prefine = Prefine(stack)
-    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS))
+    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed))
     planned, killed = KILLS_OF_A_KIND * [*TARGETS, MESSAGES], list[str]()
     try:
         assert driver.stdout is not None and driver.stdout.readline() == "started\n"
@@ -134,7 +138,8 @@ def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None
     assert facts["statuses"] == {"person": "finished", "proxy": "finished"}, facts
     assert not facts["candidates_failed"] and facts["clips"] == ["ready"] * 10  # so every round has a choice to make
     assert facts["votes"] == facts["kinds"]["voted"] == 2 * facts["kinds"]["judge"] == 6  # each round once, by two
-    assert not facts["votes_lost"] and not facts["votes_not_counted"]
+    assert not facts["votes_lost"] and not facts["votes_not_counted"] and not facts["refusals"]
+    assert facts["site_killed_by_voters"] >= 3  # in the middle of a vote, or right before or after
     assert not facts["twice"] and not facts["calls_twice"]
     assert facts["open_requests"] == 0 and facts["idle"] and facts["requests"] == [7, 11]
     assert facts["candidates"] == [[2, 2], [2, 2, 2]]
