@@ -148,8 +148,7 @@ def test_a_killed_run_ends_as_an_unbroken_one(run, tmp_path):  # noqa: F811
 
 
 @pytest.mark.parametrize("task", list(catalog.tasks()))
-def test_every_task_has_the_published_budget(task):
-    presets = catalog.task(task).presets
-    assert presets["paper-sac"].samples >= 10e6
-    for name, preset in presets.items():
+def test_presets_are_of_the_algorithm_and_size_that_their_names_say(task):
+    for name, preset in catalog.task(task).presets.items():
         assert preset.algorithm == ("sac" if name.endswith("-sac") else "ppo")
+        assert name != "paper-sac" or preset.samples >= 10e6
