@@ -12,13 +12,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench", "install"]
+TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
 
 
-def launch(*arguments, folder=ROOT, **environment):
+def launch(*arguments, folder=ROOT, cwd="/", **environment):
     """Run ./prefine; its exit status, output and errors."""
     return subprocess.run(
         [str(folder / "prefine"), *arguments],
-        cwd="/",
+        cwd=cwd,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -34,12 +35,87 @@ def bare(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     tools = tmp_path / "bin"
     tools.mkdir()
-    for tool in ("bash", "dirname", "cat", "cksum", "cut", "df", "awk", "env"):
+    for tool in TOOLS.split():
         (tools / tool).symlink_to(shutil.which(tool))
     old = tools / "python3"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2" && exit 0\nexit 1\n')
     old.chmod(0o755)
     return tmp_path
+
+
+@pytest.fixture
+def pretended(bare):
+    """Beside `bare`, an environment whose Python notes where it was called and with what, and does nothing."""
+    python = bare / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f'#!/bin/sh\necho "$PWD: $*" >>{bare}/calls\n[ ! -e {bare}/no-egl ] || [ "$2" != simulation.rendering ]\n'
+    )
+    python.chmod(0o755)
+    return bare
+
+
+def start(pretended, *arguments, **environment):
+    """The launcher in that environment; what it said, and the calls."""
+    own = {
+        "PATH": str(pretended / "bin"),
+        "PREFINE_VENV": str(pretended / "venv"),
+        "PREFINE_DATA": str(pretended / "var"),
+    }
+    said = launch(*(arguments or ("up",)), folder=pretended, **own | environment)
+    calls = pretended / "calls"
+    return said, calls.read_text().splitlines() if calls.exists() else []
+
+
+def test_pytorch_is_installed_as_chosen_from_where_one_is(pretended):
+    chosen = {"PREFINE_TORCH_ARGS": "--find-links wheels --no-index", "cwd": pretended / "bin"}
+    said, calls = start(pretended, **chosen)
+    assert said.returncode == 0, said.stderr
+    pip = "-P -m pip install --quiet --disable-pip-version-check"
+    assert f"{pretended}/bin: {pip} --find-links wheels --no-index -r {pretended}/requirements-torch.txt" in calls
+    assert f"{pretended}/bin: {pip} -r {pretended}/requirements.txt" in calls
+    assert calls[-1] == f"{pretended}: -m webapp.supervisor"
+    (pretended / "calls").unlink()
+    said, calls = start(pretended, **chosen)
+    assert not any("pip" in call for call in calls) and "PyTorch stays" not in said.stdout
+    said, _ = start(pretended, PREFINE_TORCH_ARGS="--index-url another")
+    assert said.returncode == 0 and "PyTorch stays as it is: PREFINE_TORCH_ARGS counts when" in said.stdout
+
+
+def test_missing_libraries_are_named_where_they_cannot_be_installed(pretended):
+    (pretended / "no-egl").touch()
+    said, calls = start(pretended)
+    assert said.returncode == 1 and not any("supervisor" in call for call in calls)
+    assert said.stderr.startswith("prefine: cannot render without a display")
+    assert "apt-get install libegl1" in said.stderr and "dnf install" in said.stderr
+    for name, status in (("apt-get", 100), ("dpkg-query", 1), ("sudo", 1)):
+        tool = pretended / "bin" / name
+        tool.write_text(f"#!/bin/sh\necho E: not allowed >&2\nexit {status}\n")
+        tool.chmod(0o755)
+    said, calls = start(pretended)
+    assert said.returncode == 1 and not any("supervisor" in call for call in calls)
+    assert "may not install them here. Ask an administrator for: apt-get install libegl1" in said.stderr
+
+
+def test_an_installation_that_fails_is_said_and_done_again(pretended):
+    python = pretended / "venv" / "bin" / "python"
+    works = python.read_text()
+    python.write_text(works + '[ "$4" != install ]\n')
+    said, calls = start(pretended)
+    assert said.returncode == 1 and "installing requirements-torch.txt failed" in said.stderr
+    assert not any("supervisor" in call for call in calls)
+    python.write_text(works)
+    said, calls = start(pretended)
+    assert said.returncode == 0 and "-m webapp.supervisor" in calls[-1]
+
+
+def test_paths_are_those_of_where_one_is(pretended):
+    here = pretended / "bin"
+    for verb in ("train", "evaluate", "check", "replay", "bench", "run", "manage"):
+        said, calls = start(pretended, verb, "mine", cwd=here, PREFINE_DATA="data")
+        assert said.returncode == 0 and calls[-1].startswith(f"{here}: ") and calls[-1].endswith(" mine"), verb
+    said, _ = start(pretended, cwd=here, PREFINE_DATA="data")
+    assert said.returncode == 0 and (here / "data").is_dir()
 
 
 def test_help_needs_nothing_installed(bare):
@@ -112,9 +188,12 @@ def test_a_full_disk_under_the_data_folder_is_seen(tmp_path):
 
 
 def test_check_says_why_a_reward_is_refused(tmp_path):
+    """From a folder with files that are named as modules of ours and Python's own."""
     reward = tmp_path / "reward.py"
     reward.write_text("import os\n\ndef compute_reward(dof_pos):\n    return dof_pos[:, 0], {}\n")
-    said = launch("check", "--task", "Cartpole", str(reward))
+    for name in ("simulation", "argparse"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong file')")
+    said = launch("check", "--task", "Cartpole", "reward.py", cwd=tmp_path)
     verdict = json.loads(said.stdout)
     assert said.returncode == 1
     assert verdict["ok"] is False
