@@ -186,6 +186,11 @@ def test_settings_that_do_not(problems, model, values, field, said):
     assert said in " ".join(refused.value.message_dict[field])
 
 
+def test_where_there_is_no_problem_yet_it_says_how_to_get_some():
+    with pytest.raises(ValueError, match="import_problems examples/problems"):
+        lookup.info("staircase")
+
+
 def test_a_problem_in_use_is_kept(problems, model):
     experiment(model=model).save()
     with pytest.raises(ProtectedError), transaction.atomic():
@@ -202,6 +207,10 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     )
     assert exported["Content-Type"] == "application/zip"
     Problem.objects.all().delete()
+    form = admin_client.get("/admin/problems/problem/upload/").content.decode()
+    assert 'aria-label="Choose file to upload"' in form, (
+        "Unfold's script writes the file's name there, and fails without"
+    )
     upload = SimpleUploadedFile("problems.zip", exported.content)
     assert admin_client.post("/admin/problems/problem/upload/", {"file": upload}).status_code == 302
     assert Problem.objects.count() == 2

@@ -58,7 +58,8 @@ class CaseInline(StackedInline):
 
 class SetForm(forms.Form):
     file = forms.FileField(
-        help_text="A .zip with problems.yaml and its files, or the .yaml alone. See docs/problems.md."
+        widget=UnfoldAdminFileFieldWidget,  # Unfold's script expects its text field beside every file's
+        help_text="A .zip with problems.yaml and its files, or the .yaml alone. See docs/problems.md.",
     )
 
 

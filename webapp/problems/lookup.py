@@ -8,6 +8,7 @@ from llm import records
 from simulation import catalog
 from webapp.problems.models import Problem
 
+EXAMPLES = "none (the examples are imported by ./prefine manage import_problems examples/problems)"
 TaskInfo = catalog.TaskInfo | Problem
 
 
@@ -20,7 +21,7 @@ def problem_named(name: str) -> Problem:
     """Raises ValueError naming what there is."""
     found = Problem.objects.filter(name=name).first()
     if found is None:
-        problems = ", ".join(Problem.objects.values_list("name", flat=True)) or "none"
+        problems = ", ".join(Problem.objects.values_list("name", flat=True)) or EXAMPLES
         raise ValueError(f"unknown task {name!r}; robots: {', '.join(catalog.tasks())}; problems: {problems}")
     return found
 

@@ -172,7 +172,8 @@ class LoopSettings(models.Model):
             able = ", ".join(name for name, method in methods.METHODS.items() if method.reasoning)
             raise ValidationError({"method": f"{chosen.title} designs rewards. Problems are solved by: {able}."})
         if self.model is None or self.model.kind == LanguageModel.Kind.OFFLINE:
-            raise ValidationError({"model": "The offline writer solves no problems: choose a language model."})
+            text = "The offline writer writes rewards and solves no problems: choose a language model (docs/models.md)."
+            raise ValidationError({"model": text})
 
     def model_for(self, role: str) -> LanguageModel | None:
         """The language model in this role (llm.records.ROLES); None is the offline writer."""
