@@ -13,6 +13,7 @@ from tests.webapp import boards, polls, rows
 from webapp.audit import chain, record
 from webapp.audit.models import AppendOnly, Entry, Head
 from webapp.comparisons.models import Comparison
+from webapp.experiments.models import Clip
 from webapp.studies.models import Participant
 from webapp.votes import opening
 
@@ -176,6 +177,25 @@ def test_what_is_done_to_a_comparison_names_it(client, staff):
     assert (row.target_type, row.target_id) == ("comparisons.comparison", str(made.pk))
 
 
+def test_every_action_names_what_it_was_done_to(client, staff):
+    person = rows.participant()
+    study, experiment = person.study, person.experiment
+    rows.round_of(person, failed=(1,))
+    rows.training(person)
+    clip = Clip.objects.get(status="failed")
+    client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 2})
+    client.post(reverse("bench:refilm", args=[clip.pk]))
+    client.get(reverse("board:study_file", args=[study.pk, "people", "csv"]))
+    chosen = {"action": "close_links", "_selected_action": [study.pk]}
+    client.post(reverse("admin:studies_participant_changelist"), {"action": "", "_selected_action": [person.pk]})
+    client.post(reverse("admin:studies_study_changelist"), chosen)
+    told = {row.action: (row.target_type, row.target_id) for row in entries()}
+    assert told["invited participants"] == told["downloaded"] == told["closed study"]
+    assert told["closed study"] == ("studies.study", str(study.pk))
+    assert told["refilm"] == ("experiments.experiment", str(experiment.pk))
+    assert all(kind for kind, _ in told.values()), told
+
+
 def test_downloads(client, staff):
     experiment = boards.played()
     address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])
@@ -235,7 +255,11 @@ def test_closing_and_unblinding_a_vote(client, staff):
     opening.open_poll(poll)
     client.post(reverse("votes:close", args=[poll.public_id]), {"sure": "yes"})
     client.get(poll.get_absolute_url())
-    client.get(reverse("votes:figure", args=[poll.public_id, "votes", "csv"]))
+    figure = reverse("votes:figure", args=[poll.public_id, "votes", "csv"])
+    client.get(poll.get_absolute_url())
+    assert client.get(figure).status_code == 403 and not Entry.objects.filter(action="unblinded vote").exists()
+    client.post(reverse("votes:unblind", args=[poll.public_id]))
+    client.get(figure)
     told = [(row.actor, row.action) for row in entries(target_type="votes.poll")]
     assert told == [("ada", "closed vote"), ("ada", "unblinded vote"), ("ada", "downloaded")]
 

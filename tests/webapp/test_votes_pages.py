@@ -214,7 +214,7 @@ def test_scripts_in_text_stay_text(client):
     client.force_login(boards.staff())
     seen.append(client.get(poll.get_absolute_url()).content.decode())
     seen.append(polls.answer(client, person).content.decode())
-    seen.append(client.get(poll.get_absolute_url()).content.decode())
+    seen.append(client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode())
     seen.append(client.get(f"{poll.get_absolute_url()}preferences.svg").content.decode())
     assert "answered everything" in seen[3] and "Results" in seen[4]
     for html in seen:
@@ -382,6 +382,11 @@ def test_results_are_sealed_until_it_is_closed(client):
         while ballot.current(person):
             polls.prefer(person, word)
     html = client.get(address).content.decode()
+    assert "Nobody has looked at them yet" in html and "Bayesian mean" not in html
+    assert client.get(f"{address}votes.csv").status_code == 403
+    poll.refresh_from_db()
+    assert poll.unblinded_at is None
+    html = client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode()
     assert "Results</h2>" in html and "Over all pairs" in html and poll.plan_hash in html
     poll.refresh_from_db()
     assert poll.unblinded_by == "ada" and poll.unblinded_at
@@ -403,7 +408,8 @@ def test_opening_closing_and_inviting_by_the_page(client):
     assert "Open. The plan" in post("open") and "opened before" in post("open")
     assert "Tick the box" in post("close")
     html = post("close", sure="yes")
-    assert "Closed early: 0 of the planned 20" in html and "early, by ada" in html
+    assert "early, by ada" in html
+    assert "Closed early: 0 of the planned 20" in post("unblind")
     assert "was not open" in post("close", sure="yes") and "nobody else can vote" in post("invite", count=1)
     assert poll.title in client.get(reverse("votes:index")).content.decode()
 

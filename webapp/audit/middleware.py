@@ -13,17 +13,21 @@ from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, reverse
 from django.utils.decorators import sync_and_async_middleware
 
+from webapp.archive.models import Export
 from webapp.audit import record
 from webapp.audit.scope import Scope, current
 from webapp.comparisons.models import Comparison
-from webapp.experiments.models import Experiment
+from webapp.experiments.models import Clip, Experiment, LanguageModel
+from webapp.studies.models import Study
 from webapp.votes.models import Poll
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-MODELS: dict[str, type[Experiment] | type[Poll] | type[Comparison]] = {
-    **{"bench": Experiment, "board": Experiment, "votes": Poll, "comparisons": Comparison}
+PUBLIC: dict[str, type[Model]] = {
+    **{"bench": Experiment, "board": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}
 }
 """What `public_id` in an address of this namespace stands for."""
+KEYS: dict[str, type[Model]] = {"bench:test_model": LanguageModel, "bench:refilm": Clip}
+"""What a key in the address of this view stands for; elsewhere a study."""
 TAKEN = ("downloaded", "exported")
 """How a view of its own begins the action that tells of a file."""
 Response = HttpResponseBase
@@ -77,15 +81,23 @@ def note(request: HttpRequest, response: Response) -> None:
         found = re.search(r'filename="([^"]*)"', response.headers["Content-Disposition"])
         record(request.user, "downloaded", target_of(match), file=found[1] if found else "", **detail)
         return
-    chosen = request.POST.getlist("_selected_action")
-    if chosen:
-        detail["selected"] = chosen
+    chosen, admin = request.POST.getlist("_selected_action"), getattr(match.func, "model_admin", None)
+    target = target_of(match)
+    if chosen and admin is not None:
+        detail |= {"selected": chosen, "of": admin.model._meta.label_lower}
+        target = admin.model._base_manager.filter(pk=chosen[0]).first() if len(chosen) == 1 else None
     words = match.kwargs.get("action") or request.POST.get("action") or (match.url_name or "").replace("_", " ")
-    record(request.user, words, target_of(match), **detail)
+    record(request.user, words, target, **detail)
 
 
 def target_of(match: ResolverMatch) -> Model | None:
-    model = MODELS.get(match.namespace)
-    if model is None or "public_id" not in match.kwargs:
-        return None
-    return model._base_manager.filter(public_id=match.kwargs["public_id"]).first()
+    """What the address is about: of a clip its experiment, of an export its study."""
+    if "public_id" in match.kwargs:
+        model = PUBLIC.get(match.namespace)
+        found = model._base_manager.filter(public_id=match.kwargs["public_id"]).first() if model else None
+    else:
+        key = match.kwargs.get("pk", match.kwargs.get("study_id"))
+        found = KEYS.get(match.view_name, Study)._base_manager.filter(pk=key).first() if key is not None else None
+    if isinstance(found, Clip):
+        return found.candidate.iteration.experiment
+    return found.study if isinstance(found, Export) else found

@@ -172,6 +172,7 @@ class StudyAdmin(ModelAdmin):
             self.message_user(request, str(next(iter(form.errors.values()))[0]), messages.ERROR)
         else:
             labels = invite(study, form.cleaned_data["count"], form.arms)
+            audit.record(request.user, "invited participants", study, participants=len(labels))
             self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
 

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 
 from webapp.experiments.models import Clip
@@ -76,9 +76,12 @@ class PairForm(forms.ModelForm):
         return data
 
 
-class PairInline(TabularInline):
+class PairInline(StackedInline):
+    """Stacked: beside each other, two long names of winners leave no room for the second arm."""
+
     model = Pair
     form = PairForm
+    fields = [("first", "first_arm"), ("second", "second_arm")]
 
     def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
         return 0 if obj and obj.pairs.exists() else 1

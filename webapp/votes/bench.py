@@ -21,6 +21,7 @@ from webapp.votes.models import Evaluator, Poll
 
 MOST_AT_ONCE = 500
 SEALED = "Results, votes and sides are sealed until this vote is closed: nobody sees them before."
+UNREAD = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
 
 
 @require_safe
@@ -49,16 +50,14 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "plan": row.plan or (opening.plan_of(row) if pairs else ""),
         "problems": opening.problems(row) if row.status == Poll.Status.DRAFT else [],
     }
-    if row.status == Poll.Status.CLOSED:
-        context |= _results(request, row)
-    else:
+    if row.status != Poll.Status.CLOSED:
         context |= _power(row, len(pairs))
+    elif row.unblinded_at:
+        context |= _results(row)
     return render(request, "votes/bench_poll.html", context)
 
 
-def _results(request: HtmxHttpRequest, poll: Poll) -> dict[str, object]:
-    opening.unblind(poll, request.user.get_username())
-    poll.refresh_from_db()
+def _results(poll: Poll) -> dict[str, object]:
     found = results.results_of(poll)
     drawn = {"preferences": SafeString(figures.forest(*figures.preferences(found)))}
     if found.ratings:
@@ -86,7 +85,8 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
         return _download(row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart))
     if row.status != Poll.Status.CLOSED:
         return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")
-    opening.unblind(row, request.user.get_username())
+    if row.unblinded_at is None:
+        return HttpResponse(UNREAD, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
         return _download(row, slug, ending, results.to_csv(row))
     drawn = {"preferences": figures.preferences, "arms": figures.arms}
@@ -147,4 +147,16 @@ def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         messages.success(request, "Closed. The results are below.")
     else:
         messages.warning(request, "Nothing was changed. It was not open.")
+    return redirect(row)
+
+
+@require_POST
+@staff_only
+def unblind(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Show the results from now on: asked for, never by looking at the page."""
+    row = get_object_or_404(Poll, public_id=public_id)
+    if row.status != Poll.Status.CLOSED:
+        messages.error(request, SEALED)
+    else:
+        opening.unblind(row, request.user.get_username())
     return redirect(row)
