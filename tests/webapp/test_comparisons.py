@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.webapp.loops import play
-from webapp.comparisons import going
+from webapp.comparisons import board, going
 from webapp.comparisons.models import Comparison
 from webapp.experiments import loop
 from webapp.experiments.comparison.plan import Plan, arm
@@ -177,6 +179,45 @@ def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
     going.pick_up()
     assert statuses(row) == ["finished", "cancelled", "-", "-"] and row.status == "cancelled"
     assert not going.start(row)
+
+
+def test_what_another_comparison_wants_is_left_alone() -> None:
+    first, second = planned(), planned(methods=["icpl:k=3"])
+    going.start(first)
+    going.start(second)  # the same experiment, which runs
+    assert statuses(second)[0] == "running"
+    assert going.pause(first) and not running(second).paused
+    assert going.cancel(first) and statuses(second)[0] == "running"
+    assert going.pause(second) and running(second).paused
+    assert going.cancel(second) and statuses(second) == ["cancelled", "-"]
+
+
+def test_a_full_disk_ends_no_comparison_without_its_records(settings: LazySettings) -> None:
+    row = planned(methods=["open_loop:k=3"], experiments=1)
+    going.start(row)
+    play(running(row))
+    (settings.DATA_DIR / "records").write_text("a file where the folder should be")
+    going.pick_up()
+    row.refresh_from_db()
+    assert row.status == "running"
+    (settings.DATA_DIR / "records").unlink()
+    going.pick_up()
+    row.refresh_from_db()
+    assert row.status == "finished" and len(list((settings.DATA_DIR / "records").iterdir())) == 1
+
+
+def test_more_experiments_cost_its_page_no_more_queries() -> None:
+    few, many = planned(experiments=1), planned(experiments=4)
+
+    def queries(row: Comparison) -> int:
+        with CaptureQueriesContext(connection) as made:
+            board.of(row)
+        return len(made)
+
+    for row in (few, many):
+        going.start(row)
+        carried_through(row)
+    assert row.status == "finished" and queries(many) == queries(few)
 
 
 def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:

@@ -1,12 +1,18 @@
-"""Carries comparisons through on the site: whenever nothing of one is running, its next experiment starts."""
+"""Carries comparisons through on the site: whenever nothing of one is running, its next experiment starts.
+
+Comparisons may share experiments. Whatever changes one locks all that have not ended, in the order of their keys, then
+experiments in the order of theirs; and leaves alone what another one still wants.
+"""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from django.db import transaction
+from django.db.models import Q
 
 from webapp.comparisons.models import Comparison
 from webapp.experiments import headless, loop
@@ -16,15 +22,16 @@ from webapp.experiments.models import Experiment
 log = logging.getLogger(__name__)
 
 Status = Comparison.Status
+ENDED = (Status.CANCELLED, Status.FINISHED)
 
 
 def start(comparison: Comparison) -> bool:
     """Begin, or go on after a pause; what had failed is tried again. False when it is neither planned nor stopped."""
     with transaction.atomic():
-        row = _lock(comparison)
+        row, _ = _lock(comparison)
         if row.status not in (Status.PLANNED, Status.PAUSED, Status.FAILED):
             return False
-        for experiment in row.plan.existing().values():
+        for experiment in _in_order(row.plan.existing()):
             loop.resume(experiment)
             loop.retry(experiment)
         _set(row, comparison, Status.RUNNING)
@@ -33,25 +40,29 @@ def start(comparison: Comparison) -> bool:
 
 
 def pause(comparison: Comparison) -> bool:
-    """The experiment that runs is paused at its checkpoint; none is started. False when it is not running."""
+    """The experiment that runs is paused at its checkpoint, unless another running comparison has it too; none is
+    started. False when it is not running.
+    """
     with transaction.atomic():
-        row = _lock(comparison)
+        row, others = _lock(comparison)
         if row.status != Status.RUNNING:
             return False
         _set(row, comparison, Status.PAUSED)
-        for experiment in row.plan.existing().values():
+        for experiment in _own(row, [other for other in others if other.status == Status.RUNNING]):
             loop.pause(experiment)
     return True
 
 
 def cancel(comparison: Comparison) -> bool:
-    """End it: experiments that have begun and are not over are cancelled for good. False when it has ended already."""
+    """End it: experiments that have begun, are not over and are in no other comparison that has not ended are cancelled
+    for good. False when it has ended already.
+    """
     with transaction.atomic():
-        row = _lock(comparison)
-        if row.status in (Status.CANCELLED, Status.FINISHED):
+        row, others = _lock(comparison)
+        if row.status in ENDED:
             return False
         _set(row, comparison, Status.CANCELLED)
-        for experiment in row.plan.existing().values():
+        for experiment in _own(row, others):
             loop.cancel(experiment)
     return True
 
@@ -75,7 +86,7 @@ def go_on(comparison: Comparison) -> None:
     One at a time, as on the command line: the candidates of one experiment share the cores.
     """
     with transaction.atomic():
-        row = _lock(comparison)
+        row, _ = _lock(comparison)
         plan = row.plan
         known = plan.existing()
         if row.status != Status.RUNNING or _running(known):
@@ -84,11 +95,25 @@ def go_on(comparison: Comparison) -> None:
         if waiting:
             loop.start(plan.experiment(waiting[0]))
             return
-        broken = any(experiment.status == Experiment.Status.FAILED for experiment in known.values())
-        _set(row, comparison, Status.FAILED if broken else Status.FINISHED)
-    for experiment in known.values():
+    if not _recorded(known.values()):
+        return
+    broken = any(experiment.status == Experiment.Status.FAILED for experiment in known.values())
+    with transaction.atomic():
+        row, _ = _lock(comparison)
+        if row.status == Status.RUNNING:
+            _set(row, comparison, Status.FAILED if broken else Status.FINISHED)
+
+
+def _recorded(experiments: Iterable[Experiment]) -> bool:
+    """Have the records of what has finished on the disk. False where there is no room: the reaper tries again."""
+    for experiment in experiments:
         if experiment.status == Experiment.Status.FINISHED:
-            headless.save_record(experiment)
+            try:
+                headless.save_record(experiment)
+            except OSError as error:
+                log.warning("cannot write the record of %s: %s", experiment, error)
+                return False
+    return True
 
 
 def state(comparison: Comparison) -> carry.State | None:
@@ -107,8 +132,30 @@ def _waits(experiment: Experiment | None) -> bool:
     return experiment is None or experiment.status == Experiment.Status.DRAFT
 
 
-def _lock(comparison: Comparison) -> Comparison:
-    return Comparison.objects.select_for_update(of=("self",)).get(pk=comparison.pk)
+def _lock(comparison: Comparison) -> tuple[Comparison, list[Comparison]]:
+    """The comparison and the others that have not ended, locked."""
+    wanted = Comparison.objects.select_for_update(of=("self",)).exclude(Q(status__in=ENDED) & ~Q(pk=comparison.pk))
+    rows = {row.pk: row for row in wanted.order_by("pk")}
+    return rows.pop(comparison.pk), list(rows.values())
+
+
+def _own(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
+    """Its experiments that none of the others has, in the order of locks."""
+    wanted = _planned(others)
+    return _in_order({key: row for key, row in comparison.plan.existing().items() if key not in wanted})
+
+
+def _planned(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
+    """The ids of their experiments; a plan that cannot be read any more has none."""
+    found: set[uuid.UUID] = set()
+    for row in comparisons:
+        with suppress(ValueError):
+            found.update(row.plan.public_ids)
+    return found
+
+
+def _in_order(experiments: Mapping[uuid.UUID, Experiment]) -> list[Experiment]:
+    return sorted(experiments.values(), key=lambda row: row.pk)
 
 
 def _set(row: Comparison, given: Comparison, status: str) -> None:

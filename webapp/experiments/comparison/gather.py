@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
+from typing import Any
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Prefetch, Q, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
-from webapp.experiments.comparison.plan import Arm, Plan
+from webapp.experiments.comparison.plan import Arm, Cell, Plan
 from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
+
+REMEMBERED_EXPERIMENTS = 20
+"""What a candidate takes is an average over this many experiments."""
 
 
 @dataclass(frozen=True)
@@ -94,37 +100,70 @@ def scores(plan: Plan) -> list[Score]:
 
 
 def results(plan: Plan) -> list[Result]:
-    """Every experiment of the plan that has begun, in the plan's order."""
+    """Every experiment of the plan that has begun, in the plan's order; as many queries however many these are."""
     rows = plan.existing()
-    cells = [(cell, rows.get(plan.public_id(cell))) for cell in plan.cells()]
-    return [_result(cell.arm, cell.task, cell.index, row) for cell, row in cells if row is not None]
+    cells = [(cell, rows[plan.public_id(cell)]) for cell in plan.cells() if plan.public_id(cell) in rows]
+    spent = _spent([row.pk for row in rows.values()])
+    rounds = _rounds([row.pk for row in rows.values()])
+    return [_result(cell, row, rounds.get(row.pk, ()), spent[row.pk]) for cell, row in cells]
 
 
-def _result(arm: Arm, task: str, index: int, experiment: Experiment) -> Result:
-    rounds = _rounds(experiment)
-    calls = ModelCall.objects.filter(request__experiment=experiment).aggregate(
+@dataclass(frozen=True)
+class _Spent:
+    """What an experiment has used up."""
+
+    failed: int
+    queries: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    train_seconds: float
+
+
+def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
+    """By experiment."""
+    failed = Candidate.objects.filter(iteration__experiment__in=experiments, status=Candidate.Status.FAILED).order_by()
+    lost = dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
+    asked: Counter[int] = Counter()
+    for experiment, kind, payload in _judged().filter(experiment__in=experiments).values_list("experiment", *JUDGED):
+        asked[experiment] += comparisons(kind, len(payload["candidates"]))
+    paid = ModelCall.objects.filter(request__experiment__in=experiments).order_by().values("request__experiment")
+    sums = paid.annotate(
         calls=Count("pk"),
         tokens_in=Sum("prompt_tokens", default=0),
         tokens_out=Sum("completion_tokens", default=0),
         known=Sum("cost", default=0.0),
         unknown=Count("pk", filter=Q(cost=None)),
     )
-    candidates = Candidate.objects.filter(iteration__experiment=experiment)
-    seconds = Run.objects.filter(request__experiment=experiment).aggregate(took=Sum("seconds", default=0.0))
+    calls = {row["request__experiment"]: row for row in sums}
+    runs = Run.objects.filter(request__experiment__in=experiments).order_by().values_list("request__experiment")
+    seconds = dict(runs.annotate(Sum("seconds")))
+    nothing: dict[str, Any] = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "known": 0.0, "unknown": 0}
+    found = {}
+    for pk in experiments:
+        bill = calls.get(pk, nothing)
+        found[pk] = _Spent(
+            failed=lost.get(pk, 0),
+            queries=asked[pk],
+            calls=bill["calls"],
+            prompt_tokens=bill["tokens_in"],
+            completion_tokens=bill["tokens_out"],
+            cost=None if bill["unknown"] else bill["known"],
+            train_seconds=seconds.get(pk, 0.0),
+        )
+    return found
+
+
+def _result(cell: Cell, experiment: Experiment, rounds: tuple[Round, ...], spent: _Spent) -> Result:
     return Result(
-        arm=arm,
-        task=task,
-        index=index,
+        arm=cell.arm,
+        task=cell.task,
+        index=cell.index,
         experiment=experiment,
         rounds=rounds,
         ts=task_score(experiment),
-        failed=candidates.filter(status=Candidate.Status.FAILED).count(),
-        queries=queries(experiment),
-        calls=calls["calls"],
-        prompt_tokens=calls["tokens_in"],
-        completion_tokens=calls["tokens_out"],
-        cost=None if calls["unknown"] else calls["known"],
-        train_seconds=seconds["took"],
+        **vars(spent),
     )
 
 
@@ -137,34 +176,53 @@ def task_score(experiment: Experiment) -> float | None:
     return ended.rts if ended else None
 
 
-def _rounds(experiment: Experiment) -> tuple[Round, ...]:
-    """The rounds in which training is over."""
+def _rounds(experiments: Sequence[int]) -> dict[int, tuple[Round, ...]]:
+    """By experiment, the rounds in which training is over."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
+    scores: dict[int, dict[int, list[float | None]]] = defaultdict(lambda: defaultdict(list))
+    unfinished = set()
+    rows = Candidate.objects.filter(iteration__experiment__in=experiments).order_by("iteration__number")
+    columns = ("iteration__experiment", "iteration__number", "status", "rts")  # not their programs
+    for experiment, number, status, rts in rows.values_list(*columns):
+        scores[experiment][number].append(rts)
+        if status not in over:
+            unfinished.add((experiment, number))
+    return {
+        pk: _added_up({number: values for number, values in own.items() if (pk, number) not in unfinished})
+        for pk, own in scores.items()
+    }
+
+
+def _added_up(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]:
+    """The rounds of one experiment, from the RTS of their candidates, None where one failed."""
     found: list[Round] = []
-    scored = Prefetch("candidates", Candidate.objects.only("iteration", "status", "rts"))  # not their programs
-    for iteration in experiment.iterations.prefetch_related(scored):
-        trained = [c for c in iteration.candidates.all() if c.status in over]
-        if not trained or len(trained) < len(iteration.candidates.all()):
-            continue
-        values = [c.rts for c in trained if c.rts is not None]
+    for number, values in scores.items():
+        known = [value for value in values if value is not None]
         before = found[-1] if found else None
-        known = [*values, *([before.best_so_far] if before and before.best_so_far is not None else [])]
+        earlier = [before.best_so_far] if before and before.best_so_far is not None else []
         found.append(
             Round(
-                number=iteration.number,
-                candidates=len(trained) + (before.candidates if before else 0),
-                best=max(values, default=None),
-                mean=mean(values) if values else None,
-                best_so_far=max(known, default=None),
+                number=number,
+                candidates=len(values) + (before.candidates if before else 0),
+                best=max(known, default=None),
+                mean=mean(known) if known else None,
+                best_so_far=max([*known, *earlier], default=None),
             )
         )
     return tuple(found)
 
 
+JUDGED = ("kind", "payload")
+
+
+def _judged() -> QuerySet[Request]:
+    return Request.objects.filter(kind__in=("Judge", "Choose", "Compare"), status=Request.Status.DONE)
+
+
 def queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
-    asked = experiment.requests.filter(kind__in=("Judge", "Choose", "Compare"), status=Request.Status.DONE)
-    return sum(comparisons(kind, len(payload["candidates"])) for kind, payload in asked.values_list("kind", "payload"))
+    asked = _judged().filter(experiment=experiment).values_list(*JUDGED)
+    return sum(comparisons(kind, len(payload["candidates"])) for kind, payload in asked)
 
 
 def comparisons(kind: str, shown: int) -> int:
@@ -175,14 +233,29 @@ def comparisons(kind: str, shown: int) -> int:
 def seconds_per_candidate(plan: Plan, task: str) -> float | None:
     """What one candidate took here so far, with all that was asked, written, trained and filmed for it.
 
-    Over experiments on this task with the plan's settings and writing model; None where none was ever trained.
+    Over the newest experiments on this task with the plan's settings and writing model; None where there is none.
     """
     like = Q(experiment__task=task, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
-    done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1)
-    trained = done.filter(kind=Job.Kind.TRAIN).select_related("request")
-    count = sum(len(job.request.payload["candidates"]) for job in trained if job.request)
-    if not count:
-        return None
-    took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    waited = done.exclude(kind=Job.Kind.FILM, percent__lt=100).aggregate(took=Sum(took))["took"]
-    return float(waited.total_seconds() / count) if waited else None
+    done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
+    trained = done.filter(kind=Job.Kind.TRAIN).values_list("experiment").annotate(newest=Max("pk"))
+    lately = [experiment for experiment, _ in trained.order_by("-newest")[:REMEMBERED_EXPERIMENTS]]
+    found = done.filter(experiment__in=lately).aggregate(
+        count=Sum(_Named("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
+        took=Sum(
+            ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
+            filter=~Q(kind=Job.Kind.FILM, percent__lt=100),
+        ),
+    )
+    return found["took"].total_seconds() / found["count"] if found["took"] and found["count"] else None
+
+
+class _Named(Func):
+    """How many candidates a request names."""
+
+    output_field = IntegerField()
+    template = "JSON_ARRAY_LENGTH(%(expressions)s, '$.candidates')"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(
+            compiler, connection, template="JSONB_ARRAY_LENGTH(%(expressions)s -> 'candidates')", **context
+        )

@@ -131,9 +131,14 @@ class Plan:
         return uuid.uuid5(NAMESPACE, canonical([*what, *how, *who]))
 
     @property
+    def public_ids(self) -> list[uuid.UUID]:
+        """Of all its experiments, in their order."""
+        return [self.public_id(cell) for cell in self.cells()]
+
+    @property
     def name(self) -> str:
         """A folder's name: the same for the same plan."""
-        ids = [str(self.public_id(cell)) for cell in self.cells()]
+        ids = [str(number) for number in self.public_ids]
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
         return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
 
@@ -158,8 +163,8 @@ class Plan:
 
     def existing(self) -> dict[uuid.UUID, Experiment]:
         """The experiments of this plan that are there already."""
-        wanted = [self.public_id(cell) for cell in self.cells()]
-        return {row.public_id: row for row in Experiment.objects.filter(public_id__in=wanted)}
+        rows = Experiment.objects.filter(public_id__in=self.public_ids).select_related("winner")
+        return {row.public_id: row for row in rows}
 
     def experiment(self, cell: Cell) -> Experiment:
         """The cell's experiment, made when it is not there."""
