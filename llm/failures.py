@@ -30,8 +30,24 @@ def again(failure: Failure) -> bool:
         said = failure.response.headers.get("x-should-retry", "")
         if said in ("true", "false"):
             return said == "true"
-        return failure.status_code in (408, 409, 429) or failure.status_code >= 500
-    return isinstance(failure, openai.APIConnectionError | httpx2.TransportError | BrokenOff)
+        return passes(failure.status_code)
+    if isinstance(failure, openai.APIConnectionError | httpx2.TransportError | BrokenOff):
+        return True
+    return isinstance(failure, openai.APIError) and passes(status_said(failure))
+
+
+def passes(status: int) -> bool:
+    """Whether what this status speaks of may be over a little later."""
+    return status in (408, 409, 429) or status >= 500
+
+
+def status_said(failure: openai.APIError) -> int:
+    """The status in the body of an error that came with a success: as an event of a stream, or in place of an answer.
+
+    500 where it says none: what failed in the middle of an answer had been understood.
+    """
+    code = failure.code or ""
+    return int(code) if code.isdecimal() and len(code) == 3 else 500
 
 
 def pause(failure: Failure, tries: int) -> float:
@@ -106,7 +122,9 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
             )
         case openai.APIStatusError():
             return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
-        case openai.APIError():  # an error event within a stream
+        case openai.APIError() if not passes(status_said(failure)):  # said within a success
+            return errors.BadRequest(f"{where} refuses the request with status {failure.code}. It said: {said}")
+        case openai.APIError():
             return errors.ServerFailed(f"{where} failed while it answered; try again later. It said: {said}")
         case NoAnswer():
             return errors.BadAnswer(f"{where} answered {failure}. Is it a chat completions endpoint?")

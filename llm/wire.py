@@ -31,7 +31,7 @@ class Answer:
 
 
 class BrokenOff(Exception):
-    """The stream ended before the answer did: no finish reason came."""
+    """The answer ended before its end: no finish reason came, or half of a JSON text."""
 
 
 class NoAnswer(Exception):
@@ -64,22 +64,38 @@ def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
 async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Callable[[], None]) -> Answer:
     """Send the request and read the answer; `heard` is called for every piece of text that a stream brings.
 
-    Raises openai's errors, BrokenOff, NoAnswer, and ValueError for what is no JSON.
+    Raises openai's errors, also for those within a success, BrokenOff, NoAnswer, and ValueError for what is no JSON.
     """
     response = await asked.chat.completions.with_raw_response.create(**body)
     try:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             return await _streamed(response.parse(), heard)
         await response.http_response.aread()
-        return _whole(response.http_response.json())
+        return _whole(_json(response.http_response))
     finally:
         await response.http_response.aclose()
 
 
+def _json(response: httpx2.Response) -> Any:
+    """The body. Raises openai.APIError for an error that came with a success, BrokenOff for half an answer."""
+    try:
+        data = response.json()
+    except ValueError:
+        if response.text.lstrip().startswith("{"):
+            raise BrokenOff from None
+        raise
+    said = data.get("error") if isinstance(data, dict) else None
+    if said:
+        message = said.get("message") if isinstance(said, dict) else said
+        raise openai.APIError(str(message or "an error"), response.request, body=said)
+    return data
+
+
 async def _streamed(stream: Any, heard: Callable[[], None]) -> Answer:
     pieces: list[str] = []
-    finish, usage, model, fingerprint, anything = "", None, "", "", False
+    finish, usage, model, fingerprint, chunks, anything = "", None, "", "", 0, False
     async for chunk in stream:
+        chunks += 1
         model = getattr(chunk, "model", None) or model
         fingerprint = getattr(chunk, "system_fingerprint", None) or fingerprint
         usage = _usage(getattr(chunk, "usage", None)) or usage
@@ -90,7 +106,7 @@ async def _streamed(stream: Any, heard: Callable[[], None]) -> Answer:
                 pieces.append(piece)
                 heard()
             finish = getattr(choice, "finish_reason", None) or finish
-    if not anything:
+    if chunks and not anything:
         raise NoAnswer("without any choices")
     if not finish:
         raise BrokenOff

@@ -8,14 +8,13 @@ import os
 import shutil
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from programs import jail
+from programs import folders, jail
 from programs.lock import Cell
 from programs.records import CPP, LANGUAGES, Case, CaseResult, JailError, Limits, Report
 
@@ -45,6 +44,7 @@ def judge(
     """
     if language not in LANGUAGES:
         raise ValueError(f"unknown language {language!r}; known: {', '.join(LANGUAGES)}")
+    folders.sweep()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         one = partial(_judge_one, language=language, cases=cases, limits=limits, stop_check=stop_check)
         return list(pool.map(one, sources))
@@ -55,8 +55,7 @@ def _judge_one(
 ) -> Report:
     if len(source.encode()) > SOURCE_BYTES:
         return Report(False, f"The program is longer than {SOURCE_BYTES >> 10} KB.")
-    with tempfile.TemporaryDirectory(prefix="prefine-program-") as name:
-        folder = Path(name).resolve()
+    with folders.workplace() as folder:
         stop_check()
         message = _compile_cpp(source, folder) if language == CPP else _compile_python(source, folder)
         if message:

@@ -22,6 +22,7 @@ class Stream:
     finish: str = "stop"
     pause: float = 0.0
     error: str = ""
+    code: int | None = None
 
     def events(self) -> Iterator[dict[str, Any]]:
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
@@ -29,7 +30,7 @@ class Stream:
             time.sleep(self.pause)
             yield {**shared, "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
         if self.error:
-            yield {"error": {"message": self.error, "type": "server_error", "param": None, "code": None}}
+            yield {"error": {"message": self.error, "type": "server_error", "param": None, "code": self.code}}
         if self.finish:
             yield {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": self.finish}]}
             usage = {"prompt_tokens": 100, "completion_tokens": len(self.pieces), "total_tokens": 100}

@@ -98,16 +98,46 @@ def test_giving_up_during_a_pause_between_tries_asks_no_more():
         assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize("pieces", [(), ("def comp",)])
-def test_a_stream_that_breaks_off_is_asked_again_and_never_taken_for_an_answer(pieces):
-    answers = [stream(*pieces, finish=""), completion("at last")]
+@pytest.mark.parametrize(
+    "first",
+    [
+        stream(finish=""),
+        stream("def comp", finish=""),
+        stream("def comp", finish="", error="no memory"),
+        stream("def comp", finish="", error="slow down", code=429),
+        (200, {"error": {"message": "the provider failed", "code": 502}}),
+        (200, '{"choices": [{"message": {"content": "def'),
+    ],
+)
+def test_half_an_answer_is_asked_again_and_never_taken_for_one(first):
+    answers = [first, completion("at last")]
     with serving(lambda body: answers.pop(0)) as server:
-        if pieces:
-            (reply,) = backend(server).complete(ASK, 1, 0)
-            assert reply.text == "at last" and len(server.seen) == 2
-        else:
-            with pytest.raises(errors.BadAnswer, match="without any choices"):
-                backend(server).complete(ASK, 1, 0)
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.text == "at last" and len(server.seen) == 2 and server.seen[0] == server.seen[1]
+
+
+def test_a_request_that_an_event_calls_wrong_is_not_asked_again():
+    refusal = stream(finish="", error="too long a prompt", code=400)
+    said = "status 400. It said: too long a prompt"
+    with serving(lambda body: refusal) as server, pytest.raises(errors.BadRequest, match=said):
+        backend(server, max_retries=5).complete(ASK, 1, 0)
+    assert len(server.seen) == 1
+
+
+def test_of_several_answers_only_the_one_that_failed_is_bought_again():
+    failed = []
+
+    def script(body):
+        if body["seed"] == 1 and not failed:
+            failed.append(body)
+            return stream("def comp", finish="", error="no memory")
+        return stream(f"seed {body['seed']}")
+
+    saved = []
+    with serving(script) as server:
+        backend(server).complete(ASK, 3, 0, saved.append)
+    assert sorted(body["seed"] for body in server.seen) == [0, 1, 1, 2]
+    assert sorted((reply.seed, reply.text) for reply in saved) == [(0, "seed 0"), (1, "seed 1"), (2, "seed 2")]
 
 
 def test_streams_that_only_break_off_are_a_failure_that_may_pass():
@@ -119,7 +149,7 @@ def test_streams_that_only_break_off_are_a_failure_that_may_pass():
 def test_an_error_within_a_stream_is_the_servers():
     with serving(lambda body: stream("x", error="no memory")) as server, pytest.raises(errors.ServerFailed) as raised:
         backend(server).complete(ASK, 1, 0)
-    assert "no memory" in str(raised.value)
+    assert "no memory" in str(raised.value) and len(server.seen) == 2
 
 
 def test_a_stream_that_falls_silent_times_out():

@@ -1,0 +1,58 @@
+"""Nothing of a program stays on the disk, whatever became of the process that judged it."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from programs import folders
+from programs.judging import judge
+from programs.records import Case, Limits
+
+JUDGING = """
+import sys
+from programs.judging import judge
+from programs.records import Case, Limits
+judge(["import time\\ntime.sleep(600)"], "python", [Case("", "")], Limits(cpu_seconds=60.0),
+      lambda: print("begun", flush=True))
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def age(folder):
+    os.utime(folder, (0, 0))
+
+
+def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_is_in_use(temporary):
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", JUDGING], stdout=subprocess.PIPE, cwd=root, start_new_session=True
+    )
+    assert process.stdout.readline() == b"begun\n"
+    (left,) = temporary.glob("prefine-program-*")
+    age(left)
+    judge(["print(1)"], "python", [Case("", "1")], Limits())
+    assert left.exists(), "another process works in it"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert left.exists()
+    age(left)
+    judge(["print(1)"], "python", [Case("", "1")], Limits())
+    assert list(temporary.glob("prefine-program-*")) == []
+
+
+def test_a_folder_that_is_just_being_made_stays(temporary):
+    young = Path(tempfile.mkdtemp(prefix=folders.PREFIX))
+    folders.sweep()
+    assert young.exists()
