@@ -6,7 +6,7 @@ import mujoco
 import torch
 from torch import Tensor
 
-from simulation.rotations import rotate
+from simulation.rotations import quat_to_matrix
 
 
 def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
@@ -14,9 +14,10 @@ def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
 
     MuJoCo's free joint keeps the quaternion wxyz and the angular velocity in the body's frame.
     """
-    vector, scalar = qpos[:, 4:7], qpos[:, 3:4]
-    angular = rotate(vector, scalar, qvel[:, 3:6])
-    return torch.cat((qpos[:, 0:3], vector, scalar, qvel[:, 0:3], angular), dim=-1)
+    quaternion = torch.cat((qpos[:, 4:7], qpos[:, 3:4]), dim=-1)
+    # most observations need the matrix too, and an operation that is used twice costs little the second time
+    angular = torch.bmm(quat_to_matrix(quaternion), qvel[:, 3:6].unsqueeze(-1)).squeeze(-1)
+    return torch.cat((qpos[:, 0:3], quaternion, qvel[:, 0:3], angular), dim=-1)
 
 
 def contact_wrenches(sensors: Tensor, centres: Tensor) -> Tensor:

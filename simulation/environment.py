@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from torch import Tensor
 from simulation import catalog, models
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
-from simulation.noise import SharedNoise
+from simulation.noise import StepNoise
 from simulation.worlds import Worlds
 
 
@@ -61,11 +62,13 @@ class Environment:
         self.model = models.physics_model(task)
         self.worlds, self.groups = worlds, groups
         self.device = torch.device(device)
+        self._context = contextlib.nullcontext() if self.device.type == "cpu" else self.device
         self._threads = threads
         self._start = start or choice.engine(str(device))
         self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
         _move(self._task, self.device)
-        self._source = SharedNoise([seed] * groups if isinstance(seed, int) else seed)
+        seeds = [seed] * groups if isinstance(seed, int) else seed
+        self._source = StepNoise(seeds, worlds, self._task.noise_size)
         self._noise = self._draw()
         self._physics = self._start_physics()
         self._state = Worlds(self.num_envs, self._task.constants)
@@ -103,16 +106,20 @@ class Environment:
         state = self._state
         self._noise = self._draw()
         state.noise = self._noise
-        state.actions = actions.float().clamp(-1.0, 1.0).nan_to_num(0.0)
+        state.actions = actions.float().clamp(-1.0, 1.0)
         state.progress_buf = state.progress_buf + 1
-        diverged = torch.isnan(actions).any(1)
         with self.on_device():
+            diverged = None
+            if not math.isfinite(state.actions.sum().item()):  # one look at all, in the usual case
+                diverged = torch.isnan(state.actions).any(1)
+                state.actions = state.actions.nan_to_num(0.0)
             lost = self._physics.step(self._task.control(state))
             if lost is not None:
+                diverged = torch.zeros(self.num_envs, dtype=torch.bool) if diverged is None else diverged
                 diverged[lost] = True
             state.update(self._physics.read())
             self._task.observe(state)
-            if diverged.any():
+            if diverged is not None:
                 self._restart(torch.nonzero(diverged).squeeze(1))
             return self._judge(diverged)
 
@@ -185,16 +192,18 @@ class Environment:
         return poses
 
     def _start_physics(self) -> Physics:
+        self._nobody = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
         return self._start(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
 
     def on_device(self) -> contextlib.AbstractContextManager[Any]:
         """Where tensors that a task makes from numbers alone come to be: on this environment's device."""
-        return contextlib.nullcontext() if self.device.type == "cpu" else self.device
+        return self._context
 
     def _draw(self) -> Tensor:
         """The noise of one step: uniform in [0, 1), (num_envs, noise_size)."""
-        noise = self._source.uniform(self.worlds, self._task.noise_size)
-        return noise.expand(self.groups, -1, -1).flatten(0, 1).to(self.device)
+        noise = self._source.next()
+        noise = noise[0] if self.groups == 1 else noise.expand(self.groups, -1, -1).flatten(0, 1)
+        return noise if noise.device == self.device else noise.to(self.device)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""
@@ -212,15 +221,20 @@ class Environment:
         old = self._state.rows(ids)
         self._begin(ids, old.start_qpos, old.start_qvel, old.progress_buf)
 
-    def _judge(self, diverged: Tensor) -> Step:
+    def _judge(self, diverged: Tensor | None) -> Step:
+        """How the step ended; None: no world diverged."""
         state = self._state
-        terminated = self._task.terminated(state) | diverged
+        terminated = self._task.terminated(state)
+        if diverged is not None:
+            terminated = terminated | diverged
         over = state.progress_buf >= self.info.episode_steps - 1
         if hasattr(self._task, "finished"):
             over = over | self._task.finished(state)
-        truncated = over & ~terminated
+        truncated = over > terminated  # over and not terminated
         metric, counts = self._task.metric(state, terminated | truncated)
-        return Step(terminated, truncated, diverged, metric, counts & ~diverged)
+        if diverged is not None:
+            return Step(terminated, truncated, diverged, metric, counts & ~diverged)
+        return Step(terminated, truncated, self._nobody, metric, counts)
 
 
 def _move(task: Any, device: torch.device) -> None:

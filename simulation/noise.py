@@ -59,3 +59,40 @@ class SharedNoise:
     def _drawn(self, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
         tables = torch.stack([draw(stream) for stream in self.streams])
         return tables if len(tables) == 1 else tables[self.owners]
+
+
+class StepNoise:
+    """Uniform noise for every control step of K groups of M worlds, drawn for many steps at once.
+
+    The numbers are those of one draw a step; being called is what costs, more than the numbers do.
+    """
+
+    LARGEST = 1 << 18
+    """Numbers of a stream to draw ahead."""
+
+    def __init__(self, seeds: Sequence[int], worlds: int, size: int) -> None:
+        self._source = SharedNoise(seeds)
+        self._shape = (worlds, size)
+        self._steps = min(32, max(1, self.LARGEST // max(1, worlds * size)))
+        self._ahead: list[Tensor] = []
+        """Drawn and not used yet, the next one last: each (K or 1, M, size)."""
+
+    def next(self) -> Tensor:
+        """The noise of the next step: float32 in [0, 1), (K or 1, M, size)."""
+        if not self._ahead:
+            self._ahead = list(self._source.uniform(self._steps, *self._shape).unbind(1))[::-1]
+        return self._ahead.pop()
+
+    def keep(self, groups: Sequence[int]) -> None:
+        """Go on with these groups only."""
+        self._source.keep(groups)
+        self._ahead = [noise if len(noise) == 1 else noise[list(groups)] for noise in self._ahead]
+
+    def state_dict(self) -> dict[str, Any]:
+        """For checkpoints."""
+        return self._source.state_dict() | {"ahead": [noise.clone() for noise in self._ahead]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict; an old one, of a SharedNoise, had nothing drawn ahead."""
+        self._source.load_state_dict(state)
+        self._ahead = list(state.get("ahead", ()))

@@ -30,15 +30,13 @@ def quat_conjugate(q: Tensor) -> Tensor:
 
 def quat_to_matrix(q: Tensor) -> Tensor:
     """Rotation matrices (n, 3, 3); columns are the body's x, y, z axes in the world."""
-    rows = q.t().contiguous()  # one row per component: torch is fast along the worlds
-    products = (rows.unsqueeze(1) * (rows + rows)).flatten(0, 1)
+    products = (q.unsqueeze(2) * (q + q).unsqueeze(1)).flatten(1)
     # an entry adds two products at most, so that its last bit does not depend on the number of worlds
-    entries = _MATRIX.to(q) @ products + _IDENTITY.to(q)
-    return entries.t().contiguous().view(-1, 3, 3)
+    return torch.addmm(_IDENTITY.to(q), products, _MATRIX.to(q)).view(-1, 3, 3)
 
 
 def _matrix_table() -> Tensor:
-    """(9, 16): which products q_i 2 q_j, i and j over xyzw, make which entry of the rotation matrix less the identity.
+    """(16, 9): which products q_i 2 q_j, i and j over xyzw, make which entry of the rotation matrix less the identity.
 
     With q = (v, w), R = I + 2 (v v^T - |v|^2 I + w [v]x), where [v]x is the matrix of the cross product with v.
     """
@@ -47,11 +45,11 @@ def _matrix_table() -> Tensor:
         table[i, j, i, j] = table[j, i, j, i] = 1
         table[j, j, i, i] = table[k, k, i, i] = -1
         table[3, k, j, i], table[3, k, i, j] = 1, -1
-    return table.view(16, 9).t().contiguous()
+    return table.view(16, 9)
 
 
 _MATRIX = _matrix_table()
-_IDENTITY = torch.eye(3).view(9, 1)
+_IDENTITY = torch.eye(3).flatten()
 
 
 def quat_rotate(q: Tensor, v: Tensor) -> Tensor:

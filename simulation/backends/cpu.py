@@ -10,8 +10,9 @@ import torch
 from mujoco.batch import Batch
 from torch import Tensor
 
-# The warnings with which MuJoCo resets a world silently or drops its controls: BADQPOS, BADQVEL, BADQACC, BADCTRL.
-_DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
+_START = 1.0
+"""When worlds begin, in s. MuJoCo resets a world that diverged silently, to time 0: that is how it is known. The counts
+of its warnings say the same, but lie in memory that nothing else reads."""
 
 
 class CpuPhysics:
@@ -31,45 +32,47 @@ class CpuPhysics:
         self.worlds = worlds
         self._substeps = substeps
         self._batch = Batch(model, worlds, threads)
-        self._views = {name: self._batch.bind(name) for name in ("qpos", "qvel", *fields)}
+        self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
+        self._both = self._batch.state[:, 1 : 1 + model.nq + model.nv]  # time, qpos and qvel lie side by side
+        self._views = {name: self._batch.bind(name) for name in fields}
         self._ctrl = self._batch.bind("ctrl")
-        self._counts = self._batch.warning[:, _DIVERGED, 1]
-        """(worlds, 4), live: how often each of these warnings was given."""
-        self._counted = self._counts.copy()
+        self._time = self._batch.bind("time")
+        self._time[:] = _START
 
     def step(self, ctrl: Tensor) -> Tensor | None:
-        """Apply controls (worlds, nu) for one control step.
+        """Apply finite controls (worlds, nu) for one control step.
 
-        Returns None, or when worlds diverged (state non-finite, or reset silently by MuJoCo) their ids (count,).
+        Returns None, or when worlds diverged (their state or acceleration was bad, and MuJoCo reset them silently)
+        their ids (count,).
         """
         self._ctrl[:] = ctrl.numpy()
         self._batch.step(nstep=self._substeps)
-        # in every substep MuJoCo checks state, controls and acceleration, counts what is bad, and resets that world
-        if np.array_equal(self._counts, self._counted):
+        if self._time.min() >= _START:
             return None
-        diverged = (self._counts != self._counted).any(1)
-        self._counted = self._counts.copy()
-        return torch.from_numpy(np.flatnonzero(diverged))
+        diverged = np.flatnonzero(self._time < _START)
+        self._time[diverged] = _START
+        return torch.from_numpy(diverged)
 
     def place(self, ids: Tensor, qpos: Tensor, qvel: Tensor) -> None:
-        """Put worlds `ids` (count,) into states (count, nq) and (count, nv), at time 0, and compute their fields."""
+        """Put worlds `ids` (count,) into states (count, nq) and (count, nv), and compute their fields."""
         rows = ids.numpy()
         self._batch.reset(rows, stage=mujoco.mjtStage.mjSTAGE_NONE)
-        self._views["qpos"][rows] = qpos.numpy()
-        self._views["qvel"][rows] = qvel.numpy()
+        self._time[rows] = _START
+        self._qpos[rows] = qpos.numpy()
+        self._qvel[rows] = qvel.numpy()
         self._batch.forward(rows)
-        self._counted = self._counts.copy()
 
     def read(self, ids: Tensor | None = None) -> dict[str, Tensor]:
         """Copies of qpos (n, nq), qvel (n, nv) and the derived fields, of all worlds or of `ids`."""
-        if ids is None:
-            return {name: torch.from_numpy(view.astype(np.float32)) for name, view in self._views.items()}
-        rows = ids.numpy()
-        return {name: torch.from_numpy(view[rows].astype(np.float32)) for name, view in self._views.items()}
+        rows = slice(None) if ids is None else ids.numpy()
+        both = self._both[rows].astype(np.float32)
+        read = {"qpos": both[:, : self.model.nq], "qvel": both[:, self.model.nq :]}
+        read |= {name: view[rows].astype(np.float32) for name, view in self._views.items()}
+        return {name: torch.from_numpy(values) for name, values in read.items()}
 
     def qpos(self, world: int) -> np.ndarray:
         """One world's qpos (nq,), a float64 copy."""
-        return np.array(self._views["qpos"][world])
+        return np.array(self._qpos[world])
 
     def state(self) -> Tensor:
         """Every world's whole MuJoCo state (worlds, size) in float64: enough to continue exactly."""
@@ -78,4 +81,4 @@ class CpuPhysics:
     def load(self, state: Tensor) -> None:
         """Continue from `state()` of a simulation of the same model and number of worlds."""
         self._batch.state[:] = state.numpy()
-        self._counted = self._counts.copy()
+        np.maximum(self._time, _START, out=self._time)

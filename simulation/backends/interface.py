@@ -22,7 +22,7 @@ class Physics(Protocol):
         """Apply controls (worlds, nu) for one control step; None, or the ids (count,) of the worlds that failed."""
 
     def place(self, ids: Tensor, qpos: Tensor, qvel: Tensor) -> None:
-        """Put worlds `ids` (count,) into states (count, nq) and (count, nv), at time 0, and compute their fields."""
+        """Put worlds `ids` (count,) into states (count, nq) and (count, nv), and compute their fields."""
 
     def read(self, ids: Tensor | None = None) -> dict[str, Tensor]:
         """Copies of qpos (n, nq), qvel (n, nv) and the derived fields, of all worlds or of `ids`.

@@ -104,6 +104,15 @@ def test_bad_velocity_is_reported_for_its_world_only(ant, value):
     assert hurt.step(torch.zeros(4, 8)) is None, "reported once, not again"
 
 
+def test_a_world_that_diverges_in_its_first_step_is_reported(ant):
+    physics = CpuPhysics(ant, 3, substeps=2)
+    qpos, qvel = random_states(ant, 3)
+    qvel[1, 3] = 1e11  # from its first substep on, as a world that was just reset could
+    physics.place(torch.arange(3), qpos, qvel)
+    diverged = physics.step(torch.zeros(3, 8))
+    assert diverged is not None and diverged.tolist() == [1]
+
+
 def test_loading_continues_exactly(ant):
     first, second = (CpuPhysics(ant, 5, substeps=2, fields=("sensordata",)) for _ in range(2))
     first.place(torch.arange(5), *random_states(ant, 5))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from simulation.environment import Environment
-from simulation.noise import SharedNoise
+from simulation.noise import SharedNoise, StepNoise
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,20 @@ def test_what_is_kept_or_restored_goes_on_as_before():
     kept = noise.uniform(4)
     assert torch.equal(kept, expected[[1, 3, 2]])
     assert len(noise.streams) == 2
+
+
+def test_what_is_drawn_ahead_is_what_a_draw_in_every_step_gives():
+    ahead, each = StepNoise([1, 2, 1], worlds=2, size=3), SharedNoise([1, 2, 1])
+    restored = StepNoise([0], worlds=2, size=3)
+    for step in range(70):
+        expected = each.uniform(2, 3)
+        if step == 40:  # in the middle of what was drawn ahead
+            restored.load_state_dict(ahead.state_dict())
+            ahead.keep([1])
+        if step >= 40:
+            assert torch.equal(restored.next(), expected)
+            expected = expected[[1]]
+        assert torch.equal(ahead.next(), expected)
 
 
 def test_worlds_of_several_seeds_go_as_they_would_alone():
