@@ -29,6 +29,8 @@ MEMORY_BYTES = 1 << 30
 CPU_SECONDS = 5
 CALL_SECONDS = 0.02
 """Processor time that one call on samples.WORLDS worlds may take; usual ones take 0.0002."""
+PAIRED = 24
+"""Worlds that are also tried two by two."""
 ANSWER_BYTES = 1 << 16
 PR_SET_PDEATHSIG = 1
 
@@ -118,7 +120,9 @@ def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
         results = [_run(reward, sample) for sample in tried]
         seconds = (time.process_time() - started) / len(tried)
         _deterministic(reward, tried[0])
-        _independent(reward, tried[1], {n for n, kind in catalog.task(task).inputs.items() if "num_envs" in kind})
+        per_world = {n for n, kind in catalog.task(task).inputs.items() if "num_envs" in kind}
+        for sample in (tried[1], tried[-1]):
+            _independent(reward, sample, per_world)
         _varying([total for total, _ in results])
     except Refused as refused:
         return Verdict(False, refused.stage, refused.reason)
@@ -155,10 +159,10 @@ def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
 
 
 def _independent(reward: contract.RewardFunction, sample: Sample, per_world: set[str]) -> None:
-    """The reward of a world must not change when worlds are permuted or left out."""
+    """The reward of a world must not change when worlds are permuted or left out; pairs tell `if torch.any(...)`."""
     total, components = reward(sample.inputs)
     every = torch.randperm(samples.WORLDS, generator=torch.Generator().manual_seed(2))
-    for index in (every, every[: samples.WORLDS // 2]):
+    for index in (every, every[: samples.WORLDS // 2], *every[:PAIRED].view(-1, 2)):
         try:
             other, others = reward(samples.rows(sample.inputs, per_world, index))
         except contract.RewardFailure as failure:

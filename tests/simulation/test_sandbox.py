@@ -101,6 +101,13 @@ def test_extreme_states_are_named_in_the_reason():
     assert "extreme states (3 times the spread of random actions)" in reason
 
 
+def test_what_one_world_does_must_not_matter_to_another():
+    rare = "def compute_reward(up_vec):\n    up = up_vec[:, 2]\n    if torch.any(up < 0.5):\n        up = up - 1.0\n"
+    of_all = "def compute_reward(up_vec):\n    up = up_vec[:, 2] - up_vec[:, 2].mean()\n"
+    for verdict in sandbox.check("Ant", [source + "    return up, {'up': up}\n" for source in (rare, of_all)]):
+        assert "'up' of one world depends on the other worlds: reduce over dim=-1" in verdict.reason
+
+
 def test_samples_are_plausible():
     tried = samples.collect("Ant")
     assert {sample.kind.split()[0] for sample in tried} == {"states", "slightly", "extreme"}
