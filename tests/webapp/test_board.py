@@ -165,6 +165,16 @@ def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_que
         assert len(live.board(study).places) == 30
 
 
+def test_one_vote_gives_no_test_and_no_quartiles(ada):
+    study = rows.study()
+    vote(rows.participant(study), seconds=20)
+    table = answers.summary_table(study, answers.answers_of(study)).rows
+    assert ("seconds to the answer, median", 20.0, "too few for quartiles") in table
+    assert [value for name, value, _ in table if name.startswith("place of")] == ["too few", "too few"]
+    for ending in ("svg", "pdf"):
+        assert ada.get(f"/bench/studies/{study.pk}/seconds.{ending}").status_code == 200  # without a box to draw
+
+
 def test_members_of_a_panel_agree():
     study = rows.study(panel=2)
     first = rows.participant(study, label="P01")

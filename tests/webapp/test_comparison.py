@@ -105,6 +105,12 @@ def test_an_arm_says_what_it_is_and_sets_its_budget() -> None:
     assert arm("rf_agent", 80).settings == {}  # the default
 
 
+def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
+    for candidates, rounds in ((6, 1), (30, 4)):
+        plan = plan_of(arm("rf_agent", candidates), candidates=candidates)
+        assert plan.draft(next(plan.cells())).n == rounds
+
+
 @pytest.mark.parametrize(
     ("text", "candidates", "words"),
     [

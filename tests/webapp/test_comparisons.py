@@ -13,12 +13,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from simulation import catalog
 from tests.webapp.loops import play
 from webapp.comparisons import board, going
+from webapp.comparisons.forms import comparable, preset_choices
 from webapp.comparisons.models import Comparison
 from webapp.experiments import loop
 from webapp.experiments.comparison.plan import Plan, arm
-from webapp.experiments.models import Experiment
+from webapp.experiments.models import Experiment, LanguageModel
 
 pytestmark = pytest.mark.django_db
 NEW = "/bench/comparisons/new/"
@@ -103,6 +105,41 @@ def test_what_cannot_be_compared_is_said_and_what_was_typed_stays(
     answer = admin_client.post(NEW, {**FORM, "name": "My own name", **change})
     assert answer.status_code == 422 and words in answer.content.decode() and "My own name" in answer.content.decode()
     assert not Comparison.objects.exists()
+
+
+def test_the_baseline_is_chosen_and_shown(admin_client: Client) -> None:
+    wanted = {**FORM, "methods": ["icpl", "open_loop"], "variants": "icpl:k=3"}
+    answer = admin_client.post(NEW, {**wanted, "baseline": "open_loop"})
+    row = Comparison.objects.get()
+    assert row.methods == ["open_loop", "icpl", "icpl:k=3"] and row.plan.baseline.method == "open_loop"
+    page = admin_client.get(answer["Location"]).content.decode()
+    assert "baseline: OpenLoop" in page and page.count("<small>baseline</small>") == 1
+    admin_client.post(NEW, {**wanted, "baseline": "variant"})
+    assert Comparison.objects.first().methods[0] == "icpl:k=3"  # type: ignore[union-attr]
+    assert b"not among what is compared" in admin_client.post(NEW, {**wanted, "baseline": "eureka"}).content
+
+
+def test_the_form_says_which_tasks_have_a_preset() -> None:
+    titles = dict(preset_choices())
+    assert titles["quick"] == catalog.PRESETS["quick"]
+    for name, title in titles.items():
+        lacking = [task for task, _ in comparable() if name not in catalog.task(task).presets]
+        assert bool(lacking) == (" (only " in title or " (not " in title)
+
+
+def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None:
+    prices = {"price_input": 1.0, "price_output": 5.0}
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **prices)
+    free, dear = planned(), planned(model=model, token_budget=20_000)
+    assert board.of(free).most.free
+    most = board.of(dear).most
+    assert (most.experiments, most.tokens) == (4, 80_000) and most.dollars == pytest.approx(0.4)
+    assert board.of(planned(model=model, token_budget=20_000, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
+    assert board.of(planned(model=model)).most.tokens is None
+    page = admin_client.get(f"/bench/comparisons/{dear.public_id}/").content.decode()
+    assert "Policies to train</dt><dd>24<" in page and "$0.40" in page
+    going.start(dear)
+    assert running(dear).token_budget == 20_000
 
 
 def test_only_staff_see_it(client: Client, admin_client: Client) -> None:

@@ -62,7 +62,13 @@ def test_position_bias_agrees_with_the_binomial_test_for_two_places():
 def test_times():
     assert measures.times([]) is None
     found = measures.times([4, 1, 2, 3, 5])
-    assert (found.median, found.quarter, found.three_quarters, found.count) == (3, 2, 4, 5)
+    assert (found.median, found.quarters, found.count) == (3, (2, 4), 5)
+    assert measures.times([7.0]).quarters is None
+
+
+def test_so_few_picks_that_no_outcome_could_tell_anything_have_no_p():
+    assert measures.position_bias([(0, 6)]).p is None and measures.position_bias([(2, 6)] * 2).p is None
+    assert measures.position_bias([(2, 6)] * 3).p < 0.05 and measures.position_bias([(0, 2)] * 5).p is None
 
 
 def test_a_table_for_a_paper():

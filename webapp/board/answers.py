@@ -15,6 +15,8 @@ from webapp.review.models import Vote
 from webapp.review.quality import Quality
 from webapp.studies.models import Arm, Participant, Study
 
+TOO_FEW = "too few"
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -61,7 +63,8 @@ def figure_names(said: Answers) -> dict[str, str]:
     if said.best_places:
         names["places"] = "How often each place on the page was picked"
     if said.by_round:
-        names["seconds"] = "Seconds to the answer by round: each answer, median and quartiles"
+        least = measures.LEAST_FOR_QUARTERS
+        names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
     for arm in said.scores:
         names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"
     return names
@@ -144,11 +147,18 @@ def summary_table(study: Study, found: Answers) -> Table:
         ("could not judge", found.undecided, None),
     ]
     if found.times:
-        spread = f"quartiles {found.times.quarter:.1f} and {found.times.three_quarters:.1f} s"
+        quarters = found.times.quarters
+        spread = f"quartiles {quarters[0]:.1f} and {quarters[1]:.1f} s" if quarters else "too few for quartiles"
         rows.append(("seconds to the answer, median", found.times.median, spread))
     for name, bias in (("best", found.best_places), ("worst", found.worst_places)):
         if bias:
-            rows.append((f"place of the {name}: p that places play no part", bias.p, _counted(bias)))
+            rows.append(
+                (
+                    f"place of the {name}: p that places play no part",
+                    TOO_FEW if bias.p is None else bias.p,
+                    _counted(bias),
+                )
+            )
     if found.agreement:
         one = found.agreement
         interval = f"95% interval {one.low:.2f} to {one.high:.2f}; {one.raters} raters, {one.units} videos"

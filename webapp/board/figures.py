@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from webapp.board.answers import Answers
-from webapp.board.measures import Bias
+from webapp.board.measures import LEAST_FOR_QUARTERS, Bias
 from webapp.experiments.charts import short_metric
 
 SIZE = (5.0, 3.0)
@@ -66,12 +66,14 @@ def places(best: Bias, worst: Bias | None) -> Callable[[Axes], None]:
 
 
 def seconds_by_round(answers: Mapping[int, Sequence[float]]) -> Callable[[Axes], None]:
-    """Every answer's seconds by round, and their medians' line."""
+    """Every answer's seconds by round, and boxes of those rounds that have enough."""
 
     def draw(axes: Axes) -> None:
         rounds = sorted(answers)
-        times = [answers[number] for number in rounds]
-        axes.boxplot(times, positions=rounds, widths=0.5, showfliers=False, manage_ticks=False)
+        enough = [number for number in rounds if len(answers[number]) >= LEAST_FOR_QUARTERS]
+        if enough:  # matplotlib refuses to draw no box
+            times = [answers[number] for number in enough]
+            axes.boxplot(times, positions=enough, widths=0.5, showfliers=False, manage_ticks=False)
         for number in rounds:
             axes.plot([number] * len(answers[number]), answers[number], "o", color="#3d4fc4", alpha=0.5, markersize=4)
         axes.set_xlabel("round")

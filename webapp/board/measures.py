@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 Level = Literal["nominal", "ordinal"]
+LEAST_FOR_QUARTERS = 5
 RESAMPLES = 1000
 """Bootstrap and Monte Carlo draws, from a fixed seed: the same answers give the same figures."""
 
@@ -32,7 +33,8 @@ class Bias:
 
     counts: tuple[int, ...]
     expected: tuple[float, ...]
-    p: float
+    p: float | None
+    """None where even the same place every time could not be told from chance (at 5%)."""
 
     @property
     def picks(self) -> int:
@@ -45,8 +47,8 @@ class Times:
 
     count: int
     median: float
-    quarter: float
-    three_quarters: float
+    quarters: tuple[float, float] | None
+    """Lower and upper quartile; None of fewer than LEAST_FOR_QUARTERS answers."""
 
 
 def agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agreement | None:
@@ -91,6 +93,8 @@ def position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
     places = int(sizes.max())
     expected = np.array([sum(1 / size for size in sizes if place < size) for place in range(places)])
     counts = np.bincount([place for place, _ in picks], minlength=places)
+    if sizes.min() * np.prod(1 / sizes) > 0.05:  # the chance that all are of one place
+        return Bias(tuple(map(int, counts)), tuple(map(float, expected)), None)
     seen = _distance(counts, expected)
     draws = np.random.default_rng(0)
     drawn = (draws.random((RESAMPLES, len(sizes))) * sizes).astype(int)
@@ -104,8 +108,9 @@ def _distance(counts: np.ndarray, expected: np.ndarray) -> float:
 
 
 def times(seconds: Sequence[float]) -> Times | None:
-    """Median and quartiles; None without answers."""
+    """Median and, of enough answers, quartiles; None without answers."""
     if not seconds:
         return None
     quarter, median, three_quarters = np.quantile(seconds, (0.25, 0.5, 0.75))
-    return Times(len(seconds), float(median), float(quarter), float(three_quarters))
+    enough = len(seconds) >= LEAST_FOR_QUARTERS
+    return Times(len(seconds), float(median), (float(quarter), float(three_quarters)) if enough else None)

@@ -9,6 +9,7 @@ from webapp.comparisons.models import Comparison
 from webapp.experiments import progress
 from webapp.experiments.comparison import gather, published
 from webapp.experiments.comparison.carry import OVER, State, state
+from webapp.experiments.comparison.ceiling import Ceiling, ceiling
 from webapp.experiments.comparison.gather import Score
 from webapp.experiments.comparison.plan import Arm, Plan
 from webapp.experiments.models import Experiment
@@ -24,6 +25,8 @@ class Line:
     cost: float | None
     """US dollars an experiment; None where some price is unknown."""
     printed: str
+    baseline: bool
+    """The others are tested against it."""
 
     @property
     def shape(self) -> str:
@@ -62,6 +65,18 @@ class Board:
     now: progress.Progress | None
 
     @property
+    def baseline(self) -> Arm:
+        return self.comparison.plan.baseline
+
+    @property
+    def to_train(self) -> int:
+        return self.state.budget - self.state.candidates
+
+    @property
+    def most(self) -> Ceiling:
+        return ceiling(self.comparison.plan, self.state.experiments - self.state.finished)
+
+    @property
     def fraction(self) -> float:
         return self.state.candidates / self.state.budget
 
@@ -96,6 +111,7 @@ def _line(score: Score, plan: Plan) -> Line:
         queries=_mean([result.queries for result in score.results]),
         cost=_mean(known) if len(known) == len(costs) else None,
         printed=", ".join(printed),
+        baseline=score.arm == plan.baseline,
     )
 
 

@@ -64,6 +64,20 @@ class Comparison(models.Model):
         related_name="+",
         help_text="Who looks at clips, for the methods that ask for that.",
     )
+    token_budget = models.PositiveBigIntegerField(
+        "tokens of each experiment",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Read and written, at most; then the experiment waits for a higher budget. Empty: no limit.",
+    )
+    dollar_budget = models.FloatField(
+        "US dollars of each experiment",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="The same in money, as far as the prices are known. Empty: no limit.",
+    )
     label = models.CharField(
         max_length=60,
         blank=True,
@@ -95,6 +109,8 @@ class Comparison(models.Model):
             model=self.model,
             vision=self.vision,
             label=self.label,
+            token_budget=self.token_budget,
+            dollar_budget=self.dollar_budget,
         )
 
     @property

@@ -43,6 +43,12 @@ class Arm:
         return self.budget or self.k * self.n
 
     @property
+    def rounds(self) -> int:
+        """How many there will be: `n`, or what follows from the budget of a method that counts its candidates."""
+        rounds = find_method(self.method).rounds
+        return rounds(self.k, self.settings) if rounds else self.n
+
+    @property
     def settings(self) -> dict[str, Any]:
         own = {"budget": self.budget} if self.budget else {}
         return find_method(self.method).settings({**dict(self.options), **own})
@@ -115,6 +121,14 @@ class Plan:
     vision: LanguageModel | None = None
     label: str = ""
     """Sets its experiments apart from those of earlier comparisons with the same settings."""
+    token_budget: int | None = None
+    """Of each experiment that is made from here on. Budgets change no result: the experiment stays the same one."""
+    dollar_budget: float | None = None
+
+    @property
+    def baseline(self) -> Arm:
+        """What the others are tested against."""
+        return self.arms[0]
 
     def cells(self) -> Iterator[Cell]:
         """Repetition by repetition, so that all arms can be compared early."""
@@ -150,7 +164,7 @@ class Plan:
             task=cell.task,
             method=cell.arm.method,
             k=cell.arm.k,
-            n=cell.arm.n,
+            n=cell.arm.rounds,
             options=cell.arm.settings,
             judge=self.judge,
             judge_options=dict(self.judge_options),
@@ -159,6 +173,8 @@ class Plan:
             seed=self.seed + cell.index,
             model=self.model,
             vision=self.vision,
+            token_budget=self.token_budget,
+            dollar_budget=self.dollar_budget,
         )
 
     def existing(self) -> dict[uuid.UUID, Experiment]:
@@ -200,6 +216,8 @@ def made(
     model: LanguageModel | None,
     vision: LanguageModel | None,
     label: str,
+    token_budget: int | None,
+    dollar_budget: float | None,
 ) -> Plan:
     """The plan that these words describe, of the command line or of a form; its `problems` are still to be asked for.
 
@@ -228,4 +246,6 @@ def made(
         model=model,
         vision=vision,
         label=label,
+        token_budget=token_budget,
+        dollar_budget=dollar_budget,
     )

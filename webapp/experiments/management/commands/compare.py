@@ -16,6 +16,7 @@ from webapp.experiments import progress
 from webapp.experiments.comparison import carry, gather, report
 from webapp.experiments.comparison import plan as plans
 from webapp.experiments.comparison.carry import State
+from webapp.experiments.comparison.ceiling import Ceiling, ceiling
 from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
@@ -65,6 +66,8 @@ class Command(BaseCommand):
             help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         parser.add_argument("--vision", help="a vision model of the admin, by name")
+        parser.add_argument("--token-budget", type=int, help="tokens read and written, at most, in each experiment")
+        parser.add_argument("--dollar-budget", type=float, help="US dollars of each, where prices are known")
         parser.add_argument("--label", default="", help="run everything anew under this label")
         parser.add_argument("--out", type=Path, help="folder of the report (default: comparisons/ in the data folder)")
         parser.add_argument("--plan", action="store_true", help="only say what would be run, and how long it takes")
@@ -149,6 +152,8 @@ def planned(options: dict[str, Any]) -> Plan:
             model=named(options["model"]) if options["model"] else environment_model(),
             vision=named(options["vision"]) if options["vision"] else None,
             label=options["label"],
+            token_budget=options["token_budget"],
+            dollar_budget=options["dollar_budget"],
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -198,7 +203,17 @@ def plan_text(plan: Plan, state: State) -> str:
     lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to train; time: {left}.")
     if known:
         lines.append(f"Measured here: {known}.")
+    lines.append(ceiling_text(ceiling(plan, state.experiments - state.finished)))
     return "\n".join(lines)
+
+
+def ceiling_text(most: Ceiling) -> str:
+    """What language models may cost at most."""
+    if most.free:
+        return "No endpoint is asked: no tokens are paid for."
+    tokens = "no limit of tokens" if most.tokens is None else f"at most {most.tokens:,} tokens"
+    dollars = "no limit of cost that is known" if most.dollars is None else f"at most ${most.dollars:,.2f}"
+    return f"In {most.experiments} experiments: {tokens}, {dollars} (--token-budget, --dollar-budget)."
 
 
 def ended_text(cell: Cell, experiment: Experiment) -> str:
