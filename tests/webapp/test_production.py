@@ -1,4 +1,4 @@
-"""The loop's tests once more, on a real PostgreSQL with a real Redis."""
+"""What depends on the database and the broker once more, on a real PostgreSQL with a real Redis."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import pytest
 
 from tests.webapp.servers import ROOT, database_url
 
+MODULES = ("test_jobs", "test_loop", "test_loop_endpoint", "test_events", "test_nul", "test_archive_import")
+"""Training and filming there: test_crash.py."""
+
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("module", ["test_jobs", "test_loop", "test_events", "test_nul"])
-def test_on_postgresql_and_redis(module: str, postgres: int, redis: int) -> None:
+def test_on_postgresql_and_redis(postgres: int, redis: int) -> None:
+    """In one process, which makes one database."""
+    files = [f"tests/webapp/{module}.py" for module in MODULES]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", f"tests/webapp/{module}.py", "-q", "-p", "no:cacheprovider", "--create-db"],
+        [sys.executable, "-m", "pytest", *files, "-q", "-p", "no:cacheprovider", "--create-db"],
         cwd=ROOT,
         env={
             **os.environ,

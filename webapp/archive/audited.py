@@ -55,9 +55,10 @@ def rows(scope: Scope, names: Names) -> Iterator[Row]:
     """First those that an imported study brought along."""
     number = 0
     origin = Origin.objects.filter(study=scope.study).first()
-    for row in origin.audit if origin else []:
+    columns = [name for name, column in TABLE.columns.items() if column.exported]
+    for row in origin.audit if origin else []:  # PostgreSQL gives its keys in an order of its own
         number += 1
-        yield {**names.text(row), "id": number}
+        yield {"id": number} | {name: names.text(row[name]) for name in columns}
     erased = Participant.objects.filter(study=scope.study, deleted_at__isnull=False)
     nobody = {str(pk): label for pk, label in erased.values_list("pk", "label")}
     for entry in entries(scope).iterator(500):

@@ -1,0 +1,37 @@
+"""In what order the files of tests begin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SLOW = (
+    "webapp/test_twenty_seven.py",
+    "webapp/test_crash.py",
+    "trainer/test_devices.py",
+    "webapp/test_production.py",
+    "webapp/test_browser.py",
+    "simulation/test_gpu.py",
+    "webapp/test_whole_way.py",
+    "webapp/test_comparison.py",
+    "webapp/test_loop_real.py",
+    "simulation/hostile/test_sources.py",
+    "simulation/hostile/test_jail.py",
+    "simulation/test_sandbox.py",
+    "webapp/test_accessibility.py",
+    "webapp/test_headless.py",
+    "trainer/test_run.py",
+    "webapp/test_notices_browser.py",
+    "trainer/test_command.py",
+)
+"""The slowest first: begun last, they would run alone at the end while other processes have nothing left to do."""
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {HERE / name: place for place, name in enumerate(SLOW)}
+    gone = [str(path) for path in places if not path.is_file()]
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py names files that are not there: {', '.join(gone)}")
+    items.sort(key=lambda item: places.get(item.path, len(SLOW)))
