@@ -1,7 +1,7 @@
 """Blinding is a property that is tested: nothing that a participant's browser receives says what made a clip.
 
-Every page of every state, every header, every answer about a clip and every websocket message of one study is searched
-for keys and primary keys of candidates, scores, seeds, names of methods and files, source text, and the field's words.
+What is sent is searched for keys and primary keys of candidates, scores, seeds, names of methods and files, source
+text, and the field's words. The walk through everything is test_blinding_everywhere.py.
 """
 
 import json
@@ -120,7 +120,8 @@ def walk(browser, person):
     rows.choosing(person)
     assert "best of all" in see()
     set_experiment(status="cancelled")
-    assert "closed" in see()
+    assert "Your part ends here" in see()
+    Participant.objects.filter(pk=person.pk).update(outcome="", finished_at=None)
     rows.finished(person)
     assert "Your winner" in see()
     browser.get(reverse("leave", args=[person.token]))
@@ -157,14 +158,6 @@ def leaks(received, secrets):
 
 
 @pytest.mark.django_db
-def test_no_page_no_header_tells_what_made_a_clip(person):
-    browser = Recorder()
-    walk(browser, person)
-    assert len(browser.received) > 80
-    assert leaks(browser.received, secrets_of(person)) == []
-
-
-@pytest.mark.django_db
 def test_the_search_finds_what_is_planted(person):
     rows.round_of(person)
     candidate = Candidate.objects.first()
@@ -179,18 +172,6 @@ def test_the_search_finds_what_is_planted(person):
         rows.SOURCE,
     ):
         assert leaks([("/", f"<p>{planted}</p>")], secrets_of(person)), planted
-
-
-@pytest.mark.django_db
-def test_participants_read_plain_words(person):
-    browser = Recorder()
-    walk(browser, person)
-    for where, text in browser.received:
-        body = text.partition("}\n")[2]
-        visible = re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", " ", body, flags=re.S))
-        attributes = " ".join(re.findall(r'(?:aria-label|alt|title|content|value|data-\w+)="([^"]*)"', body))
-        found = re.findall(FORBIDDEN_WORDS, f"{visible} {attributes}", flags=re.I)
-        assert not found, f"{where}: {found}"
 
 
 @pytest.mark.django_db(transaction=True)
