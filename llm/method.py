@@ -98,3 +98,7 @@ class Method:
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""
         return settings(self.options, given, self.title)
+
+    def rounds_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
+        """How many rounds an experiment with these K, N and options has, whatever its row says of N."""
+        return self.rounds(k, given) if self.rounds else n

@@ -16,6 +16,7 @@ from llm.offline.reading import Example, Reading, Row
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
 DOMINATES = 3.0  # a component this much larger than all others together drowns them
+ENRICH = True  # whether one offspring of a round has something new; else it is a near copy, and rounds are more alike
 
 
 @dataclass
@@ -112,7 +113,7 @@ def flat(row: Row) -> bool:
 def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence[Quantity]) -> tuple[str, str] | None:
     """(source, what was done) of a program near the preferred one; None when that has no structure to edit.
 
-    Six strategies take turns by seed, so that one round holds a near-copy and five different directions.
+    Six strategies take turns by seed, so that one round holds six different directions.
     """
     program = Program.parse(reading.preferred.source) if reading.preferred else None
     if program is None:
@@ -126,6 +127,14 @@ def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence
 
 def near_copy(search: Search) -> None:
     search.jitter(0.05)
+
+
+def enrich(search: Search) -> None:
+    """Near the preferred program, with something of the task's that neither it nor the rejected one has."""
+    search.jitter(0.05)
+    used = shares(search.reading.rejected, search)
+    pool = [q for q in search.quantities if q not in used] or search.quantities
+    search.add(pool, search.rng.uniform(0.1, 0.5))
 
 
 def away_from_rejected(search: Search) -> None:
@@ -247,4 +256,4 @@ def leap(search: Search) -> None:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 
 
-STRATEGIES = (near_copy, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)
+STRATEGIES = (enrich if ENRICH else near_copy, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)

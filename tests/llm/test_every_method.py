@@ -98,7 +98,7 @@ def test_it_asks_for_the_best_of_all_and_for_comparisons_where_it_says_so(whole)
 def test_it_has_as_many_rounds_as_it_says(whole):
     experiment, _ = whole
     method = METHODS[experiment.method]
-    said = method.rounds(experiment.k, experiment.options) if method.rounds else 3
+    said = method.rounds_of(experiment.k, experiment.n, experiment.options)
     assert max(r.iteration for r in experiment.requests if type(r).__name__ == "Train") == said
 
 

@@ -65,7 +65,7 @@ def test_a_person_judges_answers_to_the_end(client, settings):
         assert vote.best.source in last and vote.worst.source in last
         assert "Round 2 of 2" in page(client, someone)
         cast(client, someone, best="C", worst="A")
-        page(client, someone)
+        assert "Your last choice is being taken in" in page(client, someone), "3D asks for no choice among the rounds"
         experiment = go_on(someone)
     assert experiment.status == "finished", experiment.error
     end = page(client, someone)

@@ -14,6 +14,8 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 
 from llm.client import Reply
 from llm.method import Method
@@ -246,15 +248,21 @@ def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:
     assert row.status == "failed" and "the experiment names none. Set one as its vision model" in row.error
 
 
-def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any) -> None:
+@pytest.mark.parametrize("clip", ["never filmed", "lost", "damaged"])
+def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any, clip: str) -> None:
     with serving(lambda body: completion("It stands.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
         row = started(method=method(looks_at_the_second), vision=eye)
         play(row)
+        if clip != "never filmed":
+            candidate = Candidate.objects.get(iteration__experiment=row, index=2)
+            film = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
+            if clip == "damaged":
+                default_storage.save(film.video, ContentFile(b"no film"))
         assert answered(row, "Look") == "It stands."
     (sent,) = server.seen
     assert isinstance(sent["messages"][0]["content"], str) and "there are no pictures" in sent["messages"][0]["content"]
-    assert row.events.filter(kind="unseen", text__contains="the clip of 1-2 could not be filmed").count() == 1
+    assert row.events.filter(kind="unseen", text__contains="no readable clip of 1-2").count() == 1
     advance(row)
     assert row.status == "finished"
 

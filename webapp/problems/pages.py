@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from llm.methods import METHODS
 from llm.reasoning import extract
 from llm.records import PROGRAM
 from webapp.experiments import progress
@@ -21,7 +22,7 @@ from webapp.problems.words import (
     VERDICTS,
     ask_of,
     meanwhile,
-    wait_for_the_last_choice,
+    wait_for_the_end,
     wait_of,
 )
 
@@ -60,7 +61,8 @@ def context(name: str, given: dict[str, Any], experiment: Experiment, token: str
     if name == "waiting":
         now = progress.of(experiment)
         over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
-        return {**shared, "clips": [], "now": wait_for_the_last_choice() if over else wait_of(now)}
+        end = wait_for_the_end(METHODS[experiment.method].chooses)
+        return {**shared, "clips": [], "now": end if over else wait_of(now)}
     if name == "instruction":
         return {**shared, "meanwhile": meanwhile(progress.of(experiment))}
     if name == "review":

@@ -20,9 +20,11 @@ VERDICTS = {
 UNKNOWN = "nobody can say yet how long it takes"
 
 
-def wait_for_the_last_choice() -> Wait:
-    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now"))
-    return Wait("Your favourites are being brought together", 99, "a moment left", "Your turn", path, UNKNOWN)
+def wait_for_the_end(chooses: bool) -> Wait:
+    """After the last round; `chooses`: people choose among the rounds' bests then."""
+    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now" if chooses else "done"))
+    headline = "Your favourites are being brought together" if chooses else "Your last choice is being taken in"
+    return Wait(headline, 99, "a moment left", "Your turn", path, UNKNOWN)
 
 
 def wait_of(now: Progress) -> Wait:

@@ -11,6 +11,7 @@ from llm.offline.refining import (
     Search,
     away_from_rejected,
     emphasise_goal,
+    enrich,
     goal_or_balance,
     meaning,
     mind_the_trace,
@@ -74,6 +75,21 @@ def test_the_near_copy_stays_near():
     near_copy(search)
     assert weight(search, "ahead") == pytest.approx(2.0, rel=0.25)
     assert weight(search, "ahead") != 2.0
+
+
+def test_the_enriched_one_stays_near_and_has_one_thing_that_nobody_had():
+    worst = PREFERRED.replace("actions ** 2", "dof_vel ** 2").replace("actions:", "dof_vel:")
+    rejected = Example(worst, rows(ahead=1.0, posture=1.0, effort=1.0))
+    new = set()
+    for seed in range(40):
+        search = searching(rows(ahead=2.0, posture=0.4, effort=0.2), rejected, seed)
+        enrich(search)
+        *kept, added = search.program.components()
+        assert kept == ["ahead", "posture", "effort"]
+        assert weight(search, "ahead") == pytest.approx(2.0, rel=0.25)
+        assert 0.179 < abs(weight(search, added)) < 0.901  # 0.1 to 0.5 of 1.8, the mean size of the largest component
+        new.add(added.rsplit("_", 1)[0])
+    assert len(new) > 3 and not new & {"forward_speed", "upright", "effort", "joint_speed"}
 
 
 def test_what_drowns_the_rest_shrinks():

@@ -20,7 +20,7 @@ NO_VISION = (
     "model, or have the method go by numbers (RDA: the option analyst = numbers)."
 )
 UNSEEN = (
-    "\n\n(The clip of this candidate could not be filmed, so there are no pictures. Say of everything that only "
+    "\n\n(There is no readable clip of this candidate, so there are no pictures. Say of everything that only "
     "pictures could show that it was not seen; go by the numbers and the code above.)"
 )
 
@@ -54,16 +54,16 @@ def ask(lease: Lease) -> None:
         return
     with lease.settle() as locked:
         if isinstance(wanted, records.Look) and not images:
-            text = f"Round {wanted.iteration}: the clip of {wanted.candidate} could not be filmed; analysed without it."
+            text = f"Round {wanted.iteration}: there is no readable clip of {wanted.candidate}; analysed without it."
             events.emit(locked, "unseen", text)
         results.complete(request, records.result_to_json(request.kind, read(said.text)))
 
 
 def shown(experiment: Experiment, wanted: records.Look) -> tuple[records.Look, list[str]]:
     """The question with its pictures; where there is no clip, with the words that there are none."""
-    clip = frames.final_clip(experiment, wanted.candidate)
-    if clip is not None:
-        return wanted, frames.of(clip, wanted.frames)
+    pictures = frames.of_candidate(experiment, wanted.candidate, wanted.frames)
+    if pictures:
+        return wanted, pictures
     *before, last = wanted.messages
     return replace(wanted, messages=(*before, {**last, "content": last["content"] + UNSEEN})), []
 

@@ -25,6 +25,15 @@ def final_clip(experiment: Experiment, candidate: str) -> Clip | None:
     return clips.filter(candidate__iteration__number=number, candidate__index=index).first()
 
 
+def of_candidate(experiment: Experiment, candidate: str, count: int) -> list[str]:
+    """Frames of the clip that is judged; none where it could not be filmed, is lost or cannot be read."""
+    clip = final_clip(experiment, candidate)
+    try:
+        return of(clip, count) if clip else []
+    except (ValueError, FileNotFoundError):
+        return []
+
+
 def of(clip: Clip, count: int) -> list[str]:
     """`count` evenly spaced frames as data URLs of JPEG pictures; raises ValueError on a clip that cannot be read."""
     seconds = catalog.task(clip.candidate.iteration.experiment.task).clip_seconds
