@@ -80,3 +80,11 @@ def answer(browser: Client, person: Evaluator, **fields: str):
     showing = ballot.current(person)
     data = {"showing": showing.token if showing else "", "choice": "left", **fields}
     return browser.post(reverse("evaluate_vote", args=[person.token]), data, follow=True)
+
+
+def page(browser: Client, person: Evaluator) -> str:
+    return browser.get(person.get_absolute_url()).content.decode()
+
+
+def agree(browser: Client, of: Poll, address: str, **fields: str):
+    return browser.post(address, {"hash": of.consent_hash, "agree": "yes", **fields}, follow=True)

@@ -1,0 +1,119 @@
+"""A/B votes on the bench and in the admin."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from tests.webapp import boards, polls
+from webapp.votes import ballot, opening
+from webapp.votes.models import Evaluator, Poll
+
+pytestmark = pytest.mark.django_db
+
+
+def test_results_are_sealed_until_it_is_closed(client):
+    poll = polls.poll(pairs=3, evaluators_wanted=2)
+    address = poll.get_absolute_url()
+    client.force_login(boards.staff())
+    for word in ("ICPL", "OpenLoop"):
+        html = client.get(address).content.decode()
+        assert "Results</h2>" not in html and "How many evaluators?" in html
+        assert client.get(f"{address}votes.csv").status_code == 403
+        assert client.get(f"{address}preferences.svg").status_code == 403
+        person = polls.evaluator(poll)
+        while ballot.current(person):
+            polls.prefer(person, word)
+    html = client.get(address).content.decode()
+    assert "Nobody has looked at them yet" in html and "Bayesian mean" not in html
+    assert client.get(f"{address}votes.csv").status_code == 403
+    poll.refresh_from_db()
+    assert poll.unblinded_at is None
+    html = client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode()
+    assert "Results</h2>" in html and "Over all pairs" in html and poll.plan_hash in html
+    poll.refresh_from_db()
+    assert poll.unblinded_by == "ada" and poll.unblinded_at
+    assert client.get(f"{address}arms.svg")["Content-Type"] == "image/svg+xml"
+    assert len(client.get(f"{address}votes.csv").content.decode().splitlines()) == 7
+    assert client.get(f"{address}nothing.svg").status_code == 404
+
+
+def test_opening_closing_and_inviting_by_the_page(client):
+    poll = polls.poll(opened=False)
+    address = poll.get_absolute_url()
+    client.force_login(boards.staff())
+
+    def post(name, **fields):
+        return client.post(reverse(f"votes:{name}", args=[poll.public_id]), fields, follow=True).content.decode()
+
+    assert "Added E01 to E03" in post("invite", count=3) and "between 1 and" in post("invite", count=0)
+    assert "Fix the plan and open" in client.get(address).content.decode()
+    assert "Open. The plan" in post("open") and "opened before" in post("open")
+    assert "Tick the box" in post("close")
+    html = post("close", sure="yes")
+    assert "early, by ada" in html
+    assert "Closed early: 0 of the planned 20" in post("unblind")
+    assert "was not open" in post("close", sure="yes") and "nobody else can vote" in post("invite", count=1)
+    assert poll.title in client.get(reverse("votes:index")).content.decode()
+
+
+def test_power_before_the_start(client):
+    poll = polls.poll(pairs=1, opened=False)
+    client.force_login(boards.staff())
+    html = client.get(poll.get_absolute_url()).content.decode()
+    row = re.search(r"20 \(planned\)</th>(.*?)</tr>", html)[1]
+    assert re.findall(r"<td>([\d.]+)</td>", row)[4] == "0.80"  # 80% prefer it
+    assert "evaluators" in client.get(f"{poll.get_absolute_url()}power.csv").content.decode()
+    assert client.get(f"{poll.get_absolute_url()}power.svg").content.startswith(b"<svg")
+    assert client.get(f"{poll.get_absolute_url()}power.png").status_code == 404
+
+
+def test_only_staff(client):
+    poll = polls.poll()
+    addresses = [poll.get_absolute_url(), reverse("votes:index"), f"{poll.get_absolute_url()}power.svg"]
+    for user in (None, User.objects.create(username="eve")):
+        if user:
+            client.force_login(user)
+        for address in addresses:
+            assert "/admin/login/" in client.get(address).url
+        for name in ("open", "close", "invite"):
+            client.post(reverse(f"votes:{name}", args=[poll.public_id]), {"sure": "yes", "count": 1})
+    assert Poll.objects.get().status == "open" and not Evaluator.objects.exists()
+
+
+def admin_form(first, second, **values):
+    fields = {
+        **{"title": "Walks", "contact": "ada@example.org", "question": "Which?", "instructions": "Look.", "evaluators_wanted": 20},
+        **{"alpha": "0.05", "correction": "holm", "consent_text": "Free.", "consent_version": "1"},
+        **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
+        **{"pairs-0-first": first.pk, "pairs-0-second": second.pk, "pairs-0-first_arm": "", "pairs-0-second_arm": ""},
+    }
+    return {**fields, **values}
+
+
+def test_setting_up_in_the_admin(client):
+    client.force_login(boards.staff())
+    first, second = polls.winner("ICPL"), polls.winner("OpenLoop")
+    add = reverse("admin:votes_poll_add")
+    assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in client.get(add).content.decode()
+    html = client.post(add, admin_form(first, second, alpha="3")).content.decode()
+    assert "less than or equal to 0.2" in html and not Poll.objects.exists()
+    response = client.post(add, admin_form(first, second))
+    poll = Poll.objects.get()
+    assert response.url == poll.get_absolute_url()
+    assert str(poll.pairs.get()) == "ICPL against OpenLoop"
+    change = reverse("admin:votes_poll_change", args=[poll.pk])
+    assert 'name="alpha"' in client.get(change).content.decode()
+    assert opening.open_poll(poll) == []
+    html = client.get(change).content.decode()
+    assert 'name="alpha"' not in html and 'name="pairs-0-first"' not in html and 'name="contact"' in html
+    client.post(change, admin_form(second, first, alpha="0.2", contact="bob", question="Other?"))
+    poll.refresh_from_db()
+    assert (poll.alpha, poll.contact, poll.question) == (0.05, "bob", "Which?")
+    assert poll.pairs.get().first == first
+    assert client.post(reverse("admin:votes_poll_delete", args=[poll.pk]), {"post": "yes"}).status_code == 403
+    draft = polls.poll(pairs=2, opened=False)
+    polls.evaluator(draft, consented=False)
+    client.post(reverse("admin:votes_poll_delete", args=[draft.pk]), {"post": "yes"})
+    assert list(Poll.objects.all()) == [poll]
