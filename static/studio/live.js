@@ -48,6 +48,7 @@
   function arrived() {
     const now = live();
     if (!now) return;
+    if (now.dataset.kind !== state.dataset.kind) return location.reload(); // videos gave way to texts, or these to videos
     countDown();
     moving();
     offerNotice();
@@ -67,7 +68,10 @@
     document.getElementById("announce").textContent = said;
   }
   // What was asked before this page came must not replace it.
-  state.addEventListener("htmx:beforeSwap", (event) => { if (event.target === state && live()) htmx.trigger(live(), "htmx:abort"); });
+  state.addEventListener("htmx:beforeSwap", (event) => {
+    const asked = event.detail.requestConfig?.elt;
+    if (asked?.id === "live" && asked !== live()) event.preventDefault();
+  });
   state.addEventListener("htmx:afterSettle", () => { arrived(); progressed(); });
 
   // --- the time to change one's mind ---
@@ -110,7 +114,7 @@
   }
   function notice(title) {
     if (document.hidden && "Notification" in window && Notification.permission === "granted")
-      new Notification(title, { body: "The videos are ready.", tag: "prefine" }).onclick = () => focus();
+      new Notification(title, { body: "The next round is ready.", tag: "prefine" }).onclick = () => focus();
   }
 
   document.addEventListener("click", async (event) => {

@@ -166,7 +166,8 @@ Studio.review = (form) => {
     if (event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
-    if (event.key === "Enter" && !on.matches("button, summary, a") && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
+    const meant = on.matches("button, summary, a") && (tabbed || !on.matches(".enlarge, .contact a"));
+    if (event.key === "Enter" && !meant && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
   }
   /** Whoever walks by Tab means the thing in focus; whoever clicks means the videos. */
   const clicked = () => { if (!form.isConnected) return removeEventListener("pointerdown", clicked); tabbed = false; };

@@ -56,7 +56,7 @@ class StudyForm(forms.ModelForm):
         }
         help_texts = {
             "title": "Participants see it. Let it say what they do, not what you expect to find.",
-            "contact": "Somebody who answers, with an address. It is on every page.",
+            "contact": "Somebody who answers, with an e-mail address, telephone number or page. It is on every page.",
             "description": "For you and your colleagues: the question, the plan, notes. No participant reads it.",
             "consent_text": "Purpose, what people do and for how long, risks, data and how long it is kept, that it is "
             "voluntary, how to leave. Plain text; an empty line begins a paragraph.",

@@ -249,7 +249,13 @@ class Participant(models.Model):
     @property
     def current(self) -> Assignment | None:
         """Where the person is in their sequence: the first experiment without a winner, else the last one."""
-        return at(self.assignments.select_related("arm", "experiment"))
+        return at(self.places)
+
+    @property
+    def places(self) -> models.QuerySet[Assignment]:
+        """The sequence; asked for anew each time, unless it was prefetched (views.remember_places)."""
+        known = "assignments" in getattr(self, "_prefetched_objects_cache", {})
+        return self.assignments.all() if known else self.assignments.select_related("arm", "experiment")
 
     @property
     def experiment(self) -> Experiment | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 
 from django.core.exceptions import ValidationError
@@ -27,6 +28,13 @@ def _texts(study: Study) -> Iterator[str]:
         yield "The consent text is empty, or too short to be one."
     if not study.contact.strip():
         yield "Name a contact whom participants can write to."
+    elif not study.demonstration and not reachable(study.contact):
+        yield "The contact has no address: give an e-mail address, telephone number or page beside the name."
+
+
+def reachable(contact: str) -> bool:
+    """Whether it says how, not only whom: an e-mail address, a page or a telephone number."""
+    return "@" in contact or "://" in contact or len(re.findall(r"\d", contact)) >= 5
 
 
 def _ethics(study: Study) -> Iterator[str]:

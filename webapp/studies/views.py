@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.staticfiles import finders
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -14,7 +15,7 @@ from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
 from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
-from webapp.studies.models import Arm, Outcome, Participant, Study
+from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
 from webapp.studies.steps import in_this_browser
@@ -130,14 +131,23 @@ def show(request: HtmxHttpRequest, participant: Participant, page: Page | None =
 
 def _current(request: HttpRequest, participant: Participant) -> Page:
     """The participant's page, after locking what can no longer be undone and noting who arrived at the end."""
-    experiment = participant.experiment
+    place = participant.current
+    experiment = place.experiment if place else None
     if experiment:
         ballot.lock_due(ballot.experiment_votes(experiment))
-    alone = Participant.objects.filter(pk=participant.pk)
-    assigning.begin_due(alone)
-    if enrolment.finish_due(alone):
-        participant.refresh_from_db()
+    if place and (experiment is None or experiment.status in enrolment.ENDED):
+        alone = Participant.objects.filter(pk=participant.pk)
+        assigning.begin_due(alone)
+        if enrolment.finish_due(alone):
+            participant.refresh_from_db()
+    remember_places(participant)
     return in_this_browser(page_of(participant), participant, request.session)
+
+
+def remember_places(participant: Participant) -> None:
+    """A page asks a dozen times where its person is: from here on that is known."""
+    places = Assignment.objects.select_related("arm", "experiment")
+    prefetch_related_objects([participant], Prefetch("assignments", places))
 
 
 def _picture(arm: Arm) -> str:

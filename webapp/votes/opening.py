@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from webapp.audit import record
 from webapp.experiments.models import Clip
+from webapp.studies.opening import reachable
 from webapp.votes.models import Evaluator, Pair, Poll
 
 BLOCK = 4096
@@ -28,6 +29,10 @@ def problems(poll: Poll) -> list[str]:
     """What stands against opening, in words for the experimenter."""
     pairs = list(_pairs(poll))
     found = [] if pairs else ["Add at least one pair."]
+    if not reachable(poll.contact):
+        found.append(
+            "The contact has no address: give an e-mail address, a telephone number or a page beside the name."
+        )
     for pair in pairs:
         found += [f"Pair {pair.position}: {words}" for words in _problems_of(pair)]
     read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
