@@ -80,7 +80,7 @@ class Program:
         self.pause = FIRST_PAUSE if now - self.started > HEALTHY_SECONDS else min(2 * self.pause, LAST_PAUSE)
         self.start_at, self.process = now + self.pause, None
         cause = signal.Signals(-status).name if status < 0 else f"status {status}"
-        say(f"{self.name} ended ({cause}); starting it again in {self.pause:.0f} s. See {logs / self.name}.log")
+        say(f"{self.name} ended ({cause}); starting it again in {self.pause:g} s. See {logs / self.name}.log")
 
     def send(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
