@@ -21,7 +21,7 @@ KINDS = {
     "reading": "before the first round",
     "practising": "robots practise",
     "choosing": "to choose",
-    "chosen": "others choose",
+    "chosen": "have chosen",
     "between": "before the next experiment",
     "paused": "paused",
     "failed": "stopped by a failure",
@@ -132,7 +132,7 @@ def _place(
     state = states[current.experiment.pk]  # a panel shares one
     kind, words = state.kind, state.words
     if state.request and (state.request.pk, person.pk) in chosen:
-        kind, words = "chosen", words.replace("to choose", "has chosen, others still to choose")
+        kind, words = "chosen", words.replace("to choose", "has chosen")
     return Place(person, current, kind, words, state.since, votes, state.seconds_left)
 
 
