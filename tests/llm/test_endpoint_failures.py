@@ -1,0 +1,148 @@
+"""Every call of every method fails once, over real HTTP, in the ways in which endpoints fail, and is asked again."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llm.client import OpenAIBackend
+from llm.messages import first_prompt
+from llm.methods import METHODS
+from llm.offline import OfflineWriter
+from llm.reasoning.writing import write as solve
+from llm.records import ANSWER, Outcome, Problem, Run, Write
+from llm.replay import Saved
+from llm.writer import ask, write
+from tests.llm.experiment import PROBLEM as REWARDS
+from tests.llm.experiment import Experiment, parses
+from tests.llm.faulty import completion, failure, serving, stream
+
+FAILURES = (
+    failure(401, "the key expired"),
+    failure(429, "slow down"),
+    failure(500, "oops"),
+    (200, "<html>A gateway</html>"),  # nonsense
+    stream("def compute_rew", finish=""),  # truncated
+    stream("def", finish="", error="no memory", code=503),
+    stream(finish=""),  # nothing at all
+)
+
+
+PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answer", "Reasoning"))
+
+
+def rewards(messages: list[Any], seed: int) -> str:
+    (reply,) = OfflineWriter().complete(messages, 1, seed)
+    return reply.text
+
+
+def answers(messages: list[Any], seed: int) -> str:
+    """A scripted solver, and a judge who takes the first."""
+    return f"Best: 1\nWorst: 2\n\n## Final answer\n\n${5 + seed % 2}$\n\n## Reasoning\n\nBy counting {seed} times."
+
+
+class Endpoint:
+    """A server's script that fails at the first try of each request; `bought`: what it answered."""
+
+    def __init__(self, model: Callable[[list[Any], int], str]) -> None:
+        self.model = model
+        self.asked: set[str] = set()
+        self.bought: list[str] = []
+        self.ways = itertools.cycle(FAILURES)
+
+    def __call__(self, body: dict[str, Any]) -> Any:
+        key = json.dumps([body["messages"], body["seed"]])
+        if key not in self.asked:
+            self.asked.add(key)
+            return next(self.ways)
+        self.bought.append(key)
+        return completion(self.model(body["messages"], body["seed"]))
+
+
+class Patient(Experiment):
+    """Retries a request for as long as its endpoint fails, as people do, with the answers that were bought before."""
+
+    said: set[str] = set()
+
+    def answer(self, request: Any) -> Any:
+        if not hasattr(request, "messages"):
+            return super().answer(request)
+        kept: list[Any] = []
+        for _ in range(20):
+            given: dict[str, Any] = {"saved": list(kept), "on_call": kept.append}
+            if isinstance(request, Write):
+                solving = self.problem.form == ANSWER
+                check = {} if solving else {"check": parses}
+                written = (solve if solving else write)(self.backend, request, self.problem, **check, **given)
+                error, result = written.error, written.candidates
+            else:
+                said = ask(self.backend, request, **given)
+                error, result = said.error, said.text
+            if not error:
+                return result
+            self.said.add(error)
+        raise AssertionError(f"it never succeeded: {error}")
+
+
+def tried(request: Run) -> tuple[Outcome, ...]:
+    return tuple(Outcome(c, True, rts=float("$5$" in c.source)) for c in request.candidates)
+
+
+class Solving(Patient):
+    def answer(self, request: Any) -> Any:
+        return tried(request) if isinstance(request, Run) else super().answer(request)
+
+
+def small(name: str) -> dict[str, Any]:
+    method = METHODS[name]
+    budget = {"budget": 4} if any(option.name == "budget" for option in method.options) else {}
+    return {"method": name, "k": 1 if method.k == 1 else 2, "n": 2, "options": budget}
+
+
+def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[list[Any], int], str]) -> None:
+    """The same experiment at an endpoint where each call fails once ends as the calm one, and buys everything once."""
+    endpoint = Endpoint(model)
+    with serving(endpoint) as server:
+        backend = OpenAIBackend(server.base_url, "key", "m-1", max_retries=0, timeout=120.0)
+        tried = kind(backend=backend, problem=calm.problem, **small(calm.method))
+        tried.said = set()
+        tried.run()
+    assert [s.result for s in tried.saved] == [s.result for s in calm.saved]
+    assert len(endpoint.bought) == len(set(endpoint.bought)) == len(endpoint.asked)
+    assert len(tried.said) >= min(len(FAILURES), len(endpoint.asked)) // 2, "each with words of its own"
+    assert all(server.base_url in words for words in tried.said)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_call_of_every_method_may_fail_and_is_bought_once(name: str) -> None:
+    calm = Experiment(**small(name))
+    calm.run()
+    fails_everywhere(calm, Patient, rewards)
+
+
+class Scripted:
+    """The scripted solver without a server."""
+
+    def complete(self, messages: Any, count: int, seed: int, on_reply: Any = None, **more: Any) -> list[Any]:
+        replies = OfflineWriter().complete(first_prompt(REWARDS), count, seed)
+        said = [dataclasses.replace(r, text=answers(messages, r.seed)) for r in replies]
+        for reply in said if on_reply else ():
+            on_reply(reply)
+        return said
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reasoning])
+def test_so_on_problems_and_killed_at_every_boundary_they_end_the_same(name: str) -> None:
+    calm = Solving(backend=Scripted(), problem=PROBLEM, **small(name))
+    winner = calm.run()
+    for kept in range(len(calm.saved)):
+        saved = json.loads(json.dumps([dataclasses.asdict(s) for s in calm.saved[:kept]]))
+        again = Solving(backend=Scripted(), problem=PROBLEM, saved=[Saved(**s) for s in saved], **small(name))
+        assert again.run() == winner
+        assert [s.fingerprint for s in again.saved] == [s.fingerprint for s in calm.saved]
+    fails_everywhere(calm, Solving, answers)
