@@ -247,6 +247,8 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
+    if not 0 < arguments.port < 65536:
+        parser.error(f"--port must be between 1 and 65535, not {arguments.port}")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     os.environ.setdefault("PREFINE_URL", address(arguments.host, arguments.port))
     django.setup()

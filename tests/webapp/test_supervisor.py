@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
+from webapp.supervisor import main
 
 NAMES = ("train", "film-1", "film-2", "llm-1", "llm-2", "reaper", "web")
 
@@ -99,6 +100,16 @@ def test_a_taken_port_is_named(data: Stack) -> None:
         said, _ = process.communicate(timeout=240)
     assert process.returncode == 1
     assert said == f"Port {port} is taken by another program. Choose another one with --port.\n"
+
+
+@pytest.mark.parametrize("port", [0, 99_999])
+def test_an_impossible_port_is_refused(
+    port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["supervisor", "--port", str(port)])
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err.endswith(f"--port must be between 1 and 65535, not {port}\n")
 
 
 START = """
