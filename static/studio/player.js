@@ -3,7 +3,7 @@
 window.Studio = window.Studio || {};
 
 Studio.player = (root, { fps, onReady, onReplay }) => {
-  const CHECK = 250, TIGHT = 0.03, LOOSE = 0.25, GATHER = 8000;
+  const CHECK = 250, TIGHT = 0.01, LOOSE = 0.25, GATHER = 8000;
   const find = (name) => root.querySelector(`[data-do="${name}"]`);
   const scrub = root.querySelector(".scrub"), clock = root.querySelector(".clock");
   const videos = () => [...root.querySelectorAll(".tile:not(.is-broken) video")];
