@@ -10,7 +10,8 @@ import pytest
 
 from tests.webapp.servers import ROOT, database_url
 
-MODULES = ("test_jobs", "test_loop", "test_loop_endpoint", "test_events", "test_nul", "test_archive_import")
+LOOP = ("test_jobs", "test_loop", "test_loop_command", "test_loop_endpoint", "test_events", "test_panel")
+MODULES = (*LOOP, "test_nul", "test_archive_import")
 """Training and filming there: test_crash.py."""
 
 
