@@ -33,10 +33,10 @@ INFO = TaskInfo(
             hidden=(64, 64),
             activation="silu",
             learning_rate=1e-3,
-            kl_target=0.02,
+            kl_target=0.01,
             reward_scale=0.1,
             initial_std=0.25,
-            gamma=0.98,
+            gamma=0.99,
         ),
         "long": Preset(
             worlds=256,
