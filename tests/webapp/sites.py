@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.webapp.servers import free_port
+from tests.webapp.servers import empty_database, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
@@ -49,8 +49,9 @@ def serve(data: Path, module: list[str], python: str = sys.executable, **setting
     port = free_port()
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")} | own | settings
-    for command in (["migrate", "-v0"], ["collectstatic", "--noinput", "-v0"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True)
+    empty_database(data)
+    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "-v0"]
+    subprocess.run(collect, cwd=ROOT, env=env, check=True)
     with (data / "site.log").open("w") as log:
         command = [python, "-m", *module, "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
