@@ -1,15 +1,15 @@
-"""Who judges: the proxy (also as a noisy teacher), a language model, a person, several people."""
+"""Who judges: the proxy (also as a noisy teacher), a language or vision model, a person, several people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from llm.judges import proxy
+from llm.judges import model, proxy
 from llm.method import Option, Value
 from llm.method import settings as checked
 
-OPTIONS: Mapping[str, tuple[Option, ...]] = {"proxy": proxy.OPTIONS, "model": (), "human": ()}
+OPTIONS: Mapping[str, tuple[Option, ...]] = {"proxy": proxy.OPTIONS, "model": model.OPTIONS, "human": ()}
 """What can be set for each kind of judge."""
 
 

@@ -1,21 +1,30 @@
 """A language model as the judge: it reads code and reward traces, or answers to a problem.
 
-It sees neither films nor the hidden metric, a reference answer or test cases.
+With the option `frames` it is a vision model that also sees so many pictures of each film. Never the hidden metric, a
+reference answer or test cases.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from llm.forms import form_of
 from llm.messages import inputs_text, trace_text
+from llm.method import Option
 from llm.prompts import render
 from llm.reasoning import prompts
 from llm.records import REWARD, Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
 
+FRAMES = "frames"
+OPTIONS = (
+    Option(
+        FRAMES, 0, "Pictures of each film that the experiment's vision model judges by; 0: no pictures.", low=0, high=60
+    ),
+)
 _BEST = re.compile(r"^\W*best\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
 _WORST = re.compile(r"^\W*worst\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
 
@@ -30,13 +39,16 @@ class Question:
     """Shuffled, so that a liking for the first place does no systematic harm."""
 
 
-def question(judged: Judged, problem: Problem, seed: int) -> Question:
-    """The question to the model in the role `judge`."""
+def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str, int] | None = None) -> Question:
+    """The question to the model in the role `judge`.
+
+    `pictures`: how many pictures of each candidate, by id, the caller puts behind the text, in the question's order.
+    """
     order = list(shown(judged))
     random.Random(seed).shuffle(order)
     wants_worst = isinstance(judged, Judge) and len(order) > 1
     if problem.form == REWARD:
-        text = reward_text(problem, order, wants_worst)
+        text = reward_text(problem, order, wants_worst, [(pictures or {}).get(o.candidate.id, 0) for o in order])
     else:
         text = prompts.judge_text(problem, order, wants_worst)
     messages = ({"role": "system", "content": render(form_of(problem).judge_system)}, {"role": "user", "content": text})
@@ -44,16 +56,29 @@ def question(judged: Judged, problem: Problem, seed: int) -> Question:
     return Question(Ask(iteration, messages, seed, "judge"), judged, tuple(order))
 
 
-def reward_text(problem: Problem, order: Sequence[Outcome], worst: bool) -> str:
-    """The question about reward functions."""
+def reward_text(problem: Problem, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
+    """The question about reward functions, of each of which there are so many pictures."""
     return render(
         "judge",
         description=problem.description.strip(),
         inputs=inputs_text(problem),
         entries=entries(order),
+        sight=sight(pictures),
         worst=", and which made it do the task worst" if worst else "",
         answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
     )
+
+
+def sight(pictures: Sequence[int]) -> str:
+    """Which pictures show which number."""
+    if not any(pictures):
+        return render("judge_unseen").strip()
+    ends = accumulate(pictures)
+    places = [
+        f"{end - count + 1} to {end} of number {number}" if count else f"none of number {number}"
+        for number, (count, end) in enumerate(zip(pictures, ends, strict=True), 1)
+    ]
+    return render("judge_seen", places=", ".join(places)).strip()
 
 
 def entries(outcomes: Sequence[Outcome]) -> str:

@@ -34,6 +34,13 @@ def test_it_is_shown_code_and_trace_of_each_and_nothing_of_the_metric(outcomes):
     assert not [s for s in HIDDEN_SCORES if f"{s:.4g}" in text]
 
 
+def test_it_is_told_which_pictures_show_which_number(outcomes):
+    blind, seen = (model.question(Judge(1, outcomes), PROBLEM, 3, p) for p in (None, {outcomes[0].candidate.id: 4}))
+    assert "You cannot watch the robots. Judge from code and traces which" in blind.ask.messages[1]["content"]
+    assert f"1 to 4 of number {number_of(seen, outcomes[0])}" in seen.ask.messages[1]["content"]
+    assert model.sight([2, 0, 3]).splitlines()[1] == "1 to 2 of number 1, none of number 2, 3 to 5 of number 3."
+
+
 def test_the_order_is_shuffled_by_the_seed(outcomes):
     questions = [model.question(Judge(1, outcomes), PROBLEM, seed) for seed in range(20)]
     orders = {tuple(o.candidate.id for o in question.order) for question in questions}

@@ -100,6 +100,31 @@ def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again
     assert request.status == "done" and len(server.seen) == 1
 
 
+def test_a_vision_model_judges_by_frames_of_each_clip_in_the_order_of_the_numbers() -> None:
+    with serving(lambda body: completion("Best: 2\nWorst: 1")) as server:
+        eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
+        row = started(judge="model", judge_options={"frames": 2}, vision=eye)
+        play(row, until="Judge")
+        assert row.watched, "its clips are made before it is asked"
+        filmed(row)  # only candidate 1-2: the others could not be
+        said = answered(row, "Judge")
+    text, *images = server.seen[0]["messages"][-1]["content"]
+    assert len(images) == 2 and all(image["image_url"]["url"].startswith("data:image/jpeg") for image in images)
+    source = row.iterations.get().candidates.get(index=2).source.strip()
+    number = next(n for n in (1, 2, 3) if source in text["text"].split("## Number ")[n])
+    assert f"1 to 2 of number {number}" in text["text"] and text["text"].count("none of number") == 2
+    assert "You cannot watch" not in text["text"]
+    assert (said["best"] == "1-2") == (number == 2)
+    assert row.events.filter(kind="unseen", text__contains="no readable clip of 1-1, 1-3").count() == 1
+
+
+def test_without_a_vision_model_frames_are_judged_by_nobody() -> None:
+    row = started(judge="model", judge_options={"frames": 2})
+    play(row)
+    answered(row, "Judge")
+    assert row.status == "failed" and "the judge without frames" in row.error
+
+
 def test_the_describer_may_be_another_model() -> None:
     with serving(lambda body: completion("It cares more about height.")) as server:
         cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="small")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,11 @@ from webapp.experiments.execute import frames
 from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Experiment, Request
+from webapp.experiments.models import Request
 
 NO_VISION = (
-    "This method shows frames of the clips to a vision model, and the experiment names none. Set one as its vision "
-    "model, or have the method go by numbers (RDA: the option analyst = numbers)."
+    "Frames of the clips are to be shown to a vision model, and the experiment names none. Set one as its vision "
+    "model, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
 )
 UNSEEN = (
     "\n\n(There is no readable clip of this candidate, so there are no pictures. Say of everything that only "
@@ -25,26 +26,34 @@ UNSEEN = (
 )
 
 
+@dataclass(frozen=True)
+class Posed:
+    """What to ask, with which pictures, and how to read the result out of an answer: None where it holds none."""
+
+    ask: records.Ask | records.Look
+    read: Callable[[str], Any]
+    images: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    """Candidates whose clip was to be looked at, and that have none that can be read."""
+
+
 def ask(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
-    wanted, read = question(request)
-    role = "vision" if isinstance(wanted, records.Look) else wanted.role
+    role = role_of(request)
     if role == "vision" and experiment.vision is None:
         lease.fail(NO_VISION)
         return
     with lease.beating() as stop_check:
-        images: list[str] = []
-        if isinstance(wanted, records.Look):
-            wanted, images = shown(experiment, wanted)
+        posed = pose(request)
         model, watching = experiment.model_for(role), Watching(lease, stop_check, request, 1)
         said = writer.ask(
             backend_of(model),
-            wanted,
+            posed.ask,
             saved_calls(request),
             watching.saving(saver(lease)),
-            images,
-            lambda text: read(text) is not None,
+            posed.images,
+            lambda text: posed.read(text) is not None,
             within_budget(experiment, stop_check),
             room_of(model),
             watching,
@@ -53,27 +62,50 @@ def ask(lease: Lease) -> None:
         lease.fail(f"Asking the {role} failed: {said.error}")
         return
     with lease.settle() as locked:
-        if isinstance(wanted, records.Look) and not images:
-            text = f"Round {wanted.iteration}: there is no readable clip of {wanted.candidate}; analysed without it."
+        if posed.unseen:
+            text = f"Round {posed.ask.iteration}: there is no readable clip of {', '.join(posed.unseen)}; seen without."
             events.emit(locked, "unseen", text)
-        results.complete(request, records.result_to_json(request.kind, read(said.text)))
+        results.complete(request, records.result_to_json(request.kind, posed.read(said.text)))
 
 
-def shown(experiment: Experiment, wanted: records.Look) -> tuple[records.Look, list[str]]:
+def role_of(request: Request) -> str:
+    """Which of the experiment's models answers."""
+    if request.kind == "Look" or (request.kind in loop.PERSON_KINDS and request.experiment.judge_frames):
+        return "vision"
+    return str(request.payload["role"]) if request.kind == "Ask" else "judge"
+
+
+def pose(request: Request) -> Posed:
+    if request.kind == "Ask":
+        asked = records.from_payload("Ask", request.payload)
+        assert isinstance(asked, records.Ask)
+        return Posed(asked, words)
+    return look(request) if request.kind == "Look" else judge(request)
+
+
+def words(text: str) -> str | None:
+    return text or None
+
+
+def look(request: Request) -> Posed:
     """The question with its pictures; where there is no clip, with the words that there are none."""
-    pictures = frames.of_candidate(experiment, wanted.candidate, wanted.frames)
+    wanted = records.from_payload("Look", request.payload)
+    assert isinstance(wanted, records.Look)
+    pictures = frames.of_candidate(request.experiment, wanted.candidate, wanted.frames)
     if pictures:
-        return wanted, pictures
+        return Posed(wanted, words, tuple(pictures))
     *before, last = wanted.messages
-    return replace(wanted, messages=(*before, {**last, "content": last["content"] + UNSEEN})), []
+    told = replace(wanted, messages=(*before, {**last, "content": last["content"] + UNSEEN}))
+    return Posed(told, words, unseen=(wanted.candidate,))
 
 
-def question(request: Request) -> tuple[records.Ask | records.Look, Any]:
-    """What to ask, and how to read the result out of an answer: None where it holds none."""
-    if request.kind in ("Ask", "Look"):
-        wanted = records.from_payload(request.kind, request.payload)
-        assert not isinstance(wanted, records.Write)
-        return wanted, lambda text: text or None
-    judged = loop.judged(request)
-    asked = model_judge.question(judged, loop.problem_of(request.experiment), loop.seed_of(request))
-    return asked.ask, partial(model_judge.read, asked)
+def judge(request: Request) -> Posed:
+    """The question to a model as the judge, with pictures of each candidate where it is to see some."""
+    experiment, judged, seed = request.experiment, loop.judged(request), loop.seed_of(request)
+    keys = [outcome.candidate.id for outcome in records.shown(judged)] if experiment.judge_frames else []
+    pictures = {key: frames.of_candidate(experiment, key, experiment.judge_frames) for key in keys}
+    counts = {key: len(found) for key, found in pictures.items()}
+    asked = model_judge.question(judged, loop.problem_of(experiment), seed, counts)
+    images = [url for outcome in asked.order for url in pictures.get(outcome.candidate.id, ())]
+    unseen = tuple(key for key in keys if not counts[key])
+    return Posed(asked.ask, partial(model_judge.read, asked), tuple(images), unseen)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import models
 
 from llm import methods
+from llm.judges.model import FRAMES
 from webapp.experiments.models.settings import LoopSettings
 
 if TYPE_CHECKING:
@@ -45,7 +46,14 @@ class Experiment(LoopSettings):
     @property
     def watched(self) -> bool:
         """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
-        return self.judge == self.JudgeKind.HUMAN or methods.method(self.method).looks(self.options)
+        looks = methods.method(self.method).looks(self.options) or bool(self.judge_frames)
+        return self.judge == self.JudgeKind.HUMAN or looks
+
+    @property
+    def judge_frames(self) -> int:
+        """Pictures of each clip by which a vision model judges; 0 where none does."""
+        by_model = self.judge == self.JudgeKind.MODEL and not self.is_problem
+        return int(self.judge_options.get(FRAMES, 0)) if by_model else 0
 
     @property
     def live(self) -> bool:
