@@ -171,7 +171,8 @@ class TestStudio:
 
     async def test_it_answers_pings_and_ignores_nonsense(self, person: Participant) -> None:
         socket = await opened(f"/ws/s/{person.token}/?after=nonsense")
-        for text in ("nonsense", "[1]", '{"type": "vote", "best": "A"}', '{"type": "ping"}'):
+        await socket.wire.send_input({"type": "websocket.receive", "bytes": b"\x00"})
+        for text in ("", "nonsense", "[1]", '{"type": "vote", "best": "A"}', '{"type": "ping"}'):
             await socket.say(text)
         assert await socket.hear() == {"type": "pong"}
         await socket.leave()

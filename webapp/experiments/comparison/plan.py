@@ -45,8 +45,7 @@ class Arm:
     @property
     def rounds(self) -> int:
         """How many there will be: `n`, or what follows from the budget of a method that counts its candidates."""
-        rounds = find_method(self.method).rounds
-        return rounds(self.k, self.settings) if rounds else self.n
+        return find_method(self.method).rounds_of(self.k, self.n, self.settings)
 
     @property
     def settings(self) -> dict[str, Any]:
