@@ -7,7 +7,14 @@ def experiment_form(**values):
 
 
 STUDY = {
-    **{"title": "S", "contact": "c@example.org", "description": "", "seed": 0, "consent_version": "1", "instructions": ""},
+    **{
+        "title": "S",
+        "contact": "c@example.org",
+        "description": "",
+        "seed": 0,
+        "consent_version": "1",
+        "instructions": "",
+    },
     **{"consent_text": "You watch robots and say which you like best. You may stop.", "most_attempts": 2},
     **{"debriefing": "", "thanks_text": "", "ethics_protocol": "2026-17", "ethics_expires_on": "2999-12-31"},
     **{"retention_days": 3650, "quota": "", "experiments_each": 1, "assignment": "balanced"},

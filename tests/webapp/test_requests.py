@@ -17,15 +17,13 @@ from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from llm.client import Reply
 from llm.method import Method
 from llm.methods import METHODS
-from llm.prices import Usage
 from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
 from simulation import catalog
 from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
-from webapp.experiments import dossier, execute, leases, loop, progress
+from webapp.experiments import dossier, execute, loop, progress
 from webapp.experiments.execute import calls, frames
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
@@ -306,11 +304,9 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
         row = started(n=3, describer=cheap, **budget)
         play(row, until="Ask")
         first = row.requests.get(kind="Ask")
-        write = row.jobs.filter(request=row.requests.get(kind="Write", step=0))
-        write.update(status="running")
+        write, told = row.requests.get(kind="Write", step=0), {"prompt_tokens": 100, "completion_tokens": 20}
         for seed in range(3):  # what was bought before: 3 x 120 tokens, 3 x $0.002
-            calls.saver(leases.Lease(write.get()))(bought(seed))
-        write.update(status="done")
+            write.calls.create(model="m", request_hash=f"hash {seed}", seed=seed, data={}, cost=0.002, **told)
         answered(row, "Ask")
         assert row.status == "failed" and words in row.error and "Raise the experiment's budget" in row.error
         assert server.seen == []
@@ -318,10 +314,6 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
         loop.retry(row)
         advance(row)
         assert execute.run(first.jobs.get().pk) and len(server.seen) == 1
-
-
-def bought(seed: int) -> Reply:
-    return Reply("x", "stop", Usage(100, 20), 0.002, 0.1, "m", "", {"messages": []}, f"hash {seed}", seed, "2026-01-01")
 
 
 def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits() -> None:

@@ -84,7 +84,13 @@ def test_only_staff(client):
 
 def admin_form(first, second, **values):
     fields = {
-        **{"title": "Walks", "contact": "ada@example.org", "question": "Which?", "instructions": "Look.", "evaluators_wanted": 20},
+        **{
+            "title": "Walks",
+            "contact": "ada@example.org",
+            "question": "Which?",
+            "instructions": "Look.",
+            "evaluators_wanted": 20,
+        },
         **{"alpha": "0.05", "correction": "holm", "consent_text": "Free.", "consent_version": "1"},
         **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
         **{"pairs-0-first": first.pk, "pairs-0-second": second.pk, "pairs-0-first_arm": "", "pairs-0-second_arm": ""},
