@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from webapp.experiments.models import Clip
 from webapp.votes.models import Pair, Poll
@@ -50,8 +51,12 @@ def winners() -> QuerySet[Clip]:
 
 
 class PairForm(forms.ModelForm):
-    first = WinnerField(queryset=Clip.objects.none(), help_text="The winner's final clip of a finished experiment.")
-    second = WinnerField(queryset=Clip.objects.none(), help_text="Of the same task.")
+    first = WinnerField(
+        queryset=Clip.objects.none(),
+        widget=UnfoldAdminSelectWidget,
+        help_text="The winner's final clip of a finished experiment.",
+    )
+    second = WinnerField(queryset=Clip.objects.none(), widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
 
     class Meta:
         model = Pair
@@ -77,11 +82,11 @@ class PairForm(forms.ModelForm):
 
 
 class PairInline(StackedInline):
-    """Stacked: beside each other, two long names of winners leave no room for the second arm."""
+    """Stacked: beside each other, long names of winners leave no room for the second arm."""
 
     model = Pair
     form = PairForm
-    fields = [("first", "first_arm"), ("second", "second_arm")]
+    fields = ["first", "first_arm", "second", "second_arm"]
 
     def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
         return 0 if obj and obj.pairs.exists() else 1
