@@ -34,12 +34,16 @@ CONTENDERS = {
     "ours_float32": "Prefine, K=1, float32",
     "rsl_rl": "rsl_rl PPO on our physics",
     "rsl_rl_mixed": "rsl_rl PPO on our physics, its mixed precision",
+    "skrl": "skrl PPO on our physics",
+    "skrl_mixed": "skrl PPO on our physics, its mixed precision",
     "sb3": "Stable-Baselines3 PPO on our physics",
     "sb3_gymnasium": "Stable-Baselines3 PPO on gymnasium's own environment",
 }
 NEEDS = {
     "rsl_rl": ("rsl_rl",),
     "rsl_rl_mixed": ("rsl_rl",),
+    "skrl": ("skrl", "stable_baselines3", "rsl_rl"),  # their adapters share a module
+    "skrl_mixed": ("skrl", "stable_baselines3", "rsl_rl"),
     "sb3": ("stable_baselines3",),
     "sb3_gymnasium": ("stable_baselines3", "gymnasium"),
 }
@@ -117,6 +121,18 @@ def rsl_rl(task: str, mixed: bool = False) -> Iterator[None]:
 def rsl_rl_mixed(task: str) -> Iterator[None]:
     """With the library's own automatic mixed precision."""
     return rsl_rl(task, mixed=True)
+
+
+def skrl(task: str, mixed: bool = False) -> Iterator[None]:
+    """The library's step trainer."""
+    from benchmarks.skrl_worlds import training
+
+    return training(task, mixed)
+
+
+def skrl_mixed(task: str) -> Iterator[None]:
+    """With the library's own automatic mixed precision."""
+    return skrl(task, mixed=True)
 
 
 def sb3(task: str) -> Iterator[None]:
@@ -203,7 +219,7 @@ def main() -> None:
     if options.only:
         print(json.dumps(measure(options.only, options.tasks[0], options.seconds)))
         return
-    print(machine("stable-baselines3", "rsl-rl-lib", "gymnasium"))
+    print(machine("stable-baselines3", "rsl-rl-lib", "skrl", "gymnasium"))
     for task in options.tasks:
         tables(task, options.rounds, options.seconds)
 
