@@ -19,6 +19,11 @@ from trainer.normalizer import RunningNormalizer
 from trainer.sac import ATOMS, SimbaPolicy
 from trainer.simba import SimbaShape
 
+UNREADABLE = (
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError, TypeError),
+    *(ValueError, pickle.UnpicklingError),
+)
+"""What reading a damaged file raises: whatever its bytes, taken for a pickle, make of it."""
 VERSION = 1
 """Of what these files hold; files without one are of the first."""
 
@@ -47,7 +52,7 @@ def load(path: Path) -> dict[str, Any] | None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         state = torch.load(path, weights_only=True, map_location="cpu")
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{path} is no checkpoint of this program, or a damaged one") from error
     if not isinstance(state, dict):
         raise ValueError(f"{path} is no checkpoint of this program")

@@ -1,5 +1,7 @@
 """Resuming from a checkpoint that cannot be used here says why."""
 
+import random
+
 import pytest
 import torch
 
@@ -65,3 +67,18 @@ def test_whatever_is_damaged_in_a_policy_is_refused_and_nothing_else_happens(pol
     refused({**policy, "algorithm": "dqn"})
     torch.save(policy, path)
     assert checkpoint.load_policy(path).task == "Cartpole"
+
+
+@pytest.mark.filterwarnings("ignore")  # of what the bytes happen to say
+def test_bytes_changed_anywhere_give_a_policy_or_a_reason(policy, tmp_path):
+    path, chance = tmp_path / "0.pt", random.Random(0)
+    torch.save(policy, path)
+    whole = path.read_bytes()
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(whole.index(b"PK", 64))] = chance.randrange(256)  # the pickle, the first file inside
+        path.write_bytes(damaged)
+        try:
+            checkpoint.load_policy(path)
+        except ValueError as error:
+            assert "0.pt" in str(error)
