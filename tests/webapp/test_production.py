@@ -15,7 +15,7 @@ MODULES = (*LOOP, "test_nul", "test_archive_import")
 """Training and filming there: test_crash.py."""
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_on_postgresql_and_redis(postgres: int, redis: int) -> None:
     """In one process, which makes one database."""
     files = [f"tests/webapp/{module}.py" for module in MODULES]
