@@ -22,6 +22,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "tanh": torch.tanh,
 }
+_BACK: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "elu": lambda slope, x, y: torch.ops.aten.elu_backward(slope, 1.0, 1.0, 1.0, False, x),
+    "silu": lambda slope, x, y: torch.ops.aten.silu_backward(slope, x),
+    "relu": lambda slope, x, y: torch.ops.aten.threshold_backward(slope, x, 0.0),
+    "tanh": lambda slope, x, y: torch.ops.aten.tanh_backward(slope, y),
+}
+"""From a loss's derivative by y = activation(x) to that by x."""
 FINAL_LAYER_GAIN = 0.01
 """Scale of the initial weights of the action head: the first actions are noise around zero."""
 
@@ -75,6 +82,18 @@ def seeded(seeds: Sequence[int], draw: Callable[[torch.Generator], Tensor]) -> T
     return torch.stack([drawn[seed] for seed in seeds])
 
 
+@dataclass(frozen=True)
+class Trace:
+    """What a perceptron computed, kept so that a gradient can go back through it."""
+
+    inputs: list[Tensor]
+    """Of each layer, (K, B, inputs)."""
+    sums: list[Tensor]
+    """Of each hidden layer before its activation, (K, B, outputs)."""
+    output: Tensor
+    """(K, B, outputs) float32."""
+
+
 class StackedActorCritic:
     """K actor-critics over flat parameters [K, P], with which the layers share their memory.
 
@@ -88,7 +107,6 @@ class StackedActorCritic:
         self.actor, self.critic, self.log_std = self._views(flat)
         self._working = flat.to(dtype)  # flat itself where that is its type
         self._actor, self._critic, _ = self._views(self._working)
-        self._leaves = [tensor.requires_grad_() for layer in (*self._actor, *self._critic) for tensor in layer]
 
     def refresh(self) -> None:
         """Compute with the parameters as they are now."""
@@ -97,27 +115,50 @@ class StackedActorCritic:
 
     def mean(self, observations: Tensor) -> Tensor:
         """Mean actions (K, B, num_actions) of normalised observations (K, B, num_obs)."""
-        return self._perceptron(observations, self._actor)
+        return self._traced(observations, self._actor).output
 
     def value(self, observations: Tensor) -> Tensor:
         """Normalised values (K, B) of normalised observations (K, B, num_obs)."""
-        return self._perceptron(observations, self._critic).squeeze(-1)
+        return self._traced(observations, self._critic).output.squeeze(-1)
 
-    def gradient(self, outputs: Sequence[Tensor], slopes: Sequence[Tensor], log_std_slope: Tensor) -> Tensor:
-        """Gradient [K, P] of K losses whose derivatives by these outputs of mean and value are `slopes`, and by log std
-        (K, num_actions).
+    def traces(self, observations: Tensor) -> tuple[Trace, Trace]:
+        """What policy and value function make of normalised observations (K, B, num_obs), for `gradient`."""
+        x = observations.to(self._working.dtype)
+        return self._traced(x, self._actor), self._traced(x, self._critic)
+
+    def gradient(self, traces: Sequence[Trace], slopes: Sequence[Tensor], log_std_slope: Tensor) -> Tensor:
+        """Gradient [K, P] of K losses whose derivatives by the traces' outputs are `slopes` (K, B, outputs), and by log
+        std `log_std_slope` (K, num_actions).
+
+        By hand, as the losses are: automatic differentiation costs half as much again.
         """
-        with torch.enable_grad():  # as one number: with slopes as an argument, torch would import its symbolic algebra
-            products = [torch.dot(y.flatten(), slope.flatten()) for y, slope in zip(outputs, slopes, strict=True)]
-            parts = torch.autograd.grad(torch.stack(products).sum(), self._leaves)
-        return torch.cat([torch.cat([part.flatten(1) for part in parts], dim=1), log_std_slope], dim=1)
+        gradient = torch.empty_like(self.flat)
+        actor, critic, log_std = self._views(gradient)
+        log_std.copy_(log_std_slope)
+        networks = ((self._actor, actor), (self._critic, critic))
+        for (layers, found), trace, slope in zip(networks, traces, slopes, strict=True):
+            self._go_back(layers, found, trace, slope.to(self._working.dtype))
+        return gradient
 
-    def _perceptron(self, x: Tensor, layers: list[Layer]) -> Tensor:
-        x, activation = x.to(self._working.dtype), ACTIVATIONS[self.shape.activation]
+    def _go_back(self, layers: list[Layer], found: list[Layer], trace: Trace, slope: Tensor) -> None:
+        """Write into `found` the derivatives by weights and biases, for y = x W + b: x^T dy and the sum of dy."""
+        back = _BACK[self.shape.activation]
+        for index in reversed(range(len(layers))):
+            weight, bias = found[index]
+            x = trace.inputs[index]
+            weight.copy_(torch.bmm(x.mT, slope))
+            bias.copy_(slope.sum(1, keepdim=True, dtype=torch.float32))
+            if index:
+                slope = back(torch.bmm(slope, layers[index][0].mT), trace.sums[index - 1], x)
+
+    def _traced(self, x: Tensor, layers: list[Layer]) -> Trace:
+        activation = ACTIVATIONS[self.shape.activation]
+        inputs, sums = [x.to(self._working.dtype)], []
         for weight, bias in layers[:-1]:
-            x = activation(torch.baddbmm(bias, x, weight))
+            sums.append(torch.baddbmm(bias, inputs[-1], weight))
+            inputs.append(activation(sums[-1]))
         weight, bias = layers[-1]
-        return torch.baddbmm(bias, x, weight).float()
+        return Trace(inputs, sums, torch.baddbmm(bias, inputs[-1], weight).float())
 
     def _views(self, flat: Tensor) -> tuple[list[Layer], list[Layer], Tensor]:
         """Layers of actor and critic and log std, in the order of initial_parameters."""

@@ -317,12 +317,11 @@ class PPO:
     def _step(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> None:
         """One optimiser step on these samples."""
         gradient, kl = memory.halving(lambda: self._summed(packed, indices, old_log_std), self._halve_parts)
-        with torch.no_grad():
-            self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
-            norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
-            gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
-            self.optimizer.step(self.networks.flat, gradient, self.rates)
-            self.networks.refresh()
+        self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
+        norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+        gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
+        self.optimizer.step(self.networks.flat, gradient, self.rates)
+        self.networks.refresh()
 
     def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of a minibatch: the means of its parts', weighted by their sizes."""
@@ -339,11 +338,12 @@ class PPO:
     def _gradient(self, rows: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of packed samples (K, B, features)."""
         networks, batch = self.networks, self._unpack(rows)
-        means, values = networks.mean(batch.observations), networks.value(batch.observations)
-        with torch.no_grad():
-            mean_slopes, value_slopes, log_std_slopes = ppo_slopes(batch, means, networks.log_std, values, self.preset)
-            gradient = networks.gradient((means, values), (mean_slopes, value_slopes), log_std_slopes)
-            return gradient, gaussian_kl(batch.means, old_log_std, means, networks.log_std)
+        policy, critic = networks.traces(batch.observations)
+        means, values = policy.output, critic.output.squeeze(-1)
+        mean_slopes, value_slopes, log_std_slopes = ppo_slopes(batch, means, networks.log_std, values, self.preset)
+        slopes = (mean_slopes, value_slopes.unsqueeze(-1))
+        gradient = networks.gradient((policy, critic), slopes, log_std_slopes)
+        return gradient, gaussian_kl(batch.means, old_log_std, means, networks.log_std)
 
     def _halve_parts(self) -> bool:
         """Work through minibatches in twice as many parts; False when they would be too small to help."""

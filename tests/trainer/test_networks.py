@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,10 +10,13 @@ from trainer.networks import NetworkShape, StackedActorCritic, initial_parameter
 SHAPE = NetworkShape(num_obs=5, num_actions=2, hidden=(7, 6), activation="elu")
 
 
-def stacked(count: int) -> StackedActorCritic:
+MODULES = {"elu": nn.ELU, "silu": nn.SiLU, "relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+def stacked(count: int, activation: str = "elu") -> StackedActorCritic:
     generator = torch.Generator().manual_seed(3)
     rows = [initial_parameters(SHAPE, 0.5, generator) for _ in range(count)]
-    return StackedActorCritic(SHAPE, torch.stack(rows))
+    return StackedActorCritic(replace(SHAPE, activation=activation), torch.stack(rows))
 
 
 def plain(networks: StackedActorCritic, group: int, layers: str) -> nn.Sequential:
@@ -22,7 +26,7 @@ def plain(networks: StackedActorCritic, group: int, layers: str) -> nn.Sequentia
         linear = nn.Linear(*weight.shape[1:])
         linear.weight.data = weight[group].detach().t().clone()
         linear.bias.data = bias[group, 0].detach().clone()
-        modules += [linear, nn.ELU()]
+        modules += [linear, MODULES[networks.shape.activation]()]
     return nn.Sequential(*modules[:-1])
 
 
@@ -42,14 +46,16 @@ def test_each_candidate_computes_its_own_perceptron(layers):
         torch.testing.assert_close(ours[group], plain(networks, group, layers)(x[group]))
 
 
-def test_gradient_is_that_of_autograd_and_depends_on_the_candidate_s_own_loss_alone():
-    networks = stacked(2)
+@pytest.mark.parametrize("activation", MODULES)
+def test_gradient_is_that_of_autograd_and_depends_on_the_candidate_s_own_loss_alone(activation):
+    networks = stacked(2, activation)
     x = torch.randn(2, 11, 5)
 
     def gradient(weights: torch.Tensor) -> torch.Tensor:
-        means, values = networks.mean(x), networks.value(x)
-        slopes = (2 * means.detach() * weights[:, None, None], torch.ones_like(values) * weights[:, None])
-        return networks.gradient((means, values), slopes, weights[:, None].expand(2, 2))
+        traces = networks.traces(x)
+        means, values = (trace.output for trace in traces)
+        slopes = (2 * means * weights[:, None, None], torch.ones_like(values) * weights[:, None, None])
+        return networks.gradient(traces, slopes, weights[:, None].expand(2, 2))
 
     both, first = gradient(torch.tensor([1.0, 1.0])), gradient(torch.tensor([1.0, 0.0]))
     assert both.shape == networks.flat.shape
