@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from tests.webapp import loops
 from tests.webapp.servers import embedded, gone, processes, wait_for
-from webapp.experiments import bench, loop
+from webapp.experiments import bench, loop, progress
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -109,6 +109,9 @@ def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
     for candidates, rounds in ((6, 1), (30, 4)):
         plan = plan_of(arm("rf_agent", candidates), candidates=candidates)
         assert plan.draft(next(plan.cells())).n == rounds
+        options = plan.arms[0].settings
+        earlier = Experiment.objects.create(method="rf_agent", k=6, n=11, options=options)  # as they were made once
+        assert earlier.rounds == progress.of_all([earlier])[earlier.pk].n == rounds
 
 
 @pytest.mark.parametrize(

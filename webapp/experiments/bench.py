@@ -200,11 +200,12 @@ class Board:
     @property
     def upcoming(self) -> range:
         """Numbers of the rounds that have not begun."""
-        return range(len(self.rounds) + 1, self.experiment.n + 1)
+        return range(len(self.rounds) + 1, self.experiment.rounds + 1)
 
     @property
     def chart(self) -> charts.Chart:
-        return charts.rounds_chart(self.metric, [(row.number, row.scores) for row in self.rounds], self.experiment.n)
+        scores = [(row.number, row.scores) for row in self.rounds]
+        return charts.rounds_chart(self.metric, scores, self.experiment.rounds)
 
     @property
     def failed_step(self) -> str:

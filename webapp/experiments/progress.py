@@ -111,7 +111,7 @@ def _heads() -> dict[str, int]:
 
 
 def _progress(look: _Look, known: dict[Like, float | None]) -> Progress:
-    phase, n = _phase(look), look.experiment.n
+    phase, n = _phase(look), look.experiment.rounds
     if phase in ("judging", "choosing", "comparing", "finished"):
         return Progress(phase, look.iteration, n, 1.0, 0.0)
     step = _step(look)

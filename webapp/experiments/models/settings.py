@@ -181,6 +181,12 @@ class LoopSettings(models.Model):
         return own or self.model
 
     @property
+    def rounds(self) -> int:
+        """How many there will be: N, unless another number follows from the budget of the method."""
+        chosen = methods.METHODS.get(self.method)
+        return chosen.rounds_of(self.k, self.n, self.options) if chosen else self.n
+
+    @property
     def task_info(self) -> lookup.TaskInfo:
         return lookup.info(self.task)
 
