@@ -23,7 +23,7 @@ def launch(*arguments, folder=ROOT, cwd="/", **environment):
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 
