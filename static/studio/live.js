@@ -49,6 +49,7 @@
     const now = live();
     if (!now) return;
     if (now.dataset.kind !== state.dataset.kind) return location.reload(); // videos gave way to texts, or these to videos
+    now.addEventListener("htmx:beforeOnLoad", ifStillThere);
     countDown();
     moving();
     offerNotice();
@@ -68,10 +69,7 @@
     document.getElementById("announce").textContent = said;
   }
   // What was asked before this page came must not replace it.
-  state.addEventListener("htmx:beforeSwap", (event) => {
-    const asked = event.detail.requestConfig?.elt;
-    if (asked?.id === "live" && asked !== live()) event.preventDefault();
-  });
+  function ifStillThere(event) { if (!event.target.isConnected) event.preventDefault(); }
   state.addEventListener("htmx:afterSettle", () => { arrived(); progressed(); });
 
   // --- the time to change one's mind ---
