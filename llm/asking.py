@@ -48,6 +48,7 @@ class Turn:
     sent: Mapping[str, Any] = field(default_factory=dict)
 
     def hear(self) -> None:
+        """A piece of text has come: of the current try, as each begins at 0."""
         self.heard += 1
 
 

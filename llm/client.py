@@ -47,10 +47,12 @@ class Reply:
 
 
 def reply_to_json(reply: Reply) -> dict[str, Any]:
+    """The reply as plain values, for a JSON column or file."""
     return asdict(reply)
 
 
 def reply_from_json(data: Mapping[str, Any]) -> Reply:
+    """The reply that `reply_to_json` wrote. Raises KeyError or TypeError where fields are missing or strange."""
     usage = prices.Usage(**data["usage"]) if data["usage"] else None
     return Reply(**{**data, "usage": usage})
 
@@ -100,7 +102,8 @@ class ChatBackend(Protocol):
         on_reply: OnReply | None = None,
         tokens: int = 0,
         watch: Watch | None = None,
-    ) -> list[Reply]: ...
+    ) -> list[Reply]:
+        """As said above. Raises errors.ModelError, and what `on_reply` and `watch` raise."""
 
 
 class OpenAIBackend:
@@ -141,6 +144,9 @@ class OpenAIBackend:
         tokens: int = 0,
         watch: Watch | None = None,
     ) -> list[Reply]:
+        """See ChatBackend. Each request is tried up to max_retries + 1 times where its failure may pass; one that is
+        refused for good starts no others. Raises errors.ModelError where none was answered, or one refused for good.
+        """
         if self._strange_key:
             raise errors.Unauthorized("the API key holds characters that no key has: copy it again")
         self._check_address()

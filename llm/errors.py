@@ -26,14 +26,20 @@ class ModelError(Exception):
 
 
 class Unauthorized(ModelError):
+    """The endpoint refuses the API key."""
+
     permanent = True
 
 
 class UnknownModel(ModelError):
+    """The endpoint knows no such model, or its address is wrong."""
+
     permanent = True
 
 
 class BadRequest(ModelError):
+    """The endpoint refuses the request itself."""
+
     permanent = True
 
 
@@ -44,19 +50,19 @@ class BudgetSpent(ModelError):
 
 
 class RateLimited(ModelError):
-    pass
+    """Too many requests, or the account's quota is used up."""
 
 
 class ServerFailed(ModelError):
-    pass
+    """The endpoint failed: status 500 or above, or an error in the middle of an answer."""
 
 
 class TimedOut(ModelError):
-    pass
+    """The endpoint was silent for too long."""
 
 
 class Unreachable(ModelError):
-    pass
+    """No connection to the endpoint."""
 
 
 class BadAnswer(ModelError):

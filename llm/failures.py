@@ -132,6 +132,7 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
 
 
 def unreachable(where: str) -> errors.Unreachable:
+    """What is said of an address that cannot be reached, or can be none."""
     return errors.Unreachable(
         f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
     )

@@ -28,12 +28,15 @@ class Slots:
         self._closed_until = 0.0
 
     def enter(self, tokens: int) -> object | None:
+        """One of the slots, whatever the size; None while all are taken or the endpoint rests."""
         if time.monotonic() < self._closed_until or not self._free.acquire(blocking=False):
             return None
         return self._free
 
     def leave(self, ticket: object, tokens: int | None) -> None:
+        """Free the slot."""
         self._free.release()
 
     def rest(self, seconds: float) -> None:
+        """Let nobody in for so long; a longer rest that was asked for before stays."""
         self._closed_until = max(self._closed_until, time.monotonic() + seconds)

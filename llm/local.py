@@ -58,6 +58,7 @@ class LocalWriter:
         tokens: int = 0,
         watch: Watch | None = None,
     ) -> list[Reply]:
+        """See ChatBackend. Raises errors.ModelError where file or package are missing, or it does not answer."""
         replies: list[Reply] = []
         for number in range(seed, seed + count):
             if watch:

@@ -49,6 +49,7 @@ class Open:
     """Those that differ from their defaults: part of every fingerprint."""
 
     def fingerprint(self, position: int) -> str:
+        """The fingerprint under which the result of the request at this position is to be saved."""
         return fingerprint(self.requests[position], self.options)
 
 
@@ -150,6 +151,7 @@ class Record:
 
 
 def write_record(path: Path, record: Record) -> None:
+    """Write the record as JSON. Raises OSError."""
     path.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False))
 
 
@@ -207,6 +209,7 @@ def _different(outcomes: Sequence[Outcome]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """`./prefine replay`: run the record, print its rounds; 0, or 1 where it cannot be read or ends differently."""
     parser = argparse.ArgumentParser(
         prog="./prefine replay", description="Run a recorded experiment again: no model, no training."
     )

@@ -36,6 +36,8 @@ class BadCall(Exception):
 
 
 class Server(ThreadingHTTPServer):
+    """The server on loopback. `key`: the API key that it asks for; empty: none."""
+
     daemon_threads = True
 
     def __init__(self, port: int, key: str = "") -> None:
@@ -44,20 +46,26 @@ class Server(ThreadingHTTPServer):
 
     @property
     def base_url(self) -> str:
+        """The address to give to a client."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 
 class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
     protocol_version = "HTTP/1.1"
     server: Server
 
     def do_GET(self) -> None:  # noqa: N802 (the library's name)
+        """The list of models."""
         self.answer(self.models)
 
     def do_POST(self) -> None:  # noqa: N802
+        """A chat completion."""
         self.answer(self.completion)
 
     def answer(self, action: Callable[[], Body]) -> None:
+        """Send what the action gives, or the failure in OpenAI's form."""
         status, body = 500, None
         try:
             self.authorise()
@@ -68,16 +76,19 @@ class Handler(BaseHTTPRequestHandler):
             self.send(status, body or _mistake(sys.exception()))
 
     def authorise(self) -> None:
+        """Raises BadCall where the key is wrong."""
         given = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.server.key and not hmac.compare_digest(given.encode(), self.server.key.encode()):
             raise BadCall(401, "invalid_request_error", "Incorrect API key provided.")
 
     def models(self) -> dict[str, Any]:
+        """The one model. Raises BadCall at another address."""
         if self.path != "/v1/models":
             raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
         return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "prefine"}]}
 
     def completion(self) -> Body:
+        """The answer to the body, whole or as a stream's text. Raises BadCall for what cannot be answered."""
         if self.path != "/v1/chat/completions":
             raise BadCall(404, "invalid_request_error", f"There is nothing at {self.path}.")
         body = self.body()
@@ -88,6 +99,7 @@ class Handler(BaseHTTPRequestHandler):
         return events(whole, isinstance(options, dict) and bool(options.get("include_usage")))
 
     def body(self) -> dict[str, Any]:
+        """The request's JSON object. Raises BadCall where it is none or too long."""
         length = self.headers.get("Content-Length", "")
         if not length.isdigit() or int(length) > MAX_BODY:
             raise BadCall(413, "invalid_request_error", f"Send a body with a length of at most {MAX_BODY} bytes.")
@@ -201,6 +213,7 @@ def running(port: int = 0, key: str = "") -> Iterator[Server]:
 
 
 def main() -> int:
+    """Serve until interrupted; 1 where the port cannot be had."""
     parser = argparse.ArgumentParser(description="The offline writer as an OpenAI-compatible server on loopback.")
     parser.add_argument("--port", type=int, default=8800)
     parser.add_argument("--key", default="", help="require this API key")

@@ -27,11 +27,16 @@ class Checked(Protocol):
     """What the reward check says about one source."""
 
     @property
-    def ok(self) -> bool: ...
+    def ok(self) -> bool:
+        """Whether it may be trained."""
+
     @property
-    def stage(self) -> str: ...
+    def stage(self) -> str:
+        """Where the check ended, e.g. parse, allow-list or done."""
+
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> str:
+        """What to change; empty where nothing."""
 
 
 Check = Callable[[Sequence[str]], Sequence[Checked]]
@@ -154,6 +159,7 @@ class Attempt:
 
     @property
     def source(self) -> str | None:
+        """The reward function in the reply; None where it holds none."""
         return extract.source(self.reply.text)
 
 

@@ -35,6 +35,7 @@ class Teacher:
     equal: float = 0.0
 
     def errs(self, rng: random.Random) -> bool:
+        """Whether this answer is turned round; draws from `rng` only where answers can be."""
         return self.mistake > 0 and rng.random() < self.mistake
 
 

@@ -94,6 +94,7 @@ def one_after_another(
 
 
 def different_prompt(problem: Problem, written: Sequence[Candidate]) -> tuple[Message, ...]:
+    """The first prompt with the programs that are there already, from which the next one is to differ."""
     entries = [
         render("program", title=f"Parent {number}", source=c.source.strip()) for number, c in enumerate(written, 1)
     ]
@@ -141,11 +142,13 @@ def evidence(outcome: Outcome, shown: Feedback) -> str:
 
 
 def history_entry(entry: Round, shown: Feedback) -> str:
+    """An earlier round's best in a few lines: its trace where traces are shown, and what set it apart."""
     trace = f"Reward trace:\n{trace_text(entry.best.trace)}" if shown.traces else ""
     return render("history_entry", iteration=entry.iteration, trace=trace, difference=difference_text(entry))
 
 
 def difference_text(entry: Round) -> str:
+    """What set this round's best apart from the one before, on lines of its own; empty where nobody has said it."""
     return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
 
 

@@ -51,14 +51,17 @@ class ByScore:
     """Automatic fitness: the task score (RTS)."""
 
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
+        """Asks nobody. Raises MethodError where a candidate has no score."""
         if any(o.rts is None for o in outcomes):
             raise MethodError("Revolve by score needs a task with a metric: this one has none. Use revolve_human.")
         yield from ()
 
     def of(self, outcome: Outcome) -> float:
+        """The task score (RTS)."""
         return float(outcome.rts or 0.0)
 
     def words(self) -> str:
+        """Nothing: a score says no words."""
         return ""
 
 
@@ -75,6 +78,7 @@ class ByJudges:
     champion: Outcome | None = None
 
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
+        """Asks for best and worst, and whether the best beats the best so far."""
         pick = yield Judge(iteration, tuple(outcomes))
         ids = {o.candidate.id: o for o in outcomes}
         self.seen += panel.comparisons(pick, list(ids))
@@ -89,9 +93,11 @@ class ByJudges:
             self.champion = best
 
     def of(self, outcome: Outcome) -> float:
+        """The Bradley-Terry strength. Raises KeyError for a candidate that was not taken in."""
         return self.strengths[outcome.candidate.id].value
 
     def words(self) -> str:
+        """The commonest tags of all generations, and the last judge's reason."""
         common = list(panel.commonest(self.tags))[:TAGS]
         said = [f"Raters say most often: {', '.join(common)}."] if common else []
         return "\n".join([*said, *self.reasons])

@@ -42,6 +42,7 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
 
 
 def listed(parts: Sequence[tuple[str, str]]) -> list[str]:
+    """The subtasks that the prompt lists, in order."""
     body = next((body for title, body in parts if title.strip() == "Subtasks"), "")
     return [text for _, text in _NUMBERED.findall(body)]
 
@@ -117,6 +118,7 @@ def bounded(quantity: Quantity, number: int) -> Quantity:
 
 
 def bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
+    """A component for this subtask that cannot grow without end; later subtasks weigh more."""
     weight = (0.5 + 0.25 * number) * rng.uniform(0.6, 1.6)
     return component(rng, bounded(quantity, number), weight, BOUNDED[quantity.aim])
 

@@ -32,6 +32,7 @@ class Component:
 
     @property
     def name(self) -> str:
+        """Its key in the dictionary of components."""
         return f"{self.quantity.name}_reward" if self.weight >= 0 else f"{self.quantity.name}_cost"
 
     def lines(self) -> list[str]:

@@ -36,6 +36,7 @@ class Program:
 
     @property
     def source(self) -> str:
+        """The program as text, as edited so far."""
         return layout.text(self.function)
 
     @property

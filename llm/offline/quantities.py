@@ -92,6 +92,7 @@ class Quantity:
 
     @property
     def inputs(self) -> frozenset[str]:
+        """The reward inputs that the expression reads."""
         nodes = list(ast.walk(syntax.expression(self.expression)))
         called = {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         return frozenset(n.id for n in nodes if isinstance(n, ast.Name)) - called - {"torch"}

@@ -31,9 +31,11 @@ class Search:
 
     @property
     def trace(self) -> Mapping[str, Row]:
+        """The preferred program's reward trace by component; empty where it has none."""
         return self.reading.preferred.trace if self.reading.preferred else {}
 
     def meaning(self, name: str) -> Quantity | None:
+        """What one of the program's components is about; None where no quantity resembles it."""
         return meaning(self.program, name, self.quantities)
 
     def serves_goal(self, name: str) -> bool:
@@ -43,12 +45,15 @@ class Search:
         return found is not None and best > 0 and found.relevance > 0.5 * best
 
     def goals(self) -> list[str]:
+        """The components that serve the goal."""
         return [name for name in self.program.components() if self.serves_goal(name)]
 
     def others(self) -> list[str]:
+        """The components that do not."""
         return [name for name in self.program.components() if not self.serves_goal(name)]
 
     def scale(self, name: str, factor: float) -> None:
+        """Multiply a component's weight, and say so where it could be found."""
         if self.program.scale(name, factor):
             self.done.append(f"`{name}` x {rounded(factor)}")
 
@@ -107,6 +112,7 @@ def typical(trace: Mapping[str, Row]) -> float:
 
 
 def flat(row: Row) -> bool:
+    """Whether a component hardly changed during the training; False without samples."""
     return max(row.samples) - min(row.samples) < FLAT * max(abs(v) for v in row.samples) if row.samples else False
 
 
@@ -126,6 +132,7 @@ def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence
 
 
 def near_copy(search: Search) -> None:
+    """The preferred program with all its numbers a little different."""
     search.jitter(0.05)
 
 

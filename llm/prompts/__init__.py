@@ -20,6 +20,7 @@ def _template(name: str) -> Template:
 
 
 def names() -> list[str]:
+    """The prompts that there are, sorted."""
     return sorted(p.stem for p in FOLDER.glob("*.txt"))
 
 

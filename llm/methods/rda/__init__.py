@@ -143,6 +143,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
 
 
 def score(outcome: Outcome) -> float:
+    """The task's metric (RTS) of a candidate. Raises MethodError where the task has none."""
     if outcome.rts is None:
         raise MethodError("this ablation of RDA reads the task metric, and this task has none")
     return outcome.rts

@@ -11,16 +11,19 @@ from llm.records import Message, Outcome, Pick, Problem
 
 
 def subtasks(problem: Problem) -> tuple[Message, ...]:
+    """Asks for the list of subtasks."""
     return chat(render("rda_subtasks", problem=problem_text(problem)))
 
 
 def reward(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
+    """Asks for the first reward functions, one component a subtask."""
     return chat(render("rda_first", problem=problem_text(problem), subtasks=numbered(subtasks)))
 
 
 def reflect(
     problem: Problem, subtasks: Sequence[str], iteration: int, best: Outcome, analysis: str
 ) -> tuple[Message, ...]:
+    """Asks for a better reward function than the best one, in view of the analysis of what its robot does."""
     return chat(
         render(
             "rda_reflect",
@@ -51,11 +54,13 @@ def look(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: in
 
 
 def revise(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
+    """Asks which one subtask, if any, is to be put differently in view of the analysis."""
     text = render("rda_revise", problem=problem_text(problem), subtasks=numbered(subtasks), analysis=analysis)
     return chat(text)
 
 
 def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
+    """Asks for a better reward function than the best one, told its score alone: the ablation without analysis."""
     return chat(
         render(
             "rda_scored",

@@ -23,6 +23,7 @@ def read_subtasks(text: str, task: str) -> tuple[str, ...]:
 
 
 def numbered(subtasks: Sequence[str]) -> str:
+    """The subtasks as a list, one a line, from 1."""
     return "\n".join(f"{i}. {subtask}" for i, subtask in enumerate(subtasks, 1))
 
 

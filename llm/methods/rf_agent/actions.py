@@ -28,6 +28,7 @@ Look = Callable[[random.Random, Node, Node], list[Shown]]
 
 
 def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+    """The parent alone."""
     return [Shown("Parent reward function", parent)]
 
 
@@ -50,6 +51,7 @@ def with_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Sh
 
 
 def numbered(title: str, nodes: Sequence[Node]) -> list[Shown]:
+    """These nodes, each under the title and its number from 1."""
     return [Shown(f"{title} {i}", node) for i, node in enumerate(nodes, 1)]
 
 

@@ -36,11 +36,13 @@ class Node:
 
     @property
     def trained(self) -> Outcome:
+        """What became of its candidate. The root has none."""
         assert self.outcome is not None, "the root was never trained"
         return self.outcome
 
     @property
     def id(self) -> str:
+        """Its candidate's id."""
         return self.trained.candidate.id
 
     def path(self) -> list[Node]:

@@ -19,14 +19,18 @@ Part = Generator[Request, Any, None]
 class Value(Protocol):
     """Scores the nodes in every iteration, after its children have joined the tree."""
 
-    def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part: ...
-    def winner(self, root: Node) -> str: ...
+    def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
+        """Set score and verdict of every node, asking for what is needed. `outcomes` are this iteration's."""
+
+    def winner(self, root: Node) -> str:
+        """The id of the best of all."""
 
 
 class ByMetric:
     """F is the RTS, as published. Nobody is asked."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
+        """Asks nobody. Raises MethodError on a task without a metric."""
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError("RF-Agent reads the task metric, and this task has none: use RF-Agent with a judge")
@@ -34,6 +38,7 @@ class ByMetric:
         yield from ()
 
     def winner(self, root: Node) -> str:
+        """The one with the highest RTS."""
         return max(root.below(), key=lambda node: node.score).id
 
 
@@ -51,6 +56,7 @@ class ByJudge:
     incumbent: Outcome | None = None
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
+        """Asks for best and worst of the iteration's outcomes and the incumbent, where there is anything new to see."""
         shown = tuple(o for o in (*outcomes, self.incumbent) if o is not None and o.ok)
         if any(outcome is not self.incumbent for outcome in shown):
             pick = yield Judge(iteration, shown)
@@ -76,5 +82,6 @@ class ByJudge:
             node.verdict = f"{node.verdict} {words}".strip()
 
     def winner(self, root: Node) -> str:
+        """The incumbent after the last round."""
         assert self.incumbent is not None
         return self.incumbent.candidate.id
