@@ -31,7 +31,7 @@ def compute_reward(
     # bend the knees on the ground, rise with both legs, be high while no foot touches the ground
     crouch = 0.3 * grounded * symmetry * torch.clamp(-0.5 * (right_knee + left_knee), min=0.0, max=1.2)
     rise = 1.0 * symmetry * torch.clamp(velocity_world[:, 2], min=0.0, max=3.0)
-    flight = 4.0 * airborne * symmetry * torch.clamp(height - 1.2, min=0.0, max=0.6)
+    flight = airborne * symmetry * (1.0 + 4.0 * torch.clamp(height - 1.2, min=0.0, max=0.6))
 
     alive = torch.full_like(height, 1.0)
     upright = 0.5 * up_vec[:, 2] + 0.3 * heading_vec[:, 0]
