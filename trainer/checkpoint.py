@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from trainer.simba import SimbaShape
 
 UNREADABLE = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError, TypeError),
-    *(ValueError, pickle.UnpicklingError),
+    *(ValueError, pickle.UnpicklingError, struct.error),
 )
 """What reading a damaged file raises: whatever its bytes, taken for a pickle, make of it."""
 VERSION = 1

@@ -26,6 +26,15 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     assert checkpoint.load(tmp_path / "absent.pt") is None
 
 
+def test_a_pickle_that_ends_within_a_number_is_refused(tmp_path):
+    checkpoint.save(tmp_path / "checkpoint.pt", {"iteration": 3})
+    damaged = bytearray((tmp_path / "checkpoint.pt").read_bytes())
+    damaged[damaged.index(b"u.PK") + 1] = ord("G")  # a float of eight bytes in place of the stop
+    (tmp_path / "checkpoint.pt").write_bytes(damaged)
+    with pytest.raises(ValueError, match="or a damaged one"):
+        checkpoint.load(tmp_path / "checkpoint.pt")
+
+
 def test_a_policy_of_another_task_is_refused(tmp_path):
     lockstep, _ = trained(tmp_path, TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT | {"iterations": 1}, film_at=()))
     path = lockstep.job_dir / "checkpoints" / "policies" / "0.pt"
