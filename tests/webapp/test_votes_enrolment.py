@@ -44,6 +44,18 @@ def test_an_id_alone_opens_nothing_in_another_browser(poll, query):
     assert agree(stranger, poll, "?PROLIFIC_PID=p1&SESSION_ID=s1").url == person.get_absolute_url()
 
 
+@pytest.mark.parametrize("query", ["", "?PROLIFIC_PID=p1", "?PROLIFIC_PID=p1&SESSION_ID=s1"])
+def test_who_has_left_comes_back_to_that_page(poll, query):
+    """Their id is forgotten then; the link that they got is still theirs."""
+    browser = Client()
+    agree(browser, poll, query)
+    person = Evaluator.objects.get()
+    enrolment.withdraw(person)
+    assert agree(browser, poll, query).url == person.get_absolute_url()
+    if query:  # another person in the same browser
+        assert agree(browser, poll, "?PROLIFIC_PID=p2").url != person.get_absolute_url()
+
+
 def test_no_label_is_given_again(poll):
     people = enrolment.invite(poll, 2)
     agree(Client(), poll)

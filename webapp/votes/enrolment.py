@@ -44,18 +44,20 @@ class Arrival:
     external_id: str
     """The recruitment site's name for the person; empty where it says none."""
     tokens: Sequence[str]
-    """Personal links that they may have (recruitment.tokens_of): the first is a newcomer's."""
+    """Personal links of whoever comes so (recruitment.tokens_of): the first is a newcomer's."""
+    remembered: str = ""
+    """The personal link with which somebody began in this browser, perhaps another person."""
 
 
 def known(poll: Poll, came: Arrival) -> Evaluator | None:
-    """Who they are already. An id alone, which many know, makes nobody known."""
-    return Evaluator.objects.filter(poll=poll, external_id=came.external_id, token__in=came.tokens).first()
+    """Who they are already, also when they have left. An id alone, which many know, makes nobody known."""
+    theirs = Q(token__in=came.tokens) | Q(token=came.remembered, external_id=came.external_id)
+    return Evaluator.objects.filter(theirs, poll=poll).first()
 
 
 def elsewhere(poll: Poll, came: Arrival) -> bool:
-    """Whether the id is somebody's who began in another browser."""
-    theirs = Evaluator.objects.filter(poll=poll, external_id=came.external_id) if came.external_id else None
-    return theirs is not None and theirs.exclude(token__in=came.tokens).exists()
+    """Whether the id of somebody who is not known is one that began in another browser."""
+    return came.external_id != "" and Evaluator.objects.filter(poll=poll, external_id=came.external_id).exists()
 
 
 @transaction.atomic

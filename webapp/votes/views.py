@@ -158,7 +158,7 @@ def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
     if external_id and not enrolment.EXTERNAL_ID.fullmatch(external_id) or len(session) > recruitment.LONGEST_PARAMETER:
         return None
     tokens = recruitment.tokens_of(poll.recruitment_token, external_id, session, browser_secret(request))
-    return enrolment.Arrival(external_id, [*tokens, request.session.get(f"poll {poll.pk}", "")])
+    return enrolment.Arrival(external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
 def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
