@@ -52,7 +52,7 @@ def test_opening_closing_and_inviting_by_the_page(client):
     assert "Open. The plan" in post("open") and "opened before" in post("open")
     assert "Tick the box" in post("close")
     html = post("close", sure="yes")
-    assert "early, by ada" in html
+    assert "early, by ada" in html and "can be unblinded below" in html
     assert "Closed early: 0 of the planned 20" in post("unblind")
     assert "was not open" in post("close", sure="yes") and "nobody else can vote" in post("invite", count=1)
     assert poll.title in client.get(reverse("votes:index")).content.decode()

@@ -1,4 +1,4 @@
-"""A poll for its experimenters: progress until it is closed, results from then on. Staff only."""
+"""A poll for its experimenters: progress until it is closed, results once somebody has unblinded it. Staff only."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if request.POST.get("sure") != "yes":
         messages.error(request, "Tick the box to close it early: it cannot be opened again.")
     elif opening.close(row, request.user.get_username()):
-        messages.success(request, "Closed. The results are below.")
+        messages.success(request, "Closed. Its results can be unblinded below.")
     else:
         messages.warning(request, "Nothing was changed. It was not open.")
     return redirect(row)

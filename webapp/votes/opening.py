@@ -72,7 +72,7 @@ def open_poll(poll: Poll) -> list[str]:
 
 
 def close(poll: Poll, by: str = "") -> bool:
-    """No more votes, and results from now on. `by`: who closed it before N was reached."""
+    """No more votes: it may be unblinded from now on. `by`: who closed it before N was reached."""
     changes = {"status": Poll.Status.CLOSED, "closed_at": timezone.now(), "closed_by": by}
     closed = bool(Poll.objects.filter(pk=poll.pk, status=Poll.Status.OPEN).update(**changes))
     if closed:
