@@ -18,7 +18,7 @@ from tests.webapp.loops import play
 from webapp.comparisons import board, going
 from webapp.comparisons.forms import comparable, preset_choices
 from webapp.comparisons.models import Comparison
-from webapp.experiments import loop
+from webapp.experiments import loop, reaper
 from webapp.experiments.comparison.plan import Plan, arm
 from webapp.experiments.models import Experiment, LanguageModel
 
@@ -227,6 +227,21 @@ def test_what_another_comparison_wants_is_left_alone() -> None:
     assert going.cancel(first) and statuses(second)[0] == "running"
     assert going.pause(second) and running(second).paused
     assert going.cancel(second) and statuses(second) == ["cancelled", "-"]
+
+
+def test_what_only_a_waiting_comparison_wants_is_put_down_with_the_one_that_ran_it() -> None:
+    first, second = planned(), planned(methods=["icpl:k=3"])
+    going.start(first)
+    assert going.cancel(first) and running(second).paused
+    assert going.start(second) and not running(second).paused
+
+
+def test_one_that_was_deleted_meanwhile_stops_no_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = planned()
+    going.start(row)
+    Comparison.objects.all().delete()
+    monkeypatch.setattr(reaper, "STEPS", (lambda: going.go_on(row),))
+    reaper.tick()
 
 
 def test_a_full_disk_ends_no_comparison_without_its_records(settings: LazySettings) -> None:

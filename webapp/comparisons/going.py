@@ -48,22 +48,25 @@ def pause(comparison: Comparison) -> bool:
         if row.status != Status.RUNNING:
             return False
         _set(row, comparison, Status.PAUSED)
-        for experiment in _own(row, [other for other in others if other.status == Status.RUNNING]):
+        for experiment in _own(row, _running_ones(others)):
             loop.pause(experiment)
     return True
 
 
 def cancel(comparison: Comparison) -> bool:
-    """End it: experiments that have begun, are not over and are in no other comparison that has not ended are cancelled
-    for good. False when it has ended already.
+    """End it: experiments that have begun and are not over are cancelled for good. Of those that another comparison
+    has which has not ended, those that no running one has are paused instead: its start resumes them. False when it
+    has ended already.
     """
     with transaction.atomic():
         row, others = _lock(comparison)
         if row.status in ENDED:
             return False
         _set(row, comparison, Status.CANCELLED)
-        for experiment in _own(row, others):
-            loop.cancel(experiment)
+        wanted = _planned(others)
+        for experiment in _own(row, _running_ones(others)):
+            stop = loop.pause if experiment.public_id in wanted else loop.cancel
+            stop(experiment)
     return True
 
 
@@ -136,7 +139,14 @@ def _lock(comparison: Comparison) -> tuple[Comparison, list[Comparison]]:
     """The comparison and the others that have not ended, locked."""
     wanted = Comparison.objects.select_for_update(of=("self",)).exclude(Q(status__in=ENDED) & ~Q(pk=comparison.pk))
     rows = {row.pk: row for row in wanted.order_by("pk")}
-    return rows.pop(comparison.pk), list(rows.values())
+    row = rows.pop(comparison.pk, None)
+    if row is None:
+        raise Comparison.DoesNotExist(f"the comparison {comparison} was deleted")
+    return row, list(rows.values())
+
+
+def _running_ones(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    return [row for row in comparisons if row.status == Status.RUNNING]
 
 
 def _own(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
