@@ -196,6 +196,12 @@ def test_every_action_names_what_it_was_done_to(client, staff):
     assert all(kind for kind, _ in told.values()), told
 
 
+def test_what_was_chosen_and_is_no_key_is_told_as_well(client, staff):
+    page = reverse("admin:studies_study_changelist")
+    assert client.post(page, {"action": "", "_selected_action": ["x"]}).status_code == 302
+    assert entries()[-1].detail["selected"] == ["x"]
+
+
 def test_downloads(client, staff):
     experiment = boards.played()
     address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])

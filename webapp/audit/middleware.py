@@ -85,7 +85,7 @@ def note(request: HttpRequest, response: Response) -> None:
     target = target_of(match)
     if chosen and admin is not None:
         detail |= {"selected": chosen, "of": admin.model._meta.label_lower}
-        target = admin.model._base_manager.filter(pk=chosen[0]).first() if len(chosen) == 1 else None
+        target = admin.get_object(request, chosen[0]) if len(chosen) == 1 else None
     words = match.kwargs.get("action") or request.POST.get("action") or (match.url_name or "").replace("_", " ")
     record(request.user, words, target, **detail)
 
