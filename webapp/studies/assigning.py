@@ -165,7 +165,7 @@ def _begin_once(place: Assignment) -> bool:
     if still:
         before = Assignment.objects.filter(participant=still.participant, position__lt=still.position).last()
         begin(still)
-        if before and before.experiment:  # whose events the person's open page listens to
+        if before and before.experiment:  # for the bench, beside what the new one says itself
             said = f"{still.participant.label} goes on to the next experiment."
             events.emit(before.experiment, "went on", said, public=True)
     return still is not None
