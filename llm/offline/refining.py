@@ -16,7 +16,6 @@ from llm.offline.reading import Example, Reading, Row
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
 DOMINATES = 3.0  # a component this much larger than all others together drowns them
-ENRICH = True  # whether one offspring of a round has something new; else it is a near copy, and rounds are more alike
 
 
 @dataclass
@@ -129,11 +128,6 @@ def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence
     if not search.done:
         search.jitter(0.3)
     return program.source, "; ".join(search.done)
-
-
-def near_copy(search: Search) -> None:
-    """The preferred program with all its numbers a little different."""
-    search.jitter(0.05)
 
 
 def enrich(search: Search) -> None:
@@ -263,4 +257,4 @@ def leap(search: Search) -> None:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 
 
-STRATEGIES = (enrich if ENRICH else near_copy, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)
+STRATEGIES = (enrich, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)

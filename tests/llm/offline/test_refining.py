@@ -15,7 +15,6 @@ from llm.offline.refining import (
     goal_or_balance,
     meaning,
     mind_the_trace,
-    near_copy,
     refine,
     restructure,
 )
@@ -70,9 +69,9 @@ def test_it_knows_what_components_of_another_author_are_about():
     assert search.goals() == ["ahead"] and search.others() == ["posture", "effort"]
 
 
-def test_the_near_copy_stays_near():
+def test_a_jitter_moves_numbers_a_little():
     search = searching(rows(ahead=1.0))
-    near_copy(search)
+    search.jitter(0.05)
     assert weight(search, "ahead") == pytest.approx(2.0, rel=0.25)
     assert weight(search, "ahead") != 2.0
 
