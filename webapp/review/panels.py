@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,9 +15,11 @@ from llm.records import Pick
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
-from webapp.review.screenings import FINAL
+from webapp.review.screenings import FINAL, LETTERS, letters_of
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
+
+_LETTER = re.compile(rf"\b[{LETTERS}]\b")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,15 @@ def answer_of(vote: Vote) -> Any:
 
 
 def _pick(vote: Vote) -> Pick:
-    return Pick(vote.best.key, vote.worst.key if vote.worst else None, vote.reason, tuple(vote.tags))
+    return Pick(vote.best.key, vote.worst.key if vote.worst else None, _told(vote), tuple(vote.tags))
+
+
+def _told(vote: Vote) -> str:
+    """The reason for those who saw no letters: which letter the best and the worst had, where the reason names any."""
+    if not _LETTER.search(vote.reason):
+        return vote.reason
+    named = zip(("best", "worst"), letters_of(vote.screening, [vote.best_id, vote.worst_id]), strict=False)
+    return f"{vote.reason}\n({', '.join(f'{letter} is the {which}' for which, letter in named)}.)"
 
 
 def votes_of(request: Request) -> QuerySet[Vote]:
