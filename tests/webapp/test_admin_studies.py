@@ -67,6 +67,15 @@ def test_open_and_close(staff):
     assert study.status == "open"
 
 
+def test_closing_tells_of_panels_that_nobody_new_completes(staff):
+    study = rows.study(panel=2)
+    person = Participant.objects.create(study=study, label="P01")
+    assert enrolment.consent(person) == ""
+    said = staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "closed"}, follow=True)
+    assert "Panels that still wait for people: 1;" in said.content.decode()
+    assert "1 panel waits for people who may not come any more: start it with fewer" in said.content.decode()
+
+
 def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
     study = rows.study()
     for name in ("admin:study_invite", "admin:study_status"):

@@ -211,9 +211,12 @@ class StudyAdmin(ModelAdmin):
 def _said(study: Study, status: str) -> str:
     if status == Study.Status.OPEN:
         return f"{study} is open: its links work."
-    inside = opening.inside(study)
+    inside, waiting = opening.inside(study), opening.gathering(study)
     go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
-    return f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
+    said = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
+    return (
+        f"{said} Panels that still wait for people: {waiting}; start or cancel them on the bench." if waiting else said
+    )
 
 
 def _study_box(study: Study) -> dict[str, Any]:
@@ -223,6 +226,7 @@ def _study_box(study: Study) -> dict[str, Any]:
     return {
         "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
         "inside": opening.inside(study),
+        "gathering": opening.gathering(study),
         "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
         "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
         "places": range(1, study.experiments_each + 1) if by_hand else [],

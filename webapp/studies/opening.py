@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from webapp.experiments.models import Experiment
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Participant, Study
 
@@ -110,6 +111,12 @@ def close_study(study: Study) -> list[str]:
 def inside(study: Study) -> int:
     """How many have begun and go on, whether the study is open or not."""
     return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None).count()
+
+
+def gathering(study: Study) -> int:
+    """How many panels wait for more people. Nobody new completes one once the study is closed."""
+    waiting = Experiment.objects.filter(assignments__arm__study=study, status=Experiment.Status.DRAFT)
+    return waiting.distinct().count()
 
 
 def turned_away(study: Study) -> str:
