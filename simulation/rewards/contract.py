@@ -32,9 +32,10 @@ FILENAME = "<reward>"
 CALL_SECONDS = 5.0
 """Processor time that one call may take; usual ones take less than a millisecond."""
 GENERATED_ERRORS = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError),
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, RuntimeError),
+    *(TypeError, ValueError),
 )
-"""What allowed code can raise."""
+"""What allowed code can raise; torch asserts that it was built for the device of a name."""
 
 
 class RewardFailure(RuntimeError):
@@ -77,7 +78,7 @@ class RewardFunction:
         except GENERATED_ERRORS as error:
             out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
             raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
-        return _validated(result, len(inputs[self.world_input]))  # type: ignore[arg-type]  # always a tensor
+        return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
 
     def _explain(self, error: BaseException) -> str:
         """The error with the line of the source that raised it."""
@@ -243,7 +244,7 @@ def _import(name: str, *details: Any) -> Any:
     return builtins.__import__(name, *details)
 
 
-def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
+def _validated(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise RewardFailure(f"it must return (total, components), a pair; it returned {_described(result)}")
     total, components = result
@@ -256,7 +257,7 @@ def _validated(result: Any, worlds: int) -> tuple[Tensor, dict[str, Tensor]]:
         if not isinstance(name, str) or not _is_component_name(name):
             raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
         named[name] = value
-    checked = {name: _column(name, value, worlds) for name, value in named.items()}
+    checked = {name: _column(name, value, world_input) for name, value in named.items()}
     sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one look at all, in the usual case
     if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
         raise RewardFailure(_non_finite(checked))
@@ -268,8 +269,9 @@ def _is_component_name(name: str) -> bool:
     return allowed.COMPONENT_NAME.fullmatch(name) is not None and name not in allowed.RESERVED_COMPONENTS
 
 
-def _column(name: str, value: Any, worlds: int) -> Tensor:
+def _column(name: str, value: Any, world_input: Tensor) -> Tensor:
     """The value as (n,) float32, or the failure that says why it is none."""
+    worlds = len(world_input)
     what = "the total" if name == "total" else f"component {name!r}"
     if not isinstance(value, Tensor):
         raise RewardFailure(f"{what} is {_described(value)}, expected a tensor of shape ({worlds},)")
@@ -277,6 +279,8 @@ def _column(name: str, value: Any, worlds: int) -> Tensor:
         raise RewardFailure(f"{what} has shape {tuple(value.shape)}, expected ({worlds},): one value per world")
     if not value.is_floating_point():
         raise RewardFailure(f"{what} has dtype {value.dtype}, expected a float: use .float()")
+    if value.device != world_input.device:
+        raise RewardFailure(f"{what} is on the device {value.device}, its inputs on {world_input.device}")
     return value.float()
 
 

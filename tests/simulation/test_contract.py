@@ -241,6 +241,18 @@ def test_frames_and_angles_agree_with_the_rotations_that_they_come_from():
     assert helpers.scale(torch.ones(2), lower, upper).tolist() == upper.tolist()
 
 
+@pytest.mark.parametrize(
+    ("device", "stage", "reason"), [("cuda", "run", "AssertionError: Torch not"), ("meta", "contract", "device meta, ")]
+)
+def test_another_device_by_way_of_a_component_s_name_is_a_failure_of_the_reward_alone(inputs, device, stage, reason):
+    if device == "cuda" and torch.cuda.is_available():
+        pytest.skip("that device is there")
+    lines = [f"names = {{{device!r}: dof_pos}}", "for name in names.keys():", "    total = dof_pos[:, 0].to(name)"]
+    with pytest.raises(RewardFailure, match=reason) as failure:
+        compile_reward(reward(*lines, "return total, {'x': dof_vel[:, 0]}"), "Cartpole")(inputs)
+    assert failure.value.stage == stage
+
+
 def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(contract, "CALL_SECONDS", 0.05)
     loops = ["x = torch.ones(200, 200)", "for i in range(64):", "    for j in range(64):", "        x = x @ x / 200.0"]
