@@ -80,6 +80,12 @@ def test_pytorch_is_installed_as_chosen_from_where_one_is(pretended):
     assert not any("pip" in call for call in calls) and "PyTorch stays" not in said.stdout
     said, _ = start(pretended, PREFINE_TORCH_ARGS="--index-url another")
     assert said.returncode == 0 and "PyTorch stays as it is: PREFINE_TORCH_ARGS counts when" in said.stdout
+    with (pretended / "requirements.txt").open("a") as requirements:
+        requirements.write("\n# another version\n")
+    said, calls = start(pretended, cwd=pretended / "bin")
+    assert f"{pretended}/bin: {pip} --find-links wheels --no-index -r {pretended}/requirements-torch.txt" in calls
+    said, _ = start(pretended, **chosen)
+    assert "PyTorch stays" not in said.stdout
 
 
 def test_missing_libraries_are_named_where_they_cannot_be_installed(pretended):
