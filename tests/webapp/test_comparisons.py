@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from llm import prices
 from simulation import catalog
 from tests.webapp.loops import play
 from webapp.comparisons import board, going
@@ -128,8 +129,8 @@ def test_the_form_says_which_tasks_have_a_preset() -> None:
 
 
 def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None:
-    prices = {"price_input": 1.0, "price_output": 5.0}
-    model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **prices)
+    paid = {"price_input": 1.0, "price_output": 5.0}
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **paid)
     free, dear = planned(), planned(model=model, token_budget=20_000)
     assert board.of(free).most.free
     most = board.of(dear).most
@@ -140,6 +141,18 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     assert "Policies to train</dt><dd>24<" in page and "$0.40" in page
     going.start(dear)
     assert running(dear).token_budget == 20_000
+
+
+def test_without_known_prices_a_budget_in_dollars_promises_nothing(admin_client: Client) -> None:
+    unknown, listed = (
+        LanguageModel.objects.create(name=name, kind="openai", base_url="http://x.example/v1", model=name)
+        for name in ("nobody-sells-this", next(iter(prices.table())))
+    )
+    row = planned(model=unknown, dollar_budget=0.05)
+    assert board.of(row).most.dollars is None
+    assert "unknown prices" in admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
+    assert board.of(planned(model=listed, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
+    assert board.of(planned(model=listed, token_budget=1_000_000)).most.dollars
 
 
 def test_only_staff_see_it(client: Client, admin_client: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from llm.prices import known_prices
 from webapp.experiments.comparison.plan import Plan
 from webapp.experiments.models import LanguageModel
 
@@ -30,14 +31,24 @@ def ceiling(plan: Plan, experiments: int) -> Ceiling:
     asked = [model for model in (plan.model, plan.vision) if model and model.kind != LanguageModel.Kind.OFFLINE]
     if not asked:
         return Ceiling(experiments, True, 0, 0.0)
-    each = [plan.dollar_budget, _price(plan.token_budget, asked)]
-    known = [dollars for dollars in each if dollars is not None]
     tokens = None if plan.token_budget is None else experiments * plan.token_budget
-    return Ceiling(experiments, False, tokens, experiments * min(known) if known else None)
+    return Ceiling(experiments, False, tokens, _dollars(plan, asked, experiments))
 
 
-def _price(tokens: int | None, models: list[LanguageModel]) -> float | None:
-    """Of so many tokens, all of the dearest kind; None where a price is not known."""
-    prices = [price for model in models for price in (model.price_input, model.price_output)]
-    known = [price for price in prices if price is not None]
-    return None if tokens is None or len(known) < len(prices) else tokens * max(known) / MILLION
+def _dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -> float | None:
+    """The lower of what both budgets permit; a budget in dollars ends nothing where a price is unknown."""
+    each = [_dearest(model) for model in asked]
+    prices = [price for price in each if price is not None]
+    if len(prices) < len(each):
+        return None
+    by_tokens = None if plan.token_budget is None else plan.token_budget * max(prices) / MILLION
+    known = [dollars for dollars in (plan.dollar_budget, by_tokens) if dollars is not None]
+    return experiments * min(known) if known else None
+
+
+def _dearest(model: LanguageModel) -> float | None:
+    """US dollars of a million tokens of its dearer kind: as its row says, else as published; None where unknown."""
+    if model.price_input is not None and model.price_output is not None:
+        return max(model.price_input, model.price_output)
+    published = known_prices(model.model)
+    return max(published[-1].input, published[-1].output) if published else None
