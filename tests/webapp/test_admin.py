@@ -88,6 +88,8 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
         ({"options": "reasons"}, "&#x27;reasons&#x27; is not an option: write it as name=value"),
         ({"judge_options": "mistake = 2"}, "option mistake: &#x27;2&#x27; is not between 0 and 1"),
         ({"method": "nonsense"}, "nonsense is not one of the available choices"),
+        ({"method": "rda", "options": "analyst = frames"}, "shown to a vision model: choose one"),
+        ({"judge": "model", "judge_options": "frames = 2"}, "shown to a vision model: choose one"),
     ],
 )
 def test_validation_explains(staff, values, words):

@@ -268,7 +268,7 @@ def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:
     row = started(method=method(looks_at_the_second))
     play(row)
     answered(row, "Look")
-    assert row.status == "failed" and "the experiment names none. Set one as its vision model" in row.error
+    assert row.status == "failed" and "the experiment names none. Begin another with one" in row.error
 
 
 @pytest.mark.parametrize("clip", ["never filmed", "lost", "damaged"])

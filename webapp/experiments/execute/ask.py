@@ -17,8 +17,8 @@ from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
 
 NO_VISION = (
-    "Frames of the clips are to be shown to a vision model, and the experiment names none. Set one as its vision "
-    "model, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
+    "Frames of the clips are to be shown to a vision model, and the experiment names none. Begin another "
+    "with one, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
 )
 UNSEEN = (
     "\n\n(There is no readable clip of this candidate, so there are no pictures. Say of everything that only "

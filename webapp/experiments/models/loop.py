@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from django.db import models
 
 from llm import methods
-from llm.judges.model import FRAMES
 from webapp.experiments.models.settings import LoopSettings
 
 if TYPE_CHECKING:
@@ -48,12 +47,6 @@ class Experiment(LoopSettings):
         """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
         looks = methods.method(self.method).looks(self.options) or bool(self.judge_frames)
         return self.judge == self.JudgeKind.HUMAN or looks
-
-    @property
-    def judge_frames(self) -> int:
-        """Pictures of each clip by which a vision model judges; 0 where none does."""
-        by_model = self.judge == self.JudgeKind.MODEL and not self.is_problem
-        return int(self.judge_options.get(FRAMES, 0)) if by_model else 0
 
     @property
     def live(self) -> bool:

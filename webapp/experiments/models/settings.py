@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from llm import judges, methods
+from llm.judges.model import FRAMES
 from llm.method import Method
 from simulation import catalog
 from webapp.problems import lookup
@@ -166,6 +167,11 @@ class LoopSettings(models.Model):
             self.judge_options = judges.settings(self.judge, self.judge_options)
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
+        if self.vision is None and (chosen.looks(self.options) or self.judge_frames):
+            raise ValidationError(
+                "Frames of the clips are shown to a vision model: choose one, or have the method go by numbers "
+                "(RDA: the option analyst = numbers), and the judge without frames."
+            )
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:
@@ -179,6 +185,12 @@ class LoopSettings(models.Model):
         """The language model in this role (llm.records.ROLES); None is the offline writer."""
         own = {"describer": self.describer, "judge": self.judge_model, "vision": self.vision}.get(role)
         return own or self.model
+
+    @property
+    def judge_frames(self) -> int:
+        """Pictures of each clip by which a vision model judges; 0 where none does."""
+        by_model = self.judge == self.JudgeKind.MODEL and not self.is_problem
+        return int(self.judge_options.get(FRAMES, 0)) if by_model else 0
 
     @property
     def rounds(self) -> int:
