@@ -177,6 +177,13 @@ class TestStudio:
         assert await socket.hear() == {"type": "pong"}
         await socket.leave()
 
+    @pytest.mark.parametrize("after", ["9" * 5000, "%FF", "\xff"])
+    async def test_an_id_that_no_event_can_have_is_as_good_as_none(self, person: Participant, after: str) -> None:
+        socket = await opened(f"/ws/s/{person.token}/?after={after}")
+        await socket.say('{"type": "ping"}')
+        assert await socket.hear() == {"type": "pong"}
+        await socket.leave()
+
     async def test_a_foreign_link_is_refused(self, person: Participant) -> None:
         assert await refused("/ws/s/foreign/") == 4404
 

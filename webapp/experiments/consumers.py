@@ -68,9 +68,9 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             await self.send_json({"type": "pong"})
 
     def after(self) -> int | None:
-        """The id in ?after=<id>; None without one."""
-        values = parse_qs(self.scope["query_string"].decode()).get("after", [])
-        return int(values[0]) if values and values[0].isdecimal() else None
+        """The id in ?after=<id>; None without one that an id can be."""
+        values = parse_qs(self.scope["query_string"].decode(errors="replace")).get("after", [])
+        return int(values[0]) if values and values[0].isdecimal() and len(values[0]) < 19 else None
 
     @classmethod
     async def decode_json(cls, text_data: str) -> Any:
