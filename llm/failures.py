@@ -42,10 +42,12 @@ def passes(status: int) -> bool:
 
 
 def status_said(failure: openai.APIError) -> int:
-    """The status in the body of an error that came with a success: as an event of a stream, or in place of an answer.
+    """The status; where the error came with a success (an event of a stream, or in place of an answer) its body's.
 
     500 where it says none: what failed in the middle of an answer had been understood.
     """
+    if isinstance(failure, openai.APIStatusError):
+        return failure.status_code
     code = failure.code or ""
     return int(code) if code.isdecimal() and len(code) == 3 else 500
 
@@ -82,7 +84,7 @@ MINDS_THE_VALUE = re.compile(r"too (large|long|big|high|many)|exceed|maximum|at 
 
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
     """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
-    if not isinstance(failure, openai.BadRequestError | openai.UnprocessableEntityError):
+    if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 422):
         return None
     said = f"{failure.param or ''} {failure}".lower()
     if MINDS_THE_VALUE.search(said):

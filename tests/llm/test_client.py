@@ -171,6 +171,13 @@ def test_a_refused_parameter_is_left_out_from_then_on():
     assert set(again[0].request) == {"endpoint", "model", "messages"} and again[0].seed == 5
 
 
+def test_a_parameter_refused_within_a_success_is_left_out_too():
+    refusal = (200, {"error": {"message": "Unknown argument: seed", "code": 400}})
+    with serving(lambda body: refusal if "seed" in body else completion("fine")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.text == "fine" and len(server.seen) == 2
+
+
 def test_what_arrived_is_kept_when_others_fail():
     arrived = []
     with serving(lambda body: completion("x") if body["seed"] % 2 else failure(500, "oops")) as server:
