@@ -7,7 +7,6 @@ from itertools import groupby
 import pytest
 
 from llm.errors import MethodError
-from llm.methods.rf_agent import rating
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
 
@@ -376,27 +375,6 @@ def test_a_node_says_how_it_was_judged_and_what_was_said():
 
 
 # --- small parts --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "answer, value",
-    [
-        ("They agree.\n\nRating: 0.7", 0.7),
-        ("rating: **-0.4**", -0.4),
-        ("Rating: \u22120.25.", -0.25),
-        ("Rating = 1", 1.0),
-        ("**Rating:** +.5 (on a scale from -1 to 1)", 0.5),
-        ("First I thought Rating: -1, but in the end Rating: 0,8", 0.8),
-        ("I would rate it 0.3 on a scale of [-1, 1].", 0.3),
-        ("Between -1 and 1, I say\n-0.9", -0.9),
-        ("Rating: 8", 1.0),
-        ("Rating: -5", -1.0),
-        ("It fits well, mostly.", 0.0),
-        ("The dof_vel2 term is fine. Score: 0.15", 0.15),
-    ],
-)
-def test_ratings_are_found_in_what_models_write(answer, value):
-    assert rating(answer) == value
 
 
 def test_an_outcome_keeps_its_thought_through_saving(recorded):
