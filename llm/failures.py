@@ -19,6 +19,8 @@ Failure = openai.OpenAIError | httpx2.HTTPError | ValueError | BrokenOff | NoAns
 FAILURES = (openai.OpenAIError, httpx2.HTTPError, ValueError, BrokenOff, NoAnswer)
 OPTIONAL = ("seed", "temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream")
 """Parameters that a server may refuse; it is asked again without the one that it complains about."""
+FINAL = ("context_length_exceeded", "content_filter", "insufficient_quota", "invalid_api_key", "model_not_found")
+"""What servers say instead of a status, in an answer that began well, where asking again changes nothing."""
 LONGEST_PAUSE = 600.0
 """Seconds: an endpoint that asks for a longer pause has failed."""
 FIRST_BACKOFF, LAST_BACKOFF = 0.5, 8.0
@@ -44,11 +46,13 @@ def passes(status: int) -> bool:
 def status_said(failure: openai.APIError) -> int:
     """The status; where the error came with a success (an event of a stream, or in place of an answer) its body's.
 
-    500 where it says none: what failed in the middle of an answer had been understood.
+    500 where it says nothing known: what failed in the middle of an answer had been understood.
     """
     if isinstance(failure, openai.APIStatusError):
         return failure.status_code
     code = failure.code or ""
+    if code in FINAL:
+        return 400
     return int(code) if code.isdecimal() and len(code) == 3 else 500
 
 

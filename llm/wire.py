@@ -99,7 +99,8 @@ async def _streamed(stream: Any, heard: Callable[[], None]) -> Answer:
         model = getattr(chunk, "model", None) or model
         fingerprint = getattr(chunk, "system_fingerprint", None) or fingerprint
         usage = _usage(getattr(chunk, "usage", None)) or usage
-        for choice in getattr(chunk, "choices", None) or ():
+        choices = getattr(chunk, "choices", None)
+        for choice in choices if isinstance(choices, list) else ():
             anything = True
             piece = getattr(getattr(choice, "delta", None), "content", None)  # some filters send chunks without a delta
             if isinstance(piece, str) and piece:

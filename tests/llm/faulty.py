@@ -22,7 +22,7 @@ class Stream:
     finish: str = "stop"
     pause: float = 0.0
     error: str = ""
-    code: int | None = None
+    code: int | str | None = None
 
     def events(self) -> Iterator[dict[str, Any]]:
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
