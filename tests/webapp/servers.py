@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import random
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -142,7 +144,8 @@ def database_url(port: int, name: str) -> str:
 @functools.cache
 def _migrated() -> Path:
     """An empty SQLite database with every migration: seconds of work, done once in a process."""
-    data = Path(os.environ["PREFINE_DATA"]) / "migrated"
+    data = Path(tempfile.mkdtemp(prefix="prefine-migrated-"))
+    atexit.register(shutil.rmtree, data, ignore_errors=True)
     _embedded(data).manage("migrate", "-v0")
     return data / "db.sqlite3"
 
