@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tests.webapp import boards, loops, rows
 from webapp.experiments import bench, loop
-from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, ModelCall
 from webapp.experiments.templatetags.bench import compact, duration, left, score
 
 pytestmark = pytest.mark.django_db
@@ -195,6 +195,17 @@ def test_no_inline_script_or_style(staff):
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
         assert set(re.findall(r"<script(?![^>]*src)([^>]*)>", text)) <= {' type="application/json"'}
         assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+
+
+def test_the_timeline_has_the_score_of_what_was_picked(staff):
+    row = boards.played(k=3, n=2)
+    first = Iteration.objects.get(experiment=row, number=1)
+    low = first.candidates.order_by("rts")[0]
+    assert low.rts < first.candidates.order_by("-rts")[0].rts
+    Iteration.objects.filter(pk=first.pk).update(best=low)
+    timeline = re.search(r'<nav class="timeline".*?</nav>', html(staff.get(page("experiment", row))), re.DOTALL)[0]
+    picked = re.search(r"best 1-(\d).*?RTS ([\d.]+)", timeline, re.DOTALL)
+    assert (int(picked[1]), float(picked[2])) == (low.index, pytest.approx(low.rts, abs=0.01))
 
 
 # --- charts ---------------------------------------------------------------------------------------------------

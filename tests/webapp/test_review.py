@@ -240,7 +240,7 @@ def test_a_model_learns_which_letters_a_reason_speaks_of(client, person, screeni
     best, worst = (LETTERS[screening.order.index(pk)] for pk in (cast.best_id, cast.worst_id))
     assert cast.reason == "B runs on, the rest fall."
     told = Request.objects.get().result["reason"]
-    assert told == f"{cast.reason}\n({best} is the best, {worst} is the worst.)"
+    assert told == f"{cast.reason}\n[{best} is the best, {worst} is the worst.]"
 
 
 def test_a_page_locks_what_is_due_itself(client, person, screening):

@@ -63,7 +63,7 @@ def _told(vote: Vote) -> str:
     if not _LETTER.search(vote.reason):
         return vote.reason
     named = zip(("best", "worst"), letters_of(vote.screening, [vote.best_id, vote.worst_id]), strict=False)
-    return f"{vote.reason}\n({', '.join(f'{letter} is the {which}' for which, letter in named)}.)"
+    return f"{vote.reason}\n[{', '.join(f'{letter} is the {which}' for which, letter in named)}.]"
 
 
 def votes_of(request: Request) -> QuerySet[Vote]:
