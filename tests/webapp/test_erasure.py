@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
@@ -36,18 +35,6 @@ def data(settings, tmp_path):
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     return settings.DATA_DIR
-
-
-def database(without=()):
-    """Every row of every table as text."""
-    found = []
-    for model in apps.get_models(include_auto_created=True):
-        if model._meta.label not in without:
-            found += [
-                json.dumps([model._meta.label, row], default=str, ensure_ascii=False)
-                for row in model._base_manager.values()
-            ]
-    return "\n".join(found)
 
 
 def files(*folders):
@@ -98,7 +85,7 @@ class TestErasure:
             gone = erasure.erase(made.first, "ada")
         assert gone.total > 50 and gone.counts["votes"] == 3 and gone.counts["experiments"] == 1
         # The audit log is append-only: a pseudonym that is told there stays, and names nobody any more.
-        held = database(without=("audit.Entry",))
+        held = archives.database(without=("audit.Entry",))
         for trace in traces:
             assert trace not in held, trace
         log = "\n".join(json.dumps(row, default=str) for row in Entry.objects.values())
@@ -145,10 +132,10 @@ class TestErasure:
         made = archives.made(panel=2)
         experiment = made.first.experiment
         assert experiment == made.second.experiment
-        assert archives.REASON in database()
+        assert archives.REASON in archives.database()
         traces = traces_of(made.first, archives.REASON)
         erasure.erase(made.first)
-        held = database(without=("audit.Entry",))
+        held = archives.database(without=("audit.Entry",))
         for trace in traces:
             assert trace not in held, trace
         assert archives.OTHER_REASON in held and "[deleted]" in held
@@ -174,7 +161,7 @@ class TestErasure:
         arrives(Reply("x", "stop", None, None, 0.1, "m", "", told, "hash", 1, "2026-01-01"))
         with pytest.raises(leases.Lost), lease.hold():
             pass
-        assert archives.REASON not in database(without=("audit.Entry",))
+        assert archives.REASON not in archives.database(without=("audit.Entry",))
         write.refresh_from_db()
         assert (write.status, write.strikes) == ("queued", 0)
 
@@ -206,10 +193,10 @@ class TestErasure:
     def test_an_evaluator_of_a_closed_vote_becomes_nobody(self):
         made = archives.made()
         person = Evaluator.objects.get(external_id=f"{archives.VOTER}0")
-        before = database()
+        before = archives.database()
         assert person.token in before
         erasure.erase_evaluator(person)
-        held = database()
+        held = archives.database()
         assert person.token not in held and f"{archives.VOTER}0" not in held
         assert made.poll.evaluators.count() == 3
 

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
+from tests.webapp.notified import SECRETS, waiting_to_hear
 from tests.webapp.servers import free_port
 from webapp.experiments.models import Request
 from webapp.notices import courier, push
@@ -26,16 +27,11 @@ from webapp.studies import enrolment
 from webapp.studies.models import Participant, Study
 
 pytestmark = pytest.mark.django_db
-SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed", rows.SOURCE, "P07")
 
 
 @pytest.fixture
 def person() -> Participant:
-    """Somebody for whom a round is ready."""
-    study = rows.study(notify_email=True, notify_push=True)
-    someone = rows.participant(study)
-    rows.round_of(someone)
-    return someone
+    return waiting_to_hear()
 
 
 @dataclass

@@ -19,21 +19,17 @@ from django.utils import timezone
 from py_vapid import Vapid02
 
 from tests.webapp import rows
+from tests.webapp.notified import SECRETS, waiting_to_hear
 from webapp.notices import courier, push
 from webapp.notices.models import Notice, Subscription
 from webapp.studies.models import Participant
 
 pytestmark = pytest.mark.django_db
-SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed", rows.SOURCE, "P07")
 
 
 @pytest.fixture
 def person() -> Participant:
-    """Somebody for whom a round is ready."""
-    study = rows.study(notify_email=True, notify_push=True)
-    someone = rows.participant(study)
-    rows.round_of(someone)
-    return someone
+    return waiting_to_hear()
 
 
 @dataclass

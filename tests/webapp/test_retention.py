@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import OperationalError
@@ -31,18 +30,6 @@ def data(settings, tmp_path):
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     return settings.DATA_DIR
-
-
-def database(without=()):
-    """Every row of every table as text."""
-    found = []
-    for model in apps.get_models(include_auto_created=True):
-        if model._meta.label not in without:
-            found += [
-                json.dumps([model._meta.label, row], default=str, ensure_ascii=False)
-                for row in model._base_manager.values()
-            ]
-    return "\n".join(found)
 
 
 def closed(days_ago, **values):
@@ -88,7 +75,7 @@ class TestRetention:
         study = Study.objects.get()
         assert study.deleted_at and study.title and study.arms.count() == 1
         assert not Experiment.objects.exists() and not Recruit.objects.exists()
-        assert person.token not in database() and "P07" not in database(without=("audit.Entry",))
+        assert person.token not in archives.database() and "P07" not in archives.database(without=("audit.Entry",))
         kept = Erasure.objects.get()
         assert kept.cause == "retention" and kept.people == 1
         assert kept.aggregate["consented"] == 1 and kept.aggregate["arms"][0]["method"] == "icpl"
@@ -125,16 +112,16 @@ class TestRetention:
         made = archives.made()
         Study.objects.update(status="closed", closed_at=timezone.now() - timedelta(days=5000))
         retention.expire(made.study)
-        assert archives.VOTER not in database() and made.poll.evaluators.count() == 3
-        assert archives.EXTERNAL not in database()
+        assert archives.VOTER not in archives.database() and made.poll.evaluators.count() == 3
+        assert archives.EXTERNAL not in archives.database()
 
     def test_a_dry_run_says_and_deletes_nothing(self):
         closed(100)
-        before = database()
+        before = archives.database()
         said = io.StringIO()
         call_command("retention", "--dry-run", stdout=said)
         assert "Would delete the data of 1 people: Robots that learn to walk" in said.getvalue()
-        assert database() == before
+        assert archives.database() == before
         with redirect_stdout(io.StringIO()):
             call_command("retention", stdout=said)
         assert "Deleted the data of 1 people" in said.getvalue() and Study.objects.get().deleted_at

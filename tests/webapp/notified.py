@@ -1,0 +1,15 @@
+"""Somebody who wants to be told, and what no notice may say."""
+
+from __future__ import annotations
+
+from tests.webapp import rows
+from webapp.studies.models import Participant
+
+SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed", rows.SOURCE, "P07")
+
+
+def waiting_to_hear() -> Participant:
+    """Somebody for whom a round is ready."""
+    someone = rows.participant(rows.study(notify_email=True, notify_push=True))
+    rows.round_of(someone)
+    return someone
