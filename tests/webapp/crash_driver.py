@@ -104,8 +104,8 @@ def main(seconds: float, port: int, seed: int) -> None:
     voters = [Voter(person, port, rng) for person in rows[0].people]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
-    while not all(over(row) for row in rows) and time.monotonic() < deadline:
-        if any(voter.refusals for voter in voters):
+    while not (all(over(row) for row in rows) and all(voter.answered for voter in voters)):
+        if any(voter.refusals for voter in voters) or time.monotonic() > deadline:
             break
         for row in rows:
             row.refresh_from_db()

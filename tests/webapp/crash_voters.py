@@ -39,6 +39,11 @@ class Voter:
         self.presses, self.kills = 0, 0
         self.refusals: list[str] = []
 
+    @property
+    def answered(self) -> bool:
+        """Whether each vote was acknowledged: a site killed after it kept the last one has yet to come back."""
+        return not self.form
+
     def act(self) -> None:
         """One look or one press; a site that is away is tried again at the next call."""
         try:
