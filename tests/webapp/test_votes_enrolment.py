@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from tests.webapp import polls
 from webapp.archive import erasure
-from webapp.votes import enrolment
+from webapp.votes import enrolment, opening
 from webapp.votes.models import Evaluator
 
 pytestmark = pytest.mark.django_db
@@ -62,3 +62,24 @@ def test_no_label_is_given_again(poll):
     erasure.erase_evaluator(people[1])
     erasure.erase_evaluator(Evaluator.objects.get(label="R03"))
     assert [person.label for person in enrolment.invite(poll, 1)] == ["E04"]
+
+
+def test_whoever_is_about_to_join_as_it_closes_does_not(poll, monkeypatch):
+    """Between the look at the poll and its lock: it is over, and nobody new is enrolled."""
+    allowed = enrolment.elsewhere
+
+    def closes(*given):
+        opening.close(poll)
+        return allowed(*given)
+
+    monkeypatch.setattr(enrolment, "elsewhere", closes)
+    browser = Client()
+    seen = agree(browser, poll)
+    assert not Evaluator.objects.exists()
+    assert "This study is closed" in browser.get(seen.url).content.decode()
+
+
+@pytest.mark.parametrize("query", ["?PROLIFIC_PID=p1&PROLIFIC_PID=p2", "?SESSION_ID=s1", "?id=" + "x" * 65])
+def test_a_link_that_does_not_say_who_it_is_enrols_nobody(poll, query):
+    assert agree(Client(), poll, query).status_code == 400
+    assert not Evaluator.objects.exists()

@@ -6,7 +6,7 @@ A recruitment id is kept in `Recruit` alone, apart from the rest: no personal ad
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -39,15 +39,23 @@ class Arrival:
 
 def arrival(study: Study, given: QueryDict) -> Arrival:
     """Read the parameters that this study names; others are left alone."""
-    names = (study.parameter_person, study.parameter_study, study.parameter_session)
-    found = {name: given.getlist(name) for name in names if name in given}
+    others = (study.parameter_study, study.parameter_session)
+    came = read(given, study.parameter_person, study.parameter_session, others)
+    if study.parameter_required and not (came.external_id or came.problem):
+        return Arrival(problem="missing", wanted=study.parameter_person)
+    return came
+
+
+def read(given: QueryDict, person: str, session: str, others: Iterable[str] = ()) -> Arrival:
+    """What the parameters of these names say: the person's, that of their visit, and more that come with them."""
+    found = {name: given.getlist(name) for name in (person, *others, session) if name in given}
     for name, values in found.items():
-        if len(values) > 1 or not _sound(values[0], name == study.parameter_person):
+        if len(values) > 1 or not _sound(values[0], name == person):
             return Arrival(problem="bad", wanted=name)
     said = {name: values[0] for name, values in found.items() if values[0]}
-    if study.parameter_person not in said and (said or study.parameter_required):
-        return Arrival(problem="missing", wanted=study.parameter_person)
-    return Arrival(said.get(study.parameter_person, ""), said.get(study.parameter_session, ""), said)
+    if said and person not in said:
+        return Arrival(problem="missing", wanted=person)
+    return Arrival(said.get(person, ""), said.get(session, ""), said)
 
 
 def _sound(value: str, person: bool) -> bool:

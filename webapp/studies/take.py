@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,6 +17,7 @@ from webapp.archive.bundle import cell
 from webapp.audit import record
 from webapp.http import browser_secret, without_nul
 from webapp.studies import limits, recruitment
+from webapp.studies.agreement import agreed
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import turned_away
 from webapp.studies.recruitment import Arrival, TurnedAway
@@ -49,7 +49,7 @@ def take(request: HttpRequest, link: str) -> HttpResponse:
         return _page(request, study, reason)
     if request.method == "POST" and "decline" in request.POST:
         return _page(request, study, "declined")
-    if request.method == "POST" and _agreed(request, study):
+    if request.method == "POST" and agreed(request, study.consent_hash):
         return _enrol(request, study, came)
     return _page(request, study, "consent")
 
@@ -82,16 +82,6 @@ def _elsewhere(request: HttpRequest, study: Study) -> HttpResponse:
     """The id of somebody who began in another browser: it alone opens nothing, for many know it."""
     many = limits.exceeded(request, "link", limits.WRONG_LINKS)
     return _page(request, study, "many" if many else "elsewhere")
-
-
-def _agreed(request: HttpRequest, study: Study) -> bool:
-    if request.POST.get("hash") != study.consent_hash:
-        messages.warning(request, "The text was changed while you were reading. Please read this version.")
-    elif request.POST.get("agree") != "yes":
-        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
-    else:
-        return True
-    return False
 
 
 def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.contrib.staticfiles import finders
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
 from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
+from webapp.studies.agreement import agreed
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 from webapp.studies.pages import Page, page_of, round_of
 from webapp.studies.personal import personal
@@ -74,11 +74,7 @@ def live(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def consent(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if page_of(participant).name != "consent":
         return redirect(participant)
-    if request.POST.get("hash") != participant.study.consent_hash:
-        messages.warning(request, "The text was changed while you were reading. Please read this version.")
-    elif request.POST.get("agree") != "yes":
-        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
-    else:
+    if agreed(request, participant.study.consent_hash):
         enrolment.consent(participant)  # where there was no room, the page says so
     return redirect(participant)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +17,7 @@ from webapp.votes.opening import lock
 
 ABANDONED = timedelta(hours=2)
 """Whoever agreed so long ago and has not finished no longer keeps a place in the balance of sides."""
-EXTERNAL_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+LONGEST_ID = 64
 
 
 @transaction.atomic
@@ -62,10 +61,12 @@ def elsewhere(poll: Poll, came: Arrival) -> bool:
 
 @transaction.atomic
 def newcomer(poll: Poll, came: Arrival) -> Evaluator | None:
-    """Somebody who came by the open link, once however often they press; None where the id began elsewhere."""
+    """Somebody who came by the open link, once however often they press; None where the id began elsewhere, or nobody
+    new can get in any more.
+    """
     poll = lock(poll.pk)
     before = known(poll, came)
-    if before or elsewhere(poll, came):
+    if before or elsewhere(poll, came) or not (poll.recruiting and poll.status == Poll.Status.OPEN):
         return before
     [number] = _numbers(poll, 1)
     person = {"label": f"R{number:02d}", "external_id": came.external_id, "token": came.tokens[0]}
@@ -74,8 +75,12 @@ def newcomer(poll: Poll, came: Arrival) -> Evaluator | None:
 
 @transaction.atomic
 def consent(evaluator: Evaluator) -> None:
-    """Store what was agreed to, and draw what this person will see. Agreeing twice draws nothing twice."""
+    """Store what was agreed to, and draw what this person will see, as long as the poll is open. Agreeing twice draws
+    nothing twice.
+    """
     poll = lock(evaluator.poll_id)
+    if poll.status != Poll.Status.OPEN:
+        return
     now = timezone.now()
     agreed = Evaluator.objects.filter(pk=evaluator.pk, consented_at=None, withdrawn_at=None).update(
         consented_at=now, consent_version=poll.consent_version, consent_hash=poll.consent_hash, slot=_free_slot(poll)

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from webapp.http import browser_secret, without_nul
 from webapp.studies import limits, recruitment
+from webapp.studies.agreement import agreed
 from webapp.votes import ballot, enrolment
 from webapp.votes.models import Evaluator, Poll, Showing
 
@@ -76,19 +77,9 @@ def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
 @require_POST
 @personal
 def consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    if _state(evaluator) == "consent" and _agreed(request, evaluator.poll):
+    if _state(evaluator) == "consent" and agreed(request, evaluator.poll.consent_hash):
         enrolment.consent(evaluator)
     return redirect(evaluator)
-
-
-def _agreed(request: HttpRequest, poll: Poll) -> bool:
-    if request.POST.get("hash") != poll.consent_hash:
-        messages.warning(request, "The text was changed while you were reading. Please read this version.")
-    elif request.POST.get("agree") != "yes":
-        messages.warning(request, "To take part, please tick the box that says you agree. You may also just leave.")
-    else:
-        return True
-    return False
 
 
 @require_POST
@@ -145,7 +136,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if poll.status != Poll.Status.OPEN:
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "votes/page.html", {"poll": poll, "state": state})
-    if request.method == "POST" and _agreed(request, poll):
+    if request.method == "POST" and agreed(request, poll.consent_hash):
         return _enrol(request, poll, came)
     context = {"poll": poll, "state": "consent", "action": request.get_full_path()}
     return render(request, "votes/page.html", context)
@@ -153,12 +144,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
     """Who the recruitment site says this is, and what makes it believable; None where that is no id."""
-    external_id = request.GET.get("PROLIFIC_PID") or request.GET.get("id") or ""
-    session = request.GET.get("SESSION_ID", "")
-    if external_id and not enrolment.EXTERNAL_ID.fullmatch(external_id) or len(session) > recruitment.LONGEST_PARAMETER:
+    person = "PROLIFIC_PID" if request.GET.get("PROLIFIC_PID") else "id"
+    came = recruitment.read(request.GET, person, "SESSION_ID")
+    if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
         return None
-    tokens = recruitment.tokens_of(poll.recruitment_token, external_id, session, browser_secret(request))
-    return enrolment.Arrival(external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
+    tokens = recruitment.tokens_of(poll.recruitment_token, came.external_id, came.session, browser_secret(request))
+    return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
 def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
@@ -172,7 +163,7 @@ def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpRes
         return render(request, "votes/page.html", {"poll": poll, "state": "many"}, status=429)
     evaluator = enrolment.newcomer(poll, came)
     if evaluator is None:
-        return _elsewhere(request, poll)
+        return _elsewhere(request, poll) if enrolment.elsewhere(poll, came) else redirect(request.get_full_path())
     enrolment.consent(evaluator)
     request.session[f"poll {poll.pk}"] = evaluator.token
     return redirect(evaluator)
