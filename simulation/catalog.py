@@ -121,6 +121,9 @@ class TaskInfo:
     presets: dict[str, AnyPreset] = field(default_factory=dict)
     """By name: quick, long where minutes more are worth it, and paper (PPO); quick-sac and paper-sac."""
     clip_seconds: float = 10.0
+    metric_row: str = ""
+    """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
+    are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""
 
 
 @cache

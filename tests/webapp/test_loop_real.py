@@ -10,6 +10,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import connection
 
+from llm.messages import number
 from llm.replay import read_record, replay
 from tests.webapp.loops import experiment, job, play, started
 from tests.webapp.servers import gone, processes, wait_for
@@ -41,6 +42,7 @@ class TestReal:
         assert len({(c.request_hash, c.seed) for r in row.requests.all() for c in r.calls.all()}) == sum(
             r.calls.count() for r in row.requests.all()
         )
+        assert_the_metric_is_in_no_prompt(row)
 
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
         row = started(judge="human", k=2, n=1, overrides=TINY)
@@ -117,6 +119,16 @@ class TestReal:
         run_job(saved.pk)
         assert job(row, "train").status == "done" and len(started_runs) == 2
         assert Candidate.objects.filter(status="trained").count() == 2
+
+
+def assert_the_metric_is_in_no_prompt(row: Experiment) -> None:
+    """Of Cartpole it is how long episodes last, which training traces beside the components."""
+    prompts = [m["content"] for r in row.requests.filter(kind__in=["Write", "Ask"]) for m in r.payload["messages"]]
+    assert sum("Reward trace:" in prompt for prompt in prompts) == 1  # of the second round
+    for candidate in Candidate.objects.all():
+        assert candidate.trace["episode_length"]["samples"] == pytest.approx(candidate.metric_trace["samples"])
+        told = ", ".join(number(v) for v in candidate.metric_trace["samples"])
+        assert len(candidate.metric_trace["samples"]) > 1 and not [p for p in prompts if told in p]
 
 
 class Launcher:

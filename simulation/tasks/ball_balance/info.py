@@ -23,6 +23,7 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 3)",
     },
     metric="episode duration in steps, at most 499",
+    metric_row="episode_length",
     presets={
         "quick": Preset(
             worlds=64,
