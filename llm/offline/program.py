@@ -111,6 +111,13 @@ class Program:
         involved = self.involved(component)
         return [c for name, c in self.constants() if name in involved and "temp" in name]
 
+    def weight(self, component: str) -> float:
+        """The size of the number that the whole component is multiplied with; 1 where there is none."""
+        value = self.components().get(component)
+        found = self.assignment(value.id) if isinstance(value, ast.Name) else None
+        number = _number(_leftmost(found.value)) if found is not None else None
+        return abs(number) if number else 1.0
+
     # --- edits ------------------------------------------------------------------------------------------------
 
     def scale(self, component: str, factor: float) -> bool:

@@ -10,7 +10,7 @@ from llm.messages import chat, context_text, number, problem_text, trace_text
 from llm.methods.rf_agent import tree
 from llm.methods.rf_agent.tree import Node
 from llm.prompts import render
-from llm.records import Message, Problem
+from llm.records import Message, Outcome, Problem
 
 FEWEST, MOST = 2, 4
 """So many nodes are shown by the actions that look beyond the parent."""
@@ -130,9 +130,10 @@ def node_text(shown: Shown) -> str:
     )
 
 
-def score_text(score: float) -> str:
-    """The task score as RF-Agent tells it to the model."""
-    return f"Task score: {number(score)} (more is better)"
+def score_text(outcome: Outcome) -> str:
+    """The task score as RF-Agent tells it to the model: over the training, and its maximum."""
+    over_time = f"{trace_text({'task_score': outcome.metric_trace})}\n" if outcome.metric_trace else ""
+    return f"{over_time}Task score: {number(outcome.rts)} (more is better)"
 
 
 def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
@@ -147,12 +148,11 @@ def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
 
 
 def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
-    """Asks how well the reward fits the task, as a number."""
+    """Asks how well the reward fits the task, as a number: from thought and code alone, as published."""
     text = render(
         "rf_verify",
         context=context_text(problem),
         thought=node.thought or "(none)",
         source=node.trained.candidate.source.strip(),
-        trace=trace_text(node.trained.trace),
     )
     return chat(text)

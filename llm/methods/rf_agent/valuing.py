@@ -34,7 +34,7 @@ class ByMetric:
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError("RF-Agent reads the task metric, and this task has none: use RF-Agent with a judge")
-            node.score, node.verdict = node.trained.rts, score_text(node.trained.rts)
+            node.score, node.verdict = node.trained.rts, score_text(node.trained)
         yield from ()
 
     def winner(self, root: Node) -> str:

@@ -42,8 +42,9 @@ TRACES = {
 
 
 def node(name, source, parent, score):
-    made = Node(Outcome(Candidate(name, source), True, trace=TRACES[source]), "a thought", parent, score=score)
-    made.verdict = actions.score_text(score)
+    outcome = Outcome(Candidate(name, source), True, trace=TRACES[source], metric_trace=row(0.0, score), rts=score)
+    made = Node(outcome, "a thought", parent, score=score)
+    made.verdict = actions.score_text(outcome)
     parent.children.append(made)
     return made
 
@@ -127,8 +128,8 @@ def test_the_restated_thought_speaks_of_what_the_code_does():
 def test_the_rating_is_the_goals_share_of_the_reward():
     _, parent = family()
     said = answer(actions.verify_prompt(PROBLEM, parent), 0)
-    # mean sizes: 1.05 for the goal, 0.3 and 0.025 for the others
-    assert rating(said) == pytest.approx(2 * 1.05 / 1.375 - 1, abs=0.01)
+    # weights: 1.5 for the goal, 0.4 and 0.05 for the others
+    assert rating(said) == pytest.approx(2 * 1.5 / 1.95 - 1, abs=0.01)
     aimless = PARENT.replace("root_states[:, 7]", "root_states[:, 9]").replace("forward_speed", "vertical_speed")
     TRACES[aimless] = {}
     wrong = node("3-1", aimless, Node(), 0.0)

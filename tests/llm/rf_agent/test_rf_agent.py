@@ -7,6 +7,7 @@ from itertools import groupby
 import pytest
 
 from llm.errors import MethodError
+from llm.messages import trace_text
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
 
@@ -204,6 +205,7 @@ def test_each_action_shows_its_nodes_with_thought_code_trace_and_score(recorded)
                 name = sources[re.search(r"```python\n(.*?)\n```", section, re.DOTALL)[1]]
                 assert restated[name] in section
                 assert f"Task score: {everyone[name].rts:.4g} (more is better)" in section
+                assert trace_text({"task_score": everyone[name].metric_trace}) in section
             titles = list(nodes)
             assert titles.count("Parent reward function") == 1
             if move in ("another structure", "other parameters"):
@@ -235,9 +237,9 @@ def test_nodes_along_the_path_are_the_parents_own_ancestors():
     assert 2 in lengths
 
 
-def test_alignment_and_verification_never_see_the_score(recorded):
+def test_alignment_and_verification_see_thought_and_code_and_neither_score_nor_trace(recorded):
     for request in recorded.of(Ask):
-        assert "score" not in text(request).lower()
+        assert "score" not in text(request).lower() and "trace" not in text(request).lower()
         assert not [s for s in HIDDEN_SCORES if f"{s:.4g}" in text(request)]
 
 
