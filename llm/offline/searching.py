@@ -207,7 +207,7 @@ def _reflection(parts: Sequence[tuple[str, str]], reading: Reading, verify: bool
         )
     if not verify:
         return in_words(program, quantities)
-    value, why = rating(program, quantities)
+    value, why = rating(Example(code, trace(body)), program, quantities)
     return f"{why}\n\nRating: {value:g}"
 
 
@@ -221,17 +221,19 @@ def in_words(program: Program, quantities: Sequence[Quantity]) -> str:
     return f"The reward sums {len(said)} components: {listed}."
 
 
-def rating(program: Program, quantities: Sequence[Quantity]) -> tuple[float, str]:
+def rating(example: Example, program: Program, quantities: Sequence[Quantity]) -> tuple[float, str]:
     """In [-1, 1]: how much of the reward is about what the task text asks for.
 
-    2 g - 1, where g is the share of the goal's components in the weights of all components; constants, which are earned
-    by whatever the robot does, count half as much against it.
+    2 g - 1, where g is the share of the goal's components in the sizes of all components over the training, or in their
+    weights where no trace is shown; constants, which are earned by whatever the robot does, count half as much against
+    it.
     """
     best = max(q.relevance for q in quantities)
     goal = other = 0.0
     goals = []
     for name in program.components():
-        about, weight = meaning(program, name, quantities), program.weight(name)
+        about, row = meaning(program, name, quantities), example.trace.get(name)
+        weight = size(row) if row is not None else program.weight(name)
         if about is not None and best > 0 and about.relevance > 0.5 * best and about.aim != STAYING:
             goal += weight
             goals.append(name)
@@ -241,7 +243,7 @@ def rating(program: Program, quantities: Sequence[Quantity]) -> tuple[float, str
         return -0.6, "No component is about what the task asks for: an expert would earn no more than anybody else."
     share = goal / (goal + other) if goal + other > 0 else 0.0
     listed = ", ".join(f"`{name}`" for name in goals)
-    return round(2 * share - 1, 2), f"An expert would earn {listed}, which make {share:.0%} of the reward's weights."
+    return round(2 * share - 1, 2), f"An expert would earn {listed}, which make {share:.0%} of the reward's size."
 
 
 def _plain(name: str) -> str:
