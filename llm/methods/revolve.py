@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from llm.errors import MethodError
 from llm.judges import panel
-from llm.messages import chat, first_prompt, problem_text, trace_text
+from llm.messages import chat, first_prompt, number, problem_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Candidate, Compare, Judge, Message, Outcome, Problem, Request, Train, Write
@@ -20,11 +20,13 @@ from llm.stepping import Steps, by_id, make_seed
 CROSSOVER = 0.5
 """Probability of two parents; else one parent mutates."""
 MIGRATION = 0.3
-"""Probability, per island and generation, that another island's best moves in."""
+"""Probability, after each generation, that the weaker half of the islands begins anew with migrants."""
 CAP = 8
 """Members of an island."""
 TAGS = 3
-"""The commonest tags that go into a prompt."""
+"""The commonest tags of all generations that go into a prompt."""
+OWN_TAGS = 2
+"""The commonest good and bad ones of a parent that stand beside it."""
 
 
 @dataclass
@@ -43,8 +45,14 @@ class Fitness(Protocol):
     def of(self, outcome: Outcome) -> float:
         """The fitness of a candidate that was taken in, as known now."""
 
+    def told(self, parent: Outcome) -> str:
+        """The fitness of a parent, as its children's prompt says it."""
+
+    def said_of(self, parent: Outcome) -> str:
+        """What the raters said of a parent; empty when nothing."""
+
     def words(self) -> str:
-        """What the raters said, for the next prompt; empty when nothing."""
+        """What the raters said of all, for the next prompt; empty when nothing."""
 
 
 class ByScore:
@@ -60,8 +68,16 @@ class ByScore:
         """The task score (RTS)."""
         return float(outcome.rts or 0.0)
 
-    def words(self) -> str:
+    def told(self, parent: Outcome) -> str:
+        """The task score, as published."""
+        return f"Fitness: {number(parent.rts)} (the task score; more is better)"
+
+    def said_of(self, parent: Outcome) -> str:
         """Nothing: a score says no words."""
+        return ""
+
+    def words(self) -> str:
+        """Nothing."""
         return ""
 
 
@@ -73,6 +89,7 @@ class ByJudges:
 
     seen: list[panel.Comparison] = field(default_factory=list)
     tags: list[tuple[str, ...]] = field(default_factory=list)
+    tags_of: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     strengths: dict[str, panel.Rating] = field(default_factory=dict)
     champion: Outcome | None = None
@@ -83,6 +100,10 @@ class ByJudges:
         ids = {o.candidate.id: o for o in outcomes}
         self.seen += panel.comparisons(pick, list(ids))
         self.tags.append(pick.tags)
+        for place, name in (("best", pick.best), ("worst", pick.worst)):
+            about = tuple(tag for tag in pick.tags if tag.startswith(f"{place}: "))
+            if name and about:
+                self.tags_of.setdefault(name, []).append(about)
         self.reasons = [pick.reason.strip()] if pick.reason.strip() else []
         best = ids[pick.best]
         if self.champion is not None:
@@ -95,6 +116,21 @@ class ByJudges:
     def of(self, outcome: Outcome) -> float:
         """The Bradley-Terry strength. Raises KeyError for a candidate that was not taken in."""
         return self.strengths[outcome.candidate.id].value
+
+    def told(self, parent: Outcome) -> str:
+        """Its place between the least and the most preferred of all so far, from 0 to 1."""
+        values = [rating.value for rating in self.strengths.values()]
+        spread = max(values) - min(values)
+        share = (self.of(parent) - min(values)) / spread if spread else 0.5
+        return f"Fitness: {share:.2f} (by what raters preferred: 0 the least of all so far, 1 the most)"
+
+    def said_of(self, parent: Outcome) -> str:
+        """The commonest good and bad tags that it was given as the best or the worst of a generation."""
+        given = list(panel.commonest(self.tags_of.get(parent.candidate.id, [])))
+        liked = [tag.removeprefix("best: ") for tag in given if tag.startswith("best: ")][:OWN_TAGS]
+        missed = [tag.removeprefix("worst: ") for tag in given if tag.startswith("worst: ")][:OWN_TAGS]
+        lines = [f"Raters liked about it: {', '.join(liked)}."] if liked else []
+        return "\n".join([*lines, *([f"Raters want it mended: {', '.join(missed)}."] if missed else [])])
 
     def words(self) -> str:
         """The commonest tags of all generations, and the last judge's reason."""
@@ -121,11 +157,10 @@ def revolve(
     population = [Island() for _ in range(min(islands, k))]
     everybody: list[Outcome] = []
     for iteration in range(1, n + 1):
-        homes = [population[i % len(population)] for i in range(k)]
         if everybody:
-            said = fitness.words() if reasons else ""
-            candidates = yield from offspring(problem, rng, iteration, homes, everybody, fitness, said)
+            homes, candidates = yield from offspring(problem, rng, iteration, k, population, fitness, reasons)
         else:
+            homes = [population[i % len(population)] for i in range(k)]
             candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng))
         outcomes = yield Train(iteration, candidates)
         children = by_id(iteration, outcomes)
@@ -142,31 +177,43 @@ def offspring(
     problem: Problem,
     rng: random.Random,
     iteration: int,
-    homes: Sequence[Island],
-    everybody: Sequence[Outcome],
+    k: int,
+    population: Sequence[Island],
     fitness: Fitness,
-    said: str,
-) -> Generator[Any, Any, tuple[Candidate, ...]]:
-    """The next generation, one for each home; where an island has no members, from everybody there ever was."""
-    writes = []
-    for index, home in enumerate(homes, 1):
-        parents = select(home.members or everybody, fitness, rng)
-        prompt = breeding_prompt(problem, parents, said)
+    reasons: bool,
+) -> Generator[Any, Any, tuple[list[Island], tuple[Candidate, ...]]]:
+    """The next generation: for each of K children an island is drawn, there its parents; their island is its home."""
+    homes, writes = [], []
+    for index in range(1, k + 1):
+        home, parents = select(population, fitness, rng)
+        homes.append(home)
+        prompt = breeding_prompt(problem, parents, fitness, reasons)
         writes.append(Write(iteration, prompt, 1, make_seed(rng), parents[0].candidate.id, first=index))
     results = yield writes
-    return tuple(candidate for result in results for candidate in result)
+    return homes, tuple(candidate for result in results for candidate in result)
 
 
-def select(members: Sequence[Outcome], fitness: Fitness, rng: random.Random) -> list[Outcome]:
-    """One parent to mutate or two to cross, each drawn with probability softmax of the fitness, scaled to [0, 1]."""
-    pool = list(members)
-    count = 2 if len(pool) > 1 and rng.random() < CROSSOVER else 1
+def select(population: Sequence[Island], fitness: Fitness, rng: random.Random) -> tuple[Island, list[Outcome]]:
+    """An island, and one of its members to mutate or two to cross.
+
+    Islands are drawn by the softmax of their mean fitness, members by that of their own, both scaled to [0, 1]. Two are
+    crossed on islands that have two; where none has, one mutates.
+    """
+    crossed = rng.random() < CROSSOVER and any(len(island.members) > 1 for island in population)
+    fit = [island for island in population if len(island.members) > crossed]
+    (home,) = rng.choices(fit, weights([mean(island, fitness) for island in fit]))
+    pool = list(home.members)
     chosen: list[Outcome] = []
-    for _ in range(count):
+    for _ in range(2 if crossed else 1):
         (parent,) = rng.choices(pool, weights([fitness.of(m) for m in pool]))
         pool.remove(parent)
         chosen.append(parent)
-    return chosen
+    return home, chosen
+
+
+def mean(island: Island, fitness: Fitness) -> float:
+    """The mean fitness of an island that has members."""
+    return sum(fitness.of(m) for m in island.members) / len(island.members)
 
 
 def weights(values: Sequence[float]) -> list[float]:
@@ -177,35 +224,47 @@ def weights(values: Sequence[float]) -> list[float]:
 
 def join(island: Island, newcomer: Outcome, fitness: Fitness, founding: bool = False) -> bool:
     """Let the newcomer in when it is at least as fit as the island's mean, and the least fit out beyond the cap."""
-    values = [fitness.of(m) for m in island.members]
-    if values and not founding and fitness.of(newcomer) < sum(values) / len(values):
+    if island.members and not founding and fitness.of(newcomer) < mean(island, fitness):
         return False
-    if newcomer not in island.members:
-        island.members.append(newcomer)
+    island.members.append(newcomer)
     if len(island.members) > CAP:
         island.members.remove(min(island.members, key=fitness.of))
     return True
 
 
 def migrate(population: Sequence[Island], fitness: Fitness, rng: random.Random) -> None:
-    """Each island, with probability 0.3, takes in a copy of another island's best, if that is fit enough to join."""
-    bests = [max(island.members, key=fitness.of) if island.members else None for island in population]
-    for place, island in enumerate(population):
-        if len(population) < 2 or rng.random() >= MIGRATION:
-            continue
-        newcomer = bests[rng.choice([other for other in range(len(population)) if other != place])]
-        if newcomer is not None:
-            join(island, newcomer, fitness)
+    """With probability 0.3 the weaker half of the islands, by their best, keeps its best alone and takes in a migrant.
+
+    It comes from an island of the fitter half that has others than its best, drawn among those by the softmax of their
+    fitness, and leaves its island.
+    """
+    if len(population) < 2 or rng.random() >= MIGRATION:
+        return
+    ranked = sorted(population, key=lambda island: max(map(fitness.of, island.members), default=-math.inf))
+    half = len(ranked) // 2
+    for weak in ranked[:half]:
+        weak.members = [max(weak.members, key=fitness.of)] if weak.members else []
+        sources = [island for island in ranked[half:] if len(island.members) > 1]
+        if sources:
+            source = rng.choice(sources)
+            best = max(source.members, key=fitness.of)
+            others = [m for m in source.members if m is not best]
+            (migrant,) = rng.choices(others, weights([fitness.of(m) for m in others]))
+            source.members.remove(migrant)
+            weak.members.append(migrant)
 
 
-def breeding_prompt(problem: Problem, parents: Sequence[Outcome], said: str) -> tuple[Message, ...]:
-    """The prompt to mutate one parent or to cross two: their code and reward traces, and what raters say."""
-    shown = [
-        render("parent", number=number, source=p.candidate.source.strip(), trace=trace_text(p.trace))
-        for number, p in enumerate(parents, 1)
-    ]
-    if said:
-        shown.append(render("reason", reason=said))
+def breeding_prompt(
+    problem: Problem, parents: Sequence[Outcome], fitness: Fitness, reasons: bool
+) -> tuple[Message, ...]:
+    """The prompt to mutate one parent or to cross two: code, reward trace and fitness of each, and what raters say."""
+    shown = []
+    for place, p in enumerate(parents, 1):
+        told = [fitness.told(p), *([fitness.said_of(p)] if reasons and fitness.said_of(p) else [])]
+        source, trace = p.candidate.source.strip(), trace_text(p.trace)
+        shown.append(render("parent", number=place, source=source, trace=trace, fitness="\n".join(told)))
+    if reasons and fitness.words():
+        shown.append(render("reason", reason=fitness.words()))
     name = "revolve_crossover" if len(parents) > 1 else "revolve_mutation"
     return chat(render(name, problem=problem_text(problem), parents="\n\n".join(shown)))
 

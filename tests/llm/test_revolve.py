@@ -8,6 +8,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.judges.panel import bradley_terry, compared, comparisons
+from llm.messages import trace_text
 from llm.methods.revolve import CAP, ByJudges, ByScore, Island, join, migrate, select, weights
 from llm.records import Candidate, Compare, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import Experiment, prompts, train
@@ -48,50 +49,76 @@ def test_beyond_the_cap_the_least_fit_leaves():
     assert len(home.members) == CAP and 1.0 not in scores(home) and 6.5 in scores(home)
 
 
-def test_nobody_is_twice_on_an_island():
-    home = island(1, 2)
-    join(home, home.members[1], FITNESS)
-    assert scores(home) == [1.0, 2.0]
-
-
-def test_migration_copies_another_islands_best_in_three_of_ten_cases():
-    moved = 0
+def test_in_three_of_ten_generations_the_weaker_half_begins_anew_with_a_migrant():
+    """Bests 2, 9 and 3: the island of 2 is the weaker half of three. 9 and 3 stay where they are; 5 or 1 may go."""
+    moved, migrants = 0, []
     for seed in range(1000):
-        population = [island(1, 2), island(5, 9)]
+        population = [island(1, 2), island(5, 9), island(1, 3)]
         migrate(population, FITNESS, random.Random(seed))
-        assert scores(population[1]) == [5.0, 9.0]  # 2 is below that island's mean
-        assert scores(population[0]) in ([1.0, 2.0], [1.0, 2.0, 9.0])
-        moved += len(population[0].members) == 3
+        if scores(population[0]) == [1.0, 2.0]:
+            assert [scores(i) for i in population[1:]] == [[5.0, 9.0], [1.0, 3.0]]
+            continue
+        best, migrant = scores(population[0])
+        assert best == 2.0
+        left = [[9.0], [1.0, 3.0]] if migrant == 5.0 else [[5.0, 9.0], [3.0]]
+        assert [scores(i) for i in population[1:]] == left
+        moved, migrants = moved + 1, [*migrants, migrant]
     assert moved == pytest.approx(300, abs=45)
+    assert migrants.count(5.0) / moved == pytest.approx(0.5, abs=0.1)
+
+
+def test_migrants_are_the_likelier_the_fitter_and_empty_islands_are_the_weakest():
+    drawn = []
+    for seed in range(3000):
+        population = [Island(), island(1, 3, 9)]
+        migrate(population, FITNESS, random.Random(seed))
+        drawn += scores(population[0])
+    assert drawn.count(3.0) / len(drawn) == pytest.approx(math.e / (1 + math.e), abs=0.04)
+
+
+def test_islands_without_a_second_member_have_nobody_to_spare():
+    for seed in range(20):
+        population = [island(1, 2), island(5)]
+        migrate(population, FITNESS, random.Random(seed))
+        assert scores(population[1]) == [5.0] and scores(population[0]) in ([1.0, 2.0], [2.0])
 
 
 def test_an_island_alone_stays_as_it_is():
-    population = [island(1, 2)]
-    migrate(population, FITNESS, random.Random(1))
-    assert scores(population[0]) == [1.0, 2.0]
+    for seed in range(20):
+        population = [island(1, 2)]
+        migrate(population, FITNESS, random.Random(seed))
+        assert scores(population[0]) == [1.0, 2.0]
 
 
 # --- breeding -------------------------------------------------------------------------------------------------
 
 
-def test_parents_are_drawn_by_the_softmax_of_their_scaled_fitness():
+def test_islands_are_drawn_by_the_softmax_of_their_scaled_means_and_parents_by_their_own():
+    """Means 2, 3 and 4 are 0, 1/2 and 1 of the way; on the last, 3 and 5 are 0 and 1."""
     assert weights([2.0, 4.0, 3.0]) == pytest.approx([1.0, math.e, math.exp(0.5)])
     assert weights([2.0, 2.0]) == [1.0, 1.0]
-    members = [member(2), member(4), member(3)]
-    first = [select(members, FITNESS, random.Random(seed))[0].rts for seed in range(4000)]
-    whole = 1 + math.e + math.exp(0.5)
-    assert first.count(4.0) / 4000 == pytest.approx(math.e / whole, abs=0.03)
+    population = [island(1, 3), island(2, 4), island(3, 5)]
+    drawn = [select(population, FITNESS, random.Random(seed)) for seed in range(4000)]
+    assert all(all(parent in home.members for parent in parents) for home, parents in drawn)
+    whole = 1 + math.exp(0.5) + math.e
+    fittest = [parents[0].rts for home, parents in drawn if home is population[2]]
+    assert len(fittest) / 4000 == pytest.approx(math.e / whole, abs=0.03)
+    assert fittest.count(5.0) / len(fittest) == pytest.approx(math.e / (1 + math.e), abs=0.04)
 
 
 def test_half_of_the_children_have_two_different_parents():
-    chosen = [select([member(1), member(2)], FITNESS, random.Random(seed)) for seed in range(2000)]
+    chosen = [select([island(1, 2)], FITNESS, random.Random(seed))[1] for seed in range(2000)]
     crossed = [c for c in chosen if len(c) == 2]
     assert len(crossed) / 2000 == pytest.approx(0.5, abs=0.04)
     assert all(a is not b for a, b in crossed)
 
 
-def test_one_member_alone_mutates():
-    assert all(len(select([member(1)], FITNESS, random.Random(seed))) == 1 for seed in range(20))
+def test_two_are_crossed_where_two_are_and_one_alone_mutates():
+    population = [island(1), Island(), island(2, 3)]
+    for seed in range(40):
+        home, parents = select(population, FITNESS, random.Random(seed))
+        assert home.members and (len(parents) == 1 or home is population[2])
+        assert len(select(population[:2], FITNESS, random.Random(seed))[1]) == 1
 
 
 # --- a whole run ----------------------------------------------------------------------------------------------
@@ -120,30 +147,80 @@ def test_the_first_generation_is_one_write_and_each_later_child_its_own(automati
     assert ids == [f"{i}-{j}" for i in range(1, 6) for j in range(1, 7)]
 
 
-def test_children_come_from_members_of_their_own_island(automatic):
-    """Replayed by hand from the recorded requests: the population that every parent was drawn from."""
-    experiment, _ = automatic
-    trained = {o.candidate.id: o for outcomes in experiment.got(Train) for o in outcomes}
-    homes = {name: int(name.partition("-")[2]) % 3 for name in trained}
-    for write in experiment.of(Write)[1:7]:  # before any migration could bring in members bred elsewhere
-        bests = {
-            home: max((o.rts, n) for n, o in trained.items() if n[0] == "1" and homes[n] == home)
-            for home in homes.values()
-        }
-        allowed = [n for n in trained if n[0] == "1" and homes[n] == write.first % 3]
-        assert write.parent in allowed + [name for _, name in bests.values()]
+def followed(experiment, islands=3):
+    """The pseudocode once more, on ids: what each child is bred from, of what the recorded requests must show."""
+    rng = random.Random(experiment.seed)
+    trained = [{o.candidate.id: o.rts for o in outcomes} for outcomes in experiment.got(Train)]
+    fit = {name: score for scores in trained for name, score in scores.items()}
+    members = [[] for _ in range(islands)]
+    bred = []
+
+    def draw(names, values):
+        low, spread = min(values), max(values) - min(values)
+        return rng.choices(names, [math.exp((v - low) / spread) if spread else 1.0 for v in values])[0]
+
+    def mean(home):
+        return sum(fit[m] for m in members[home]) / len(members[home])
+
+    for generation, scores in enumerate(trained):
+        homes = [i % islands for i in range(len(scores))]
+        if generation == 0:
+            rng.randrange(2**31)  # the seed of the first request
+        for child in range(len(scores)) if generation else ():
+            crossed = rng.random() < 0.5 and any(len(m) > 1 for m in members)
+            able = [i for i in range(islands) if len(members[i]) > crossed]
+            homes[child] = draw(able, [mean(i) for i in able])
+            pool, parents = list(members[homes[child]]), []
+            for _ in range(1 + crossed):
+                parents.append(draw(pool, [fit[m] for m in pool]))
+                pool.remove(parents[-1])
+            rng.randrange(2**31)
+            bred.append(parents)
+        for home, name in zip(homes, scores, strict=True):
+            if generation == 0 or not members[home] or fit[name] >= mean(home):
+                members[home].append(name)
+                if len(members[home]) > 8:
+                    members[home].remove(min(members[home], key=fit.get))
+        if rng.random() < 0.3:
+            ranked = sorted(members, key=lambda m: max((fit[x] for x in m), default=-math.inf))
+            for weak in ranked[: islands // 2]:
+                weak[:] = [max(weak, key=fit.get)] if weak else []
+                able = [m for m in ranked[islands // 2 :] if len(m) > 1]
+                if able:
+                    source = rng.choice(able)
+                    others = [m for m in source if m != max(source, key=fit.get)]
+                    weak.append(draw(others, [fit[m] for m in others]))
+                    source.remove(weak[-1])
+    return bred
 
 
-def test_prompts_show_one_parent_or_two_with_code_and_trace_and_no_score(automatic):
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_every_parent_is_the_one_the_pseudocode_draws(seed, automatic):
+    experiment = automatic[0]
+    if seed != experiment.seed:
+        experiment = Experiment(method="revolve", k=6, n=5, seed=seed)
+        experiment.run()
+    trained = {o.candidate.source.strip(): o.candidate.id for outcomes in experiment.got(Train) for o in outcomes}
+    assert len(trained) == 30
+    shown = []
+    for prompt in prompts(experiment)[1:]:
+        codes = [part.partition("```python\n")[2].partition("\n```")[0] for part in prompt.split("# Parent ")[1:]]
+        shown.append([trained[code] for code in codes])
+    assert shown == followed(experiment)
+
+
+def test_prompts_show_one_parent_or_two_with_code_trace_and_score_and_nobody_elses(automatic):
     experiment, _ = automatic
     trained = {o.candidate.id: o for outcomes in experiment.got(Train) for o in outcomes}
     seen = set()
     for write, prompt in zip(experiment.of(Write)[1:], prompts(experiment)[1:], strict=True):
-        parent = trained[write.parent]
-        assert parent.candidate.source.strip() in prompt
+        shown = [o for o in trained.values() if o.candidate.source.strip() in prompt]
+        assert write.parent in [o.candidate.id for o in shown]
+        assert all(trace_text(o.trace) in prompt for o in shown)
         crossed = "# Parent 2" in prompt
         assert ("# Now: cross over" in prompt) is crossed and ("# Now: mutate" in prompt) is not crossed
-        assert not [o for o in trained.values() if f"{o.rts:.4g}" in prompt]
+        assert [o for o in trained.values() if f"Fitness: {o.rts:.4g} (the task score" in prompt] == shown
+        assert len(shown) == 1 + crossed
         seen.add(crossed)
     assert seen == {True, False}
 
@@ -215,9 +292,13 @@ def test_the_commonest_tags_and_the_last_words_reach_the_next_prompts(human):
     last = prompts(experiment)[-1]
     assert "Raters say most often: best: moves fast, worst: shakes, worst: falls over." in last
     assert "round 3" in last and "round 2" not in last
+    assert "Raters liked about it: moves fast." in "".join(prompts(experiment))
+    assert "Raters want it mended: " in "".join(prompts(experiment))
     silent = Experiment(method="revolve_human", k=3, n=3, judge=rater, options={"reasons": False})
     silent.run()
-    assert "Raters say" not in "".join(prompts(silent)) and "round 2" not in "".join(prompts(silent))
+    mute = "".join(prompts(silent))
+    assert "Fitness: 1.00 (by what raters preferred" in mute
+    assert not [words for words in ("Raters liked", "Raters say", "round 2") if words in mute]
 
 
 def test_a_skipped_comparison_counts_for_nobody():
