@@ -165,7 +165,7 @@
     const state = document.getElementById("state");
     drawFormulas(state);
     reachable(state);
-    const found = state.querySelector("form.answers");
+    const found = state.querySelector("form.answers:not(.pair)");
     if (found === form) return;
     watcher?.disconnect();
     form = found;

@@ -1,14 +1,15 @@
 "use strict";
-/* One pair of clips and one answer. Without this script it is a plain form with two videos. */
+/* One pair of clips, or of answers to a problem, and one choice. Without this script it is a plain form. */
 (() => {
   const form = document.querySelector("form.pair");
-  const tiles = [...form.querySelectorAll(".tile")];
+  const tiles = [...form.querySelectorAll(".tile, .answer")], fold = form.querySelector('[data-do="fold"]');
   const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
   const strength = form.querySelector(".strength"), help = document.getElementById("help");
   const opened = performance.now(), failed = new Set();
-  let loaded = null, lost = 0, tabbed = false, sent = false;
+  let loaded = fold ? opened : null, lost = 0, tabbed = false, sent = false;
 
-  const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
+  /* Answers are read: nothing plays there, and their parts fold. */
+  const player = fold ? null : Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
   const chosen = (name) => form.querySelector(`input[name="${name}"]:checked`)?.value || "";
 
   function choose(value) {
@@ -53,14 +54,22 @@
     if (event.key === "Tab") tabbed = true;
     const answer = ANSWERS[event.code] || LETTERS[event.key.toLowerCase()];
     if (answer) return act(event, () => choose(answer));
-    if (event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
+    if (fold && event.key === "o") return act(event, foldAll);
+    if (player && event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
+    if (player && step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
     if (event.key === "Enter" && !event.repeat && !on.matches("button, summary, a")) act(event, () => { if (!confirm.disabled) form.requestSubmit(confirm); });
   }
   function act(event, what) { event.preventDefault(); what(); }
+  function foldAll() {
+    const open = fold.getAttribute("aria-pressed") !== "true";
+    for (const part of form.querySelectorAll(".answer .part")) part.open = open;
+    fold.setAttribute("aria-pressed", String(open));
+    fold.textContent = open ? "Close all parts" : "Open all parts";
+  }
 
-  for (const tile of tiles) {
+  fold?.addEventListener("click", foldAll);
+  for (const tile of player ? tiles : []) {
     const video = tile.querySelector("video");
     video.addEventListener("error", () => broke(tile));
     if (video.error) broke(tile);
@@ -72,7 +81,7 @@
     sent = true;
     const now = performance.now(), since = loaded ?? opened;
     form.elements.client.value = JSON.stringify({
-      decide_ms: Math.round(now - since), load_ms: Math.round(since - opened), plays: player.plays(), focus_lost: lost, failed_clips: failed.size,
+      decide_ms: Math.round(now - since), load_ms: Math.round(since - opened), plays: player?.plays() ?? 0, focus_lost: lost, failed_clips: failed.size,
     });
     draw();
   });

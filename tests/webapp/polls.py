@@ -59,6 +59,25 @@ def poll(pairs: int = 1, opened: bool = True, **values: object) -> Poll:
     return made
 
 
+def answer_of(arm: str, source: str, task: str) -> Candidate:
+    """The answer with which a finished experiment on a problem ended."""
+    experiment = Experiment.objects.create(
+        name=f"sentinel_experiment {arm}", task=task, method="scaling_3d", seed=rows.SEED, status="finished"
+    )
+    iteration = Iteration.objects.create(experiment=experiment, number=1)
+    made = Candidate.objects.create(iteration=iteration, index=1, source=source, status="trained", rts=rows.RTS)
+    Experiment.objects.filter(pk=experiment.pk).update(winner=made)
+    return made
+
+
+def of_answers(first: Candidate, second: Candidate, **values: object) -> Poll:
+    """A draft with one pair, written for people who read."""
+    words = {"title": "Which is better", "question": "Which answer is better?", "instructions": "Is it right?"}
+    made = poll(0, opened=False, **{**words, **values})
+    Pair.objects.create(poll=made, first_answer=first, second_answer=second, first_arm="Turns", second_arm="Batch")
+    return made
+
+
 def evaluator(of: Poll, consented: bool = True) -> Evaluator:
     [person] = enrolment.invite(of, 1)
     if consented:

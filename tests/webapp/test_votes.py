@@ -76,7 +76,7 @@ def test_what_stands_against_opening_is_said():
     Pair.objects.filter(pk=pair.pk).update(first=other)
     assert "different tasks" in _words(poll)
     Pair.objects.filter(pk=pair.pk).update(second_arm="")
-    assert "name what each clip stands for" in _words(poll)
+    assert "name what each side stands for" in _words(poll)
     Pair.objects.filter(pk=pair.pk).update(first=None)
     assert "was deleted" in _words(poll)
     pair.delete()

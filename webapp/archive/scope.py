@@ -15,6 +15,10 @@ from webapp.studies.models import Study
 from webapp.votes.models import Pair, Poll
 
 MODELS = ("model", "describer", "judge_model", "vision")
+OF_ANSWER = "iteration__experiment"
+SIDES = ("first__candidate", "second__candidate", "first_answer", "second_answer")
+COMPARED = tuple(f"{side}__{OF_ANSWER}" for side in SIDES)
+"""From a pair of an A/B vote to the experiments that it compares."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +37,27 @@ class Scope:
 
     @cached_property
     def polls(self) -> list[int]:
-        """Closed votes with a clip of this study; open ones are sealed."""
-        of = "candidate__iteration__experiment__in"
-        pairs = Pair.objects.filter(Q(**{f"first__{of}": self.own}) | Q(**{f"second__{of}": self.own}))
-        closed = Poll.objects.filter(pk__in=pairs.values("poll"), status=Poll.Status.CLOSED)
+        """Closed votes with a clip or an answer of this study; open ones are sealed."""
+        closed = Poll.objects.filter(pk__in=self._pairs.values("poll"), status=Poll.Status.CLOSED)
         return sorted(closed.values_list("pk", flat=True))
+
+    @property
+    def _pairs(self) -> QuerySet[Pair]:
+        of_own = Q()
+        for side in COMPARED:
+            of_own |= Q(**{f"{side}__in": self.own})
+        return Pair.objects.filter(of_own)
 
     @cached_property
     def sealed(self) -> int:
-        """Votes with a clip of this study that are not closed."""
-        of = "candidate__iteration__experiment__in"
-        pairs = Pair.objects.filter(Q(**{f"first__{of}": self.own}) | Q(**{f"second__{of}": self.own}))
-        return Poll.objects.filter(pk__in=pairs.values("poll")).exclude(status=Poll.Status.CLOSED).count()
+        """Votes with a clip or an answer of this study that are not closed."""
+        return Poll.objects.filter(pk__in=self._pairs.values("poll")).exclude(status=Poll.Status.CLOSED).count()
 
     @cached_property
     def experiments(self) -> list[int]:
         """The study's own, and those of nobody that the votes compare with them."""
-        of = "candidate__iteration__experiment"
-        clips = Pair.objects.filter(poll__in=self.polls).values_list(f"first__{of}", f"second__{of}")
-        compared = {pk for pair in clips for pk in pair if pk}
+        sides = Pair.objects.filter(poll__in=self.polls).values_list(*COMPARED)
+        compared = {pk for pair in sides for pk in pair if pk}
         nobodys = Experiment.objects.filter(pk__in=compared, assignments=None).values_list("pk", flat=True)
         return sorted({*self.own, *nobodys})
 

@@ -74,7 +74,7 @@ def context(name: str, given: dict[str, Any], experiment: Experiment, token: str
             "ask": ask_of(given["final"], given["pair"], len(shown)),
             "tags_best": TAGS_BEST,
             "tags_worst": TAGS_WORST,
-            **_reference(problem),
+            **reference(problem),
         }
     winner = experiment.winner
     if name == "thanks" and winner:
@@ -87,7 +87,8 @@ def _rows(order: list[int]) -> list[Candidate]:
     return [rows[pk] for pk in order]
 
 
-def _reference(problem: Problem) -> dict[str, SafeString]:
+def reference(problem: Problem) -> dict[str, SafeString]:
+    """The solution, where reviewers may see it."""
     if not problem.show_reference:
         return {}
     final = markdown.formula(problem.answer) if problem.answer else SafeString("")

@@ -14,14 +14,23 @@ from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from webapp.experiments.models import Clip
+from webapp.experiments.models import Candidate, Clip
+from webapp.votes import answers
 from webapp.votes.models import Pair, Poll
 
-CONSENT = """\
+PURPOSE = """\
 Purpose. We study which movements of simulated robots people prefer.
 
 What you do. You watch two short videos side by side, a few times, and say which one you prefer. It takes about two \
 minutes for each pair.
+"""
+READING = """\
+Purpose. We study which answers of a language model to a problem people prefer.
+
+What you do. You read two answers to one problem side by side, and say which one you prefer. It takes about ten \
+minutes for each pair.
+"""
+CONSENT = """\
 
 Risks and benefits. There are no known risks beyond those of looking at a screen.
 
@@ -32,17 +41,33 @@ and may be published without that number.
 Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page takes you out, and \
 deletes your answers as long as the study is open.
 """
-INSTRUCTIONS = (
-    "Watch both videos to the end, as often as you like. Your own impression counts: there is no right answer."
-)
+CLIPS = {
+    "instructions": "Watch both videos to the end, as often as you like. Your own impression counts: there is no right "
+    "answer.",
+    "consent_text": PURPOSE + CONSENT,
+}
+ANSWERS = {
+    "question": "Which answer is better?",
+    "instructions": "What counts most is whether an answer is right, then how good its reasoning is.",
+    "consent_text": READING + CONSENT,
+}
 
 
-class WinnerField(forms.ModelChoiceField):
-    """The final clip of an experiment's winner."""
+ANSWER = "answer-"
+"""In front of the number of an answer; a clip's number stands alone."""
 
-    def label_from_instance(self, obj: Any) -> str:
-        experiment = obj.candidate.iteration.experiment
-        return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
+
+def choices() -> list[tuple[str, Any]]:
+    """The winners of finished experiments: final clips of robots, and answers to problems."""
+    clips = [(str(clip.pk), _label(clip.candidate)) for clip in winners()]
+    read = [(f"{ANSWER}{row.pk}", _label(row)) for row in answers.winners()]
+    groups = [("Robots", clips), ("Answers to problems", read)]
+    return [("", "---------"), *((name, found) for name, found in groups if found)]
+
+
+def _label(candidate: Candidate) -> str:
+    experiment = candidate.iteration.experiment
+    return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
 
 
 def winners() -> QuerySet[Clip]:
@@ -51,12 +76,12 @@ def winners() -> QuerySet[Clip]:
 
 
 class PairForm(forms.ModelForm):
-    first = WinnerField(
-        queryset=Clip.objects.none(),
+    first = forms.ChoiceField(
+        choices=choices,
         widget=UnfoldAdminSelectWidget,
-        help_text="The winner's final clip of a finished experiment.",
+        help_text="What a finished experiment ended with: its winner's final clip, or its answer to a problem.",
     )
-    second = WinnerField(queryset=Clip.objects.none(), widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
+    second = forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
 
     class Meta:
         model = Pair
@@ -68,16 +93,22 @@ class PairForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in {"first", "second"} & set(self.fields):
-            field = self.fields[name]
-            assert isinstance(field, WinnerField)
-            field.queryset = winners()
+        for name in ("first", "second"):
+            answer = getattr(self.instance, f"{name}_answer_id")
+            self.initial[name] = f"{ANSWER}{answer}" if answer else str(getattr(self.instance, f"{name}_id") or "")
 
     def clean(self) -> dict[str, Any]:
+        """A choice is a clip or an answer: each goes into its own field of the row."""
         data: dict[str, Any] = super().clean() or {}
-        for name in ("first", "second"):
-            if data.get(name) and not data.get(f"{name}_arm"):
-                data[f"{name}_arm"] = data[name].candidate.iteration.experiment.get_method_display()[:60]
+        for name in {"first", "second"} & set(data):
+            is_read, number = data[name].startswith(ANSWER), data[name].removeprefix(ANSWER)
+            clip = None if is_read else winners().get(pk=number)
+            answer = answers.winners().get(pk=number) if is_read else None
+            data[name] = clip
+            setattr(self.instance, f"{name}_answer", answer)
+            candidate = answer or (clip.candidate if clip else None)
+            if candidate and not data.get(f"{name}_arm"):
+                data[f"{name}_arm"] = candidate.iteration.experiment.get_method_display()[:60]
         return data
 
 
@@ -135,7 +166,7 @@ class PollAdmin(ModelAdmin):
         return format_html('<a href="{}">Open</a>', poll.get_absolute_url())
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        defaults = {"consent_text": CONSENT, "instructions": INSTRUCTIONS}
+        defaults = ANSWERS if request.GET.get("kind") == "answers" else CLIPS
         return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:

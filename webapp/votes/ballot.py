@@ -27,7 +27,7 @@ class Answer:
 
 def current(evaluator: Evaluator) -> Showing | None:
     """The pair that this person should judge now; None when all are judged."""
-    return Showing.objects.filter(evaluator=evaluator, vote=None).order_by("position").first()
+    return Showing.objects.filter(evaluator=evaluator, vote=None).select_related("pair").order_by("position").first()
 
 
 def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
@@ -46,14 +46,14 @@ def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
             return TOO_LATE
         if showing != current(evaluator):
             return OUT_OF_DATE
-        wrong = _wrong(poll, answer)
+        wrong = _wrong(poll, showing, answer)
         return wrong or _save(poll, evaluator, showing, answer)
 
 
-def _wrong(poll: Poll, answer: Answer) -> str:
+def _wrong(poll: Poll, showing: Showing, answer: Answer) -> str:
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
-        return "Choose one of the two videos, then confirm."
+        return f"Choose one of the two {'answers' if showing.pair.is_read else 'videos'}, then confirm."
     if poll.ask_strength and answer.choice != "same" and answer.strength not in map(str, STRENGTHS):
         return "Say how much better it is, then confirm."
     return ""

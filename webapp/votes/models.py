@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, URLVali
 from django.db import models
 from django.urls import reverse
 
-from webapp.experiments.models import Clip
+from webapp.experiments.models import Candidate, Clip
 from webapp.studies.models import new_token
 
 
@@ -20,7 +20,7 @@ def new_seed() -> int:
 
 
 class Poll(models.Model):
-    """Pairs of final clips that N evaluators compare, with an analysis that is fixed before the first vote."""
+    """Pairs of final clips, or of answers, that N evaluators compare; the analysis is fixed before the first vote."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft: links do not open yet"
@@ -132,19 +132,26 @@ class Poll(models.Model):
 
 
 class Pair(models.Model):
-    """Two final clips. `first` and `second` are names of roles: which is on the left is drawn for each evaluator."""
+    """Two final clips, or two answers to a problem. `first` and `second` are names of roles: which is on the left is
+    drawn for each evaluator.
+    """
 
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="pairs")
     position = models.PositiveSmallIntegerField("number", editable=False)
-    first = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
-    second = models.ForeignKey(Clip, null=True, on_delete=models.SET_NULL, related_name="+")
+    first = models.ForeignKey(Clip, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    second = models.ForeignKey(Clip, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    first_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    second_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    """In place of the clips, where a problem was solved."""
     first_arm = models.CharField(max_length=60, blank=True)
     second_arm = models.CharField(max_length=60, blank=True)
     first_file = models.UUIDField(default=uuid.uuid4, editable=False)
     second_file = models.UUIDField(default=uuid.uuid4, editable=False)
     """The poll's own copies, made of equal size when it opens: what was judged stays what was judged."""
     origin = models.JSONField(default=dict, editable=False)
-    """What each clip was when the poll opened: experiment, task, method, seed, candidate."""
+    """What each clip or answer was when the poll opened: experiment, task, method, seed, candidate."""
+    answers = models.JSONField(default=dict, editable=False)
+    """The poll's own copy of two answers and their problem, made when it opens (answers.py); empty for clips."""
 
     class Meta:
         ordering = ["position", "pk"]
@@ -152,6 +159,11 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return f"{self.first_arm} against {self.second_arm}"
+
+    @property
+    def is_read(self) -> bool:
+        """Whether evaluators read it, rather than watch it."""
+        return bool(self.answers or self.first_answer_id or self.second_answer_id)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """A new pair is the last."""

@@ -11,8 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from webapp.audit import record
-from webapp.experiments.models import Clip
+from webapp.experiments.models import Candidate, Clip
 from webapp.studies.opening import reachable
+from webapp.votes import answers
 from webapp.votes.models import Evaluator, Pair, Poll
 
 BLOCK = 4096
@@ -35,6 +36,7 @@ def problems(poll: Poll) -> list[str]:
         )
     for pair in pairs:
         found += [f"Pair {pair.position}: {words}" for words in _problems_of(pair)]
+    found += _wording(poll, pairs)
     read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
     for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
         if arm and arm.casefold() in read:
@@ -42,21 +44,44 @@ def problems(poll: Poll) -> list[str]:
     return found
 
 
+def _wording(poll: Poll, pairs: list[Pair]) -> list[str]:
+    """What was written for videos, where there are none."""
+    if not pairs or not all(pair.is_read for pair in pairs):
+        return []
+    usual = poll.question == Poll._meta.get_field("question").default
+    found = ["The question is about a robot. Ask, for example: Which answer is better?"] if usual else []
+    written = {"question": poll.question, "instructions": poll.instructions, "consent text": poll.consent_text}
+    wrong = [name for name, text in written.items() if "video" in text.casefold()]
+    return found + [f"“Video” stands in the {name}, but answers are compared." for name in wrong]
+
+
 def _problems_of(pair: Pair) -> list[str]:
+    found = _of_answers(pair) if pair.is_read else _of_clips(pair)
+    if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
+        found.append("name what each side stands for, with different names.")
+    return found
+
+
+def _of_answers(pair: Pair) -> list[str]:
+    if pair.first_answer and pair.second_answer:
+        return answers.problems(pair.first_answer, pair.second_answer)
+    clip = pair.first or pair.second
+    return ["an answer and a clip cannot be compared." if clip else "an answer was deleted. Choose another."]
+
+
+def _of_clips(pair: Pair) -> list[str]:
     if pair.first is None or pair.second is None:
-        return ["a clip was deleted. Choose another."]
+        return ["what it compares was deleted. Choose again."]
     if pair.first == pair.second:
         return ["both clips are the same."]
     if not all(clip.status == Clip.Status.READY and _file(clip.video).is_file() for clip in (pair.first, pair.second)):
         return ["a clip is not ready. Wait until it is filmed, or choose another."]
-    if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
-        return ["name what each clip stands for, with different names."]
     tasks = {clip.candidate.iteration.experiment.task for clip in (pair.first, pair.second)}
     return [f"the clips show different tasks ({', '.join(sorted(tasks))})."] if len(tasks) > 1 else []
 
 
 def open_poll(poll: Poll) -> list[str]:
-    """Fix the plan, copy the clips, let people in. Returns what stands against it; empty when it is open."""
+    """Fix the plan, copy what is compared, let people in. Returns what stands against it; empty when it is open."""
     with transaction.atomic():
         poll = lock(poll.pk)
         if poll.status != Poll.Status.DRAFT:
@@ -96,7 +121,7 @@ def plan_of(poll: Poll) -> str:
     """The analysis in words: what is fixed at the opening and shown with the results."""
     pairs = list(poll.pairs.all())
     compared = "\n".join(f"  {pair.position}. {pair}" for pair in pairs)
-    answers = "“no difference” is offered" if poll.allow_tie else "forced choice"
+    offered = "“no difference” is offered" if poll.allow_tie else "forced choice"
     asked = "; how much better is asked too and described, not tested" if poll.ask_strength else ""
     correction = f" after {poll.get_correction_display()}'s correction" if len(pairs) > 1 else ""
     if len(pairs) > 1 and poll.correction == Poll.Correction.NONE:
@@ -104,7 +129,7 @@ def plan_of(poll: Poll) -> str:
     lines = [
         f"Question: {poll.question}",
         f"Pairs:\n{compared}",
-        f"Answers: {answers}{asked}.",
+        f"Answers: {offered}{asked}.",
         f"Sample: stops when {poll.evaluators_wanted} evaluators have answered every pair; only they are counted.",
         "Sides: drawn for each evaluator, balanced over evaluators; the order of the pairs is shuffled.",
         f"Test: two-sided exact binomial test against 1/2 for each pair; significant where p{correction} "
@@ -118,8 +143,9 @@ def plan_of(poll: Poll) -> str:
 
 
 def _pairs(poll: Poll) -> list[Pair]:
-    of = "candidate__iteration__experiment"
-    return list(poll.pairs.select_related(f"first__{of}", f"second__{of}"))
+    of = "iteration__experiment"
+    clips, read = f"candidate__{of}", ("first_answer", "second_answer")
+    return list(poll.pairs.select_related(f"first__{clips}", f"second__{clips}", *(f"{side}__{of}" for side in read)))
 
 
 def _file(name: str) -> Path:
@@ -131,12 +157,17 @@ def copy_name(file: object, ending: str) -> str:
 
 
 def _copy(pair: Pair) -> None:
-    """Copies of both clips and posters under new names, the two of a kind equal in size."""
+    """Copies of both clips and posters under new names, the two of a kind equal in size; or of both answers."""
+    if pair.first_answer and pair.second_answer:
+        pair.answers = answers.copied(pair.first_answer, pair.second_answer)
+        pair.origin = {"first": _origin(pair.first_answer), "second": _origin(pair.second_answer)}
+        pair.save(update_fields=["answers", "origin"])
+        return
     assert pair.first and pair.second
     _file("votes").mkdir(parents=True, exist_ok=True)
     _equal((pair.first.video, pair.second.video), pair, "mp4")
     _equal((pair.first.poster, pair.second.poster), pair, "jpg")
-    pair.origin = {"first": _origin(pair.first), "second": _origin(pair.second)}
+    pair.origin = {"first": _of_clip(pair.first), "second": _of_clip(pair.second)}
     pair.save(update_fields=["origin"])
 
 
@@ -156,14 +187,17 @@ def _padding(length: int, ending: str) -> bytes:
     return head + secrets.token_bytes(length - len(head))
 
 
-def _origin(clip: Clip) -> dict[str, object]:
-    experiment = clip.candidate.iteration.experiment
+def _of_clip(clip: Clip) -> dict[str, object]:
+    return {**_origin(clip.candidate), "clip": str(clip.name)}
+
+
+def _origin(candidate: Candidate) -> dict[str, object]:
+    experiment = candidate.iteration.experiment
     return {
         "experiment": str(experiment.public_id),
         "name": experiment.name,
         "task": experiment.task,
         "method": experiment.method,
         "seed": experiment.seed,
-        "candidate": clip.candidate.key,
-        "clip": str(clip.name),
+        "candidate": candidate.key,
     }

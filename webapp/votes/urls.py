@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from webapp.votes import bench, media, views
+from webapp.votes import answers, bench, media, views
 
 bench_patterns = [
     path("", bench.index, name="index"),
@@ -20,4 +20,5 @@ urlpatterns = [
     path("join/<str:token>/", views.join, name="join"),
     path("view/<str:token>/", media.clip, name="pair_clip"),
     path("view/<str:token>/poster/", media.poster, name="pair_poster"),
+    path("view/<str:token>/file/<int:number>/", answers.attachment, name="pair_file"),
 ]

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from webapp.http import browser_secret, without_nul
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import agreed
-from webapp.votes import ballot, enrolment
+from webapp.votes import answers, ballot, enrolment
 from webapp.votes.models import Evaluator, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
@@ -66,9 +66,10 @@ def _state(evaluator: Evaluator) -> str:
 
 def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
+    shown = answers.page_context(showing.pair, showing) if showing.pair.is_read else {"tiles": tiles}
     return {
+        **shown,
         "showing": showing,
-        "tiles": tiles,
         "count": evaluator.showings.count(),
         "strengths": ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
     }

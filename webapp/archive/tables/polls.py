@@ -8,7 +8,7 @@ TABLES = (
     Table(
         "votes.Poll",
         "polls",
-        "A/B votes in which clips of these experiments were compared, closed ones only. plan is the analysis plan.",
+        "A/B votes that compare clips or answers of these experiments, closed ones only. plan is the analysis plan.",
         root="poll",
         path="",
         columns={
@@ -45,7 +45,7 @@ TABLES = (
     Table(
         "votes.Pair",
         "pairs",
-        "The pairs of clips. first and second are roles: sides were drawn for each evaluator.",
+        "The pairs of clips, or of answers. first and second are roles: sides were drawn for each evaluator.",
         root="poll",
         path="poll",
         columns={
@@ -53,11 +53,14 @@ TABLES = (
             "position": keep("Number of the pair."),
             "first": link("The clip that was copied; empty where it is not in this export."),
             "second": link("The clip that was copied; empty where it is not in this export."),
+            "first_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
+            "second_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
             "first_arm": keep("What the first stands for."),
             "second_arm": keep("What the second stands for."),
             "first_file": NAME,
             "second_file": NAME,
-            "origin": text("What each clip was when the vote was opened."),
+            "origin": text("What each clip or answer was when the vote was opened."),
+            "answers": keep("Two answers and their problem as evaluators read them; empty where clips were shown."),
         },
     ),
     Table(

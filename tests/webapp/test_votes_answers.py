@@ -1,0 +1,103 @@
+"""A/B votes on answers to a problem: what can be paired, what evaluators read, and that it stays what it was."""
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+
+from tests.webapp import boards, polls, reasoners, rows
+from tests.webapp.reasoners import RIGHT, WRONG
+from webapp.experiments.models import Candidate, Experiment
+from webapp.problems.models import Attachment
+from webapp.votes import opening, results
+from webapp.votes.models import Poll
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def problem():
+    return reasoners.sum_problem()
+
+
+@pytest.fixture
+def two(problem):
+    return polls.answer_of("one", RIGHT, "sum"), polls.answer_of("two", WRONG, "sum")
+
+
+def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two):
+    poll = polls.of_answers(*two, evaluators_wanted=1)
+    assert opening.open_poll(poll) == []
+    person = polls.evaluator(poll)
+    html = polls.page(client, person)
+    assert "5050" in html and "5049" in html and "1 + " in html and "Use <strong>pairs</strong>" in html
+    assert not any(word in html for word in ("sentinel", "Turns", "Batch", "3D", "scaling", str(rows.RTS), "<video"))
+    problem.statement = "Another one."
+    problem.save()
+    Experiment.objects.all().delete()
+    Candidate.objects.all().delete()
+    showing = person.showings.get().token
+    assert polls.page(client, person).count(showing) == html.count(showing)
+    assert "5050" in polls.page(client, person) and "Another one." not in polls.page(client, person)
+    assert "Choose one of the two answers" in polls.answer(client, person, choice="").content.decode()
+    assert polls.prefer(person, "Batch") == ""
+    poll.refresh_from_db()
+    assert poll.status == "closed"
+    [found] = results.results_of(poll).pairs
+    assert (found.preference.first, found.preference.second) == (0, 1)
+    assert poll.pairs.get().origin["second"]["method"] == "scaling_3d"
+
+
+def test_pairs_that_nobody_could_judge_are_refused(problem, two):
+    def said(first, second, **values):
+        return " ".join(opening.problems(polls.of_answers(first, second, **values)))
+
+    assert said(*two) == ""
+    assert "word for word" in said(two[0], polls.answer_of("three", RIGHT + "\n", "sum"))
+    assert "different problems (add, sum)" in said(two[0], polls.answer_of("four", "print(1)", "add"))
+    assert "about a robot" in said(*two, question=Poll._meta.get_field("question").default)
+    assert "“Video” stands in the instructions" in said(*two, instructions="Watch both videos.")
+    poll = polls.of_answers(*two)
+    Experiment.objects.filter(name="sentinel_experiment one").delete()
+    assert "an answer was deleted" in " ".join(opening.problems(poll))
+
+
+def test_a_figure_is_for_those_who_judge_it(client, problem, two):
+    figure, other = (
+        Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name=f"{name}.gif")) for name in "ab"
+    )
+    poll = polls.of_answers(*two)
+    other.delete()
+    assert opening.open_poll(poll) == []
+    late = Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="c.gif"))
+    person = polls.evaluator(poll)
+    token = person.showings.get().token
+    address = reverse("pair_file", args=[token, figure.pk])
+    assert address in polls.page(client, person)
+    assert b"".join(client.get(address)) == b"GIF89a"
+    assert client.get(reverse("pair_file", args=[token, late.pk])).status_code == 404
+    opening.close(poll)
+    assert client.get(address).status_code == 404
+
+
+def test_answers_are_chosen_in_the_admin(client, problem, two):
+    polls.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
+    client.force_login(boards.staff())
+    add = reverse("admin:votes_poll_add")
+    html = client.get(add, {"kind": "answers"}).content.decode()
+    assert "Which answer is better?" in html and "You read two answers" in html
+    assert "winner of sentinel_experiment two (3D scaling, sum)" in html.replace("3D Scaling", "3D scaling")
+    fields = {
+        **{"title": "W", "contact": "a@example.org", "question": "Which?", "instructions": "Read."},
+        **{"evaluators_wanted": 20, "alpha": "0.05", "correction": "holm", "consent_text": "Free."},
+        **{"consent_version": "1", "pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
+        **{"pairs-0-first": f"answer-{two[0].pk}", "pairs-0-second": f"answer-{two[1].pk}"},
+        **{"pairs-0-first_arm": "One", "pairs-0-second_arm": ""},
+    }
+    poll_page = client.post(add, fields)
+    assert poll_page.status_code == 302
+    pair = Poll.objects.get().pairs.get()
+    assert poll_page.url == pair.poll.get_absolute_url()
+    assert (pair.first_answer, pair.second_answer, pair.first) == (*two, None)
+    assert pair.first_arm == "One" and pair.second_arm.lower().startswith("3d")
+    change = client.get(reverse("admin:votes_poll_change", args=[pair.poll.pk])).content.decode()
+    assert f'value="answer-{two[1].pk}" selected' in change
