@@ -202,8 +202,9 @@ class Environment:
     def _draw(self) -> Tensor:
         """The noise of one step: uniform in [0, 1), (num_envs, noise_size)."""
         noise = self._source.next()
-        noise = noise[0] if self.groups == 1 else noise.expand(self.groups, -1, -1).flatten(0, 1)
-        return noise if noise.device == self.device else noise.to(self.device)
+        if noise.device != self.device:
+            noise = noise.to(self.device)  # before it is repeated: one group's crosses over
+        return noise[0] if self.groups == 1 else noise.expand(self.groups, -1, -1).flatten(0, 1)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
         """Put worlds `ids` at the beginning of an episode and observe them."""

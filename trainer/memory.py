@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,12 +10,15 @@ import torch
 
 Result = TypeVar("Result")
 
+SAYINGS = ("allocate memory", "Failed to allocate", "out of memory", "ALLOC_FAILED")
+"""Of PyTorch on the CPU, Warp, CUDA, and CUDA's libraries, whose errors have no type of their own."""
+
 
 def is_exhausted(error: BaseException) -> bool:
     """Whether this error says that memory, a GPU's or the machine's, did not suffice."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)  # PyTorch on the CPU
+    return isinstance(error, RuntimeError) and any(saying in str(error) for saying in SAYINGS)
 
 
 def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
@@ -28,7 +32,9 @@ def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
         except (RuntimeError, MemoryError) as error:
             if not is_exhausted(error):
                 raise
-            exhausted = error.with_traceback(None)  # which would keep the tensors alive
+            # anew: this one, and what it was raised from, keep every tensor alive that the work had by then
+            exhausted = type(error)(str(error))
+        gc.collect()
         torch.cuda.empty_cache()
         if not halve():
             raise exhausted

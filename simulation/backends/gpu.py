@@ -1,6 +1,9 @@
 """Physics on a CUDA device: many worlds of one model on MuJoCo Warp, in tensors that share its memory.
 
-On Warp's CPU device the same code runs without graphs, one thread, slowly: that is how it is tested.
+On Warp's CPU device the same code runs, graphs included, in one thread: that is how it is tested.
+
+Warp launches on a stream of its own, PyTorch on CUDA's default stream. Warp's is a blocking one, so each waits for what
+the other was given before: nothing here has to synchronise them.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ class WarpPhysics:
 
     A world whose state is not finite, or whose contacts or constraints did not fit into the buffers, has failed in that
     step. `overflows` counts the latter; when they go on, the buffers grow. Raises ValueError where the model needs what
-    MuJoCo Warp does not have, and torch.OutOfMemoryError where the device's memory does not suffice.
+    MuJoCo Warp does not have, and Warp's RuntimeError where the device's memory does not suffice.
     """
 
     engine = "mujoco_warp"
@@ -80,7 +83,7 @@ class WarpPhysics:
         """
         self._ctrl.copy_(ctrl)
         with wp.ScopedDevice(self._device):
-            self._advance.launch()
+            wp.capture_launch(self._advance)
         failed, overflowed, kinds = wp.to_torch(self._counts).tolist()
         if not failed:
             return None
@@ -105,7 +108,7 @@ class WarpPhysics:
             self._portion["qpos"][: len(rows)] = positions
             self._portion["qvel"][: len(rows)] = velocities
             with wp.ScopedDevice(self._device):
-                self._derive.launch()
+                wp.capture_launch(self._derive)
             for name in self._fields:
                 self._views[name][rows] = self._portion[name][: len(rows)]
 
@@ -133,31 +136,27 @@ class WarpPhysics:
         """Buffers for `self.sizes`, views of them, and what is launched in each step."""
         portion = min(self.worlds, max(PLACED_LEAST, self.worlds // PLACED_SHARE))
         with wp.ScopedDevice(self._device):
-            data, small = (self._data(worlds) for worlds in (self.worlds, portion))
+            data, small = (
+                mjw.make_data(self._model, worlds, nconmax=self.sizes.contacts, njmax=self.sizes.constraints)
+                for worlds in (self.worlds, portion)
+            )
+            self._data = (data, small)
             self._state = {name: wp.to_torch(getattr(data, name)) for name in STATE_FIELDS}
             self._state = {name: view for name, view in self._state.items() if view.numel()}
             self._start = {name: view[0].clone() for name, view in self._state.items() if name not in ("qpos", "qvel")}
             self._views = self._shaped(data)
             self._portion = self._shaped(small)
             self._ctrl = wp.to_torch(data.ctrl)
-            self._derive = _Launch(lambda: mjw.forward(self._warp_model, small))
-            self._advance = _Launch(lambda: self._substep(data), undo=lambda: mjw.reset_data(self._warp_model, data))
-
-    def _data(self, worlds: int) -> mjw.Data:
-        contacts, constraints = self.sizes.contacts, self.sizes.constraints
-        try:
-            return mjw.make_data(self._model, nworld=worlds, nconmax=contacts, njmax=constraints)
-        except RuntimeError as error:
-            if "allocate" not in str(error):
-                raise
-            raise torch.OutOfMemoryError(f"{worlds} worlds with {self.sizes} each: {error}") from error
+            self._derive = _recorded(lambda: mjw.forward(self._warp_model, small))
+            self._advance = _recorded(lambda: self._control_step(data))
+            mjw.reset_data(self._warp_model, data)  # what the rehearsal did
 
     def _shaped(self, data: mjw.Data) -> dict[str, Tensor]:
         """Views of the fields that are read, in the shapes of MuJoCo's own, (worlds, ...)."""
         return {name: wp.to_torch(getattr(data, name)).view(-1, *shape) for name, shape in self._shapes.items()}
 
-    def _substep(self, data: mjw.Data) -> None:
-        """One control step: what the graph holds."""
+    def _control_step(self, data: mjw.Data) -> None:
+        """What the graph of a step holds."""
         for _ in range(self._substeps):
             mjw.step(self._warp_model, data)
         self._counts.zero_()  # type: ignore[no-untyped-call]
@@ -189,22 +188,17 @@ class WarpPhysics:
             view.copy_(fields[name])
 
 
-class _Launch:
-    """Device work done again and again: on CUDA recorded once as a graph, elsewhere called.
+def _recorded(work: Callable[[], None]) -> wp.Graph:
+    """Device work as a graph: done once, which loads every kernel, recorded, and launched once, which takes its memory.
 
-    `undo` sets back what the rehearsal did that loads every kernel before the recording.
+    On a GPU a graph keeps none of the arrays that it works on alive: whoever launches it must.
     """
-
-    def __init__(self, work: Callable[[], None], undo: Callable[[], None] | None = None) -> None:
-        self.launch = work
-        if not wp.get_device().is_cuda:
-            return
+    work()
+    with wp.ScopedCapture() as capture:
         work()
-        if undo is not None:
-            undo()
-        with wp.ScopedCapture() as capture:
-            work()
-        self.launch = lambda: wp.capture_launch(capture.graph)
+    graph: wp.Graph = capture.graph
+    wp.capture_launch(graph)
+    return graph
 
 
 def _on_device(model: mujoco.MjModel) -> mjw.Model:
@@ -213,7 +207,7 @@ def _on_device(model: mujoco.MjModel) -> mjw.Model:
     except (NotImplementedError, ValueError) as error:
         raise ValueError(f"MuJoCo Warp cannot simulate this model: {error}; train it on the CPU") from error
     on_device.opt.warn_overflow = 0  # counted here instead of printed from kernels
-    on_device.opt.graph_conditional = wp.is_conditional_graph_supported()
+    on_device.opt.graph_conditional = wp.get_device().is_cpu or wp.is_conditional_graph_supported()
     return on_device
 
 

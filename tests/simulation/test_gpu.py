@@ -1,6 +1,10 @@
 """The GPU backend on Warp's CPU device, against MuJoCo."""
 
+import gc
+import weakref
+
 import mujoco
+import mujoco_warp as mjw
 import numpy as np
 import pytest
 import torch
@@ -157,6 +161,24 @@ def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, cap
     assert "had more contacts or constraints than fit" in caplog.text
     tight.place(torch.arange(3), qpos, qvel)
     assert tight.step(torch.zeros(3, 8)) is None, "now they fit"
+
+
+def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeypatch):
+    """On a GPU a graph keeps nothing alive: it would go on in memory that is somebody else's by then."""
+    made, make = [], mjw.make_data
+
+    def make_data(*arguments, **sizes):
+        data = make(*arguments, **sizes)
+        made.append(weakref.ref(data))
+        return data
+
+    monkeypatch.setattr(mjw, "make_data", make_data)
+    physics = WarpPhysics(ant, 3, 2, (), "cpu")
+    gc.collect()
+    assert len(made) == 2 and all(data() is not None for data in made)
+    del physics
+    gc.collect()
+    assert all(data() is None for data in made), "room for a smaller one"
 
 
 def test_room_is_measured_on_the_model(ant):

@@ -1,7 +1,10 @@
 """Memory that does not suffice, simulated by work that refuses more than so much at a time."""
 
+import weakref
+
 import pytest
 import torch
+import warp as wp
 
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
@@ -33,10 +36,39 @@ def test_work_is_halved_until_it_fits_and_other_errors_pass():
         memory.halving(lambda: (_ for _ in ()).throw(RuntimeError("shapes differ")), halve)
 
 
-def test_what_pytorch_says_on_the_cpu_is_understood():
-    with pytest.raises(RuntimeError) as caught:
-        torch.empty(1 << 50, dtype=torch.uint8)
-    assert memory.is_exhausted(caught.value)
+def test_what_did_not_fit_is_gone_before_less_is_tried():
+    class Buffer:
+        pass
+
+    buffers: list[weakref.ref[Buffer]] = []
+
+    def work() -> str:
+        if buffers:
+            return "fits"
+        buffer = Buffer()
+        buffers.append(weakref.ref(buffer))
+        try:
+            torch.empty(1 << 50, dtype=torch.uint8)
+        except RuntimeError as error:
+            raise torch.OutOfMemoryError("a buffer does not fit") from error
+        raise AssertionError("a petabyte")
+
+    def halve() -> bool:
+        assert buffers[0]() is None, "kept by the error, or by what it was raised from"
+        return True
+
+    assert memory.halving(work, halve) == "fits"
+
+
+def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():
+    for allocate in (
+        lambda: torch.empty(1 << 50, dtype=torch.uint8),
+        lambda: wp.empty((1 << 25, 1 << 25), dtype=wp.uint8, device="cpu"),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            allocate()
+        assert memory.is_exhausted(caught.value)
+    assert not memory.is_exhausted(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:
