@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from llm.errors import JudgeError
 from llm.judges import teacher
@@ -30,7 +31,8 @@ def judge(
     values = teacher.utilities(scored(seen), noise, unit)
     rng = random.Random(seed)
     if isinstance(request, Compare):
-        return teacher.compare(values[0], values[1], noise, rng)
+        first, second = teacher.utilities(scored(seen), replace(noise, gamma=1.0), unit)
+        return teacher.compare(values[0], values[1], noise, rng, (first, second))
     best = teacher.best_of(values, noise, rng)
     if isinstance(request, Choose):
         return seen[best].candidate.id

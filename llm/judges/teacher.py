@@ -66,11 +66,17 @@ def prefers_first(first: float, second: float, beta: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, beta * (first - second)))))
 
 
-def compare(first: float, second: float, teacher: Teacher, rng: random.Random) -> str:
-    """first, second, equal or skip. Without noise, `equal` only for exactly equal utilities."""
-    if teacher.skip and max(first, second) < teacher.skip:
+def compare(
+    first: float, second: float, teacher: Teacher, rng: random.Random, plain: tuple[float, float] | None = None
+) -> str:
+    """first, second, equal or skip. Without noise, `equal` only for exactly equal utilities.
+
+    `plain`: the utilities without myopia, which the thresholds are for (B-Pref, section 3.2: they bound plain sums).
+    """
+    seen = plain or (first, second)
+    if teacher.skip and max(seen) < teacher.skip:
         return "skip"
-    if abs(first - second) < teacher.equal or first == second:
+    if abs(seen[0] - seen[1]) < teacher.equal or first == second:
         return "equal"
     won = rng.random() < prefers_first(first, second, teacher.beta)
     return "first" if won != teacher.errs(rng) else "second"
@@ -82,8 +88,9 @@ def best_of(values: Sequence[float], teacher: Teacher, rng: random.Random) -> in
     Those within `equal` of the highest look the same to the teacher, who then takes any of them.
     """
     highest = max(values)
+    chosen = list(values).index(highest)
     if teacher.beta >= 0:
-        return rng.choices(range(len(values)), [math.exp(max(-700.0, teacher.beta * (v - highest))) for v in values])[0]
-    if teacher.equal:
-        return rng.choice([i for i, v in enumerate(values) if highest - v < teacher.equal])
-    return list(values).index(highest)
+        powers = [math.exp(max(-700.0, teacher.beta * (v - highest))) for v in values]
+        (chosen,) = rng.choices(range(len(values)), powers)
+    alike = [i for i, v in enumerate(values) if highest - v < teacher.equal]
+    return rng.choice(alike) if chosen in alike else chosen

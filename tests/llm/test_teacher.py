@@ -75,6 +75,23 @@ def test_a_myopic_one_counts_late_moments_more():
     assert values[0] / values[1] == pytest.approx(2.0 / 3.5)
 
 
+def test_thresholds_heed_what_came_early_even_for_a_myopic_one():
+    """8 and 3 in units of their mean 5.5: 1.45 and 0.55. Discounted they are 0.21 and 0.36, alike and poor."""
+    early, late = outcome("a", 8.0, (8, 0, 0)), outcome("b", 3.0, (0, 1, 3))
+    assert judge(Compare(1, early, late), {"gamma": 0.5, "equal": 0.5}) == "second"
+    assert judge(Compare(1, early, late), {"gamma": 0.5, "equal": 0.95}) == "equal"
+    assert judge(Compare(1, early, late), {"gamma": 0.5, "skip": 1.4}, unit=5.5) == "second"
+    assert judge(Compare(1, early, late), {"gamma": 0.5, "skip": 1.5}, unit=5.5) == "skip"
+
+
+def test_a_rational_one_that_does_not_see_small_differences_takes_any_of_those_alike():
+    """exp(0), exp(-0.2) and exp(-1.8) over their sum; the first two change places half the time."""
+    teacher, powers = Teacher(beta=2.0, equal=0.2), [1.0, math.exp(-0.2), math.exp(-1.8)]
+    drawn = [best_of([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(4000)]
+    assert drawn.count(0) / 4000 == pytest.approx((powers[0] + powers[1]) / 2 / sum(powers), abs=0.03)
+    assert drawn.count(2) / 4000 == pytest.approx(powers[2] / sum(powers), abs=0.03)
+
+
 def test_those_that_look_equal_are_drawn_from():
     teacher = Teacher(equal=0.2)
     drawn = {best_of([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(40)}
