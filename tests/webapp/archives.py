@@ -11,6 +11,7 @@ from django.apps import apps
 from django.utils import timezone
 
 from tests.webapp import boards, loops, rows
+from webapp.archive import retention
 from webapp.archive.rules import own_models
 from webapp.audit import record
 from webapp.experiments import loop
@@ -137,7 +138,7 @@ def voted(person: Participant) -> Poll:
         clips.append(Clip.objects.get(candidate=experiment.winner, percent=100))
     poll = Poll.objects.create(
         title="Which is calmer", instructions="Look.", consent_text="You may stop.", contact="ada@example.org",
-        evaluators_wanted=3, completion_code=CODE,
+        evaluators_wanted=3, completion_code=CODE, recruiting=True,
     )  # fmt: skip
     Pair.objects.create(poll=poll, position=1, first=clips[0], second=clips[1], first_arm="ICPL", second_arm="Base")
     assert opening.open_poll(poll) == []
@@ -146,10 +147,20 @@ def voted(person: Participant) -> Poll:
         evaluators.consent(evaluator)
         showing = pair_ballot.current(Evaluator.objects.get(pk=evaluator.pk))
         assert pair_ballot.cast(evaluator, showing.token, pair_ballot.Answer("left")) == ""
+    Poll.objects.filter(pk=poll.pk).update(recruiting=False)  # no import recruits, which its page says
     opening.unblind(poll, EXPERIMENTER)
     poll.refresh_from_db()
     assert poll.status == "closed"
     return poll
+
+
+def long_ago(days: int) -> None:
+    """As if all that people did had been so long ago."""
+    then = timezone.now() - timedelta(days=days)
+    Study.objects.exclude(closed_at=None).update(closed_at=then)
+    Vote.objects.update(created_at=then)
+    Trial.objects.update(answered_at=then)
+    Participant.objects.update(**dict.fromkeys(retention.STEPS, then))
 
 
 def secrets_of(study: Study) -> set[str]:

@@ -128,11 +128,12 @@ def plain(response):
     return text.replace(archives.EXPERIMENTER, "staff-1")
 
 
-def repacked(source, target, changes=None, extra=(), manifest=None):
+def repacked(source, target, changes=None, extra=(), manifest=None, without=()):
     """The zip with these files changed, its manifest telling the truth about them."""
     changes = changes or {}
     old = opened(source)
     about = json.loads(old.read("manifest.json"))
+    about["files"] = [entry for entry in about["files"] if entry["name"] not in without]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in about["files"]:
             data = changes.get(entry["name"], old.read(entry["name"]))

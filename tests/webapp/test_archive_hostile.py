@@ -128,7 +128,8 @@ class TestHostileZips:
             restore.restore(tmp_path / "bad.zip", "ada")
 
     @pytest.mark.parametrize(
-        "change", [{"format": 2}, {"kind": "other"}, {"files": 3}, {"files": [{"name": "x"}]}, {"files": []}]
+        "change",
+        [{"format": 0}, {"format": "1"}, {"kind": "other"}, {"files": 3}, {"files": [{"name": "x"}]}, {"files": []}],
     )
     def test_another_manifest(self, taken, tmp_path, change):
         path = repacked(taken.folder / "policies.zip", tmp_path / "bad.zip", manifest=lambda about: {**about, **change})

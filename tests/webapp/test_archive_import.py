@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import archives, boards
-from tests.webapp.packages import exported, repacked, rows_of, set_in, staff_pages
+from tests.webapp.packages import edited, exported, repacked, rows_of, set_in, staff_pages
 from webapp.archive import restore
 from webapp.archive.models import Imported, Origin
 from webapp.archive.unpack import Refused
@@ -143,9 +142,37 @@ class TestImport:
         entry = Entry.objects.get(action="imported study")
         assert entry.actor == "grace" and entry.target_id == str(study.pk)
 
+    def test_an_older_one_lacks_what_was_added_since(self, taken, tmp_path):
+        package = taken.package()
+        without = edited(package, "studies", lambda rows: [_less(rows[0], "parameter_required", "opens_at")])
+        changes, since = {"tables/studies.json": without}, ("tables/notices.json", "tables/notices.csv")
+
+        def older(about):
+            tables = {name: count for name, count in about["tables"].items() if name != "notices"}
+            return {**about, "format": 1, "tables": tables}
+
+        path = repacked(taken.path, tmp_path / "old.zip", changes, manifest=older, without=since)
+        study = restore.restore(path, "ada")
+        assert study.participants.count() == 4 and study.parameter_required is False and study.opens_at is None
+
+    def test_what_a_newer_one_added_is_refused_in_words(self, taken, tmp_path):
+        package = taken.package()
+        more = {"tables/studies.json": edited(package, "studies", lambda rows: [{**rows[0], "colour": "blue"}])}
+        less = {"tables/studies.json": edited(package, "studies", lambda rows: [_less(rows[0], "title")])}
+        newer = repacked(taken.path, tmp_path / "a.zip", manifest=lambda about: {**about, "format": 3})
+        for path, said in (
+            (newer, "Its format is 3, and this Prefine reads 2 and older ones. A newer Prefine wrote it"),
+            (repacked(taken.path, tmp_path / "b.zip", more), r"does not know \(colour\). A newer Prefine wrote it"),
+            (repacked(taken.path, tmp_path / "c.zip", less), "title: is missing"),
+        ):
+            with pytest.raises(Refused, match=said):
+                restore.restore(path, "ada")
+        assert not Study.objects.exists()
+
     def test_is_refused_when_its_time_is_over(self, taken, tmp_path):
         study = restore.restore(taken.path, "ada")
-        Study.objects.filter(pk=study.pk).update(retention_days=1, closed_at=timezone.now() - timedelta(days=3))
+        Study.objects.filter(pk=study.pk).update(retention_days=1, closed_at=timezone.now())
+        archives.long_ago(40)
         Origin.objects.update(changed={})
         study.refresh_from_db()
         exported(study, tmp_path / "old.zip", clips=False)
@@ -153,6 +180,10 @@ class TestImport:
         with pytest.raises(Refused, match="retention period"):
             restore.restore(tmp_path / "old.zip", "ada")
         assert not Study.objects.exists()
+
+
+def _less(row, *names):
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _at_work(study):

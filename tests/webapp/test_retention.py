@@ -3,7 +3,7 @@
 import io
 import json
 from contextlib import redirect_stdout
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,9 @@ def data(settings, tmp_path):
 def closed(days_ago, **values):
     person = rows.participant(rows.study(**{"retention_days": 100, **values}))
     rows.training(person)
-    Study.objects.update(status="closed", closed_at=timezone.now() - timedelta(days=days_ago))
+    then = timezone.now() - timedelta(days=days_ago)
+    Study.objects.update(status="closed", closed_at=then)
+    Participant.objects.update(instructed_at=then)
     return person
 
 
@@ -54,12 +56,28 @@ class TestRetention:
         assert retention.due_on(study) is None and retention.over() == []
         assert retention.expire(study).total == 0 and Participant.objects.get().deleted_at is None
 
+    def test_who_goes_on_after_the_close_is_not_erased_midway(self):
+        person = closed(10, retention_days=3)
+        assert retention.over() == [] and len(retention.announced()) == 1
+        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=20), "a month after the close"
+        Participant.objects.update(practised_at=timezone.now() - timedelta(days=2))
+        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=28), "and after the last answer"
+        Participant.objects.update(outcome="finished")
+        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=1), "who is through is not inside"
+        Participant.objects.update(outcome="", practised_at=None, instructed_at=timezone.now() - timedelta(days=31))
+        Study.objects.update(closed_at=timezone.now() - timedelta(days=31))
+        assert retention.over() == [person.study], "who never comes back keeps nothing for ever"
+
+    def test_a_period_longer_than_the_calendar_breaks_no_page(self):
+        closed(10, retention_days=2**31 - 1)
+        assert retention.announced() == []
+
     def test_counts_anew_after_a_study_was_opened_again(self):
         study = closed(10).study
         Study.objects.update(deleted_at=timezone.now() - timedelta(days=11))
         study.refresh_from_db()
         assert retention.due_on(study) == timezone.localdate() + timedelta(days=90)
-        assert list(retention.ending()) == [study]
+        assert [due.study for due in retention.ending(date.max)] == [study]
 
     def test_is_announced_on_every_page_of_the_bench(self, client):
         closed(95)
@@ -110,7 +128,8 @@ class TestRetention:
 
     def test_takes_the_ids_of_evaluators_along(self):
         made = archives.made()
-        Study.objects.update(status="closed", closed_at=timezone.now() - timedelta(days=5000))
+        Study.objects.update(status="closed", closed_at=timezone.now())
+        archives.long_ago(5000)
         retention.expire(made.study)
         assert archives.VOTER not in archives.database() and made.poll.evaluators.count() == 3
         assert archives.EXTERNAL not in archives.database()

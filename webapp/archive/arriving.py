@@ -13,8 +13,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, ForeignKey, Model
 
+from webapp.archive.reading import plain
 from webapp.archive.rules import Column, Rule, Table
-from webapp.archive.unpack import Refused
+from webapp.archive.unpack import NEWER, Refused
 from webapp.problems import lookup
 
 BATCH = 200
@@ -104,11 +105,13 @@ class Writer:
     def _made(self, table: Table, row: Row, number: int, where: str) -> Arrival:
         arrival = Arrival(number, table.cls(), {}, {})
         exported = {name for name, column in table.columns.items() if column.exported}
-        if set(row) != exported | {"id"}:
-            odd = ", ".join(sorted(str(name)[:40] for name in set(row) ^ (exported | {"id"}))[:3])
-            raise Refused(f"{where}: columns differ from this Prefine's ({odd}). Use the same version.")
+        unknown = ", ".join(sorted(str(name)[:40] for name in set(row) - exported - {"id"})[:3])
+        if unknown:
+            raise Refused(f"{where}: has columns that this Prefine does not know ({unknown}). {NEWER}")
         for name in exported:
-            self._set(table, arrival, table.field(name), table.columns[name], row[name], f"{where}, {name}")
+            field, place = table.field(name), f"{where}, {name}"
+            value = row[name] if name in row else earlier(field, place)
+            self._set(table, arrival, field, table.columns[name], value, place)
         return arrival
 
     def _set(
@@ -211,6 +214,17 @@ class Writer:
         made = self.tables[model].cls(pk=pk)
         setattr(made, attribute, value)
         return made
+
+
+def earlier(field: Field[Any, Any], where: str) -> Any:
+    """What a column that was added since the export was written holds in rows of that time: its default, as here."""
+    if field.has_default():
+        return plain(field.get_default())
+    if field.null:
+        return None
+    if field.blank and field.empty_strings_allowed:
+        return ""
+    raise Refused(f"{where}: is missing.")
 
 
 def checked(field: Field[Any, Any], value: Any, where: str) -> Any:

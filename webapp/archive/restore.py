@@ -21,7 +21,7 @@ from webapp.archive.arriving import Writer, checked
 from webapp.archive.leftovers import STAGING
 from webapp.archive.models import Import, Imported, Origin
 from webapp.archive.tables import TABLES
-from webapp.archive.unpack import Package, Refused
+from webapp.archive.unpack import NEWER, Package, Refused
 from webapp.archive.work import Beat, Task
 from webapp.audit import record
 from webapp.problems.models import Attachment
@@ -75,10 +75,10 @@ def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report
     known = {f"tables/{table.file}.json" for table in TABLES.values()}
     unknown = [name for name in package.names("tables") if name.endswith(".json") and name not in known]
     if unknown:
-        raise Refused(f"It has tables that this Prefine does not know: {', '.join(unknown)}. Use the same version.")
+        raise Refused(f"It has tables that this Prefine does not know: {', '.join(unknown)}. {NEWER}")
     for number, (model, table) in enumerate(TABLES.items()):
         report(0.8 + 0.2 * number / len(TABLES), f"Table {table.file}")
-        if model != audited.TABLE.model:
+        if model != audited.TABLE.model and _written(package, table.file):
             writer.write(model, package.rows(f"tables/{table.file}.json"))
     writer.finish()
     if len(writer.made["studies.Study"]) != 1:
@@ -93,6 +93,12 @@ def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report
     Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.made["experiments.Experiment"].values()])
     record(by, "imported study", study, sha256=sha256)
     return study
+
+
+def _written(package: Package, file: str) -> bool:
+    """Whether whoever wrote it knew this table: an older Prefine may not have."""
+    tables = package.about.get("tables")
+    return not isinstance(tables, dict) or file in tables
 
 
 def _audit(package: Package) -> Iterator[dict[str, Any]]:

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from statistics import mean
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error, close_old_connections, transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import F, Max, Q, Sum
 from django.utils import timezone
 
 from webapp.archive import leftovers
@@ -23,7 +23,8 @@ from webapp.archive.models import Erasure, Export
 from webapp.archive.scope import Scope
 from webapp.audit import record
 from webapp.experiments.models import Experiment, ModelCall
-from webapp.review.models import Vote
+from webapp.review.models import Trial, Vote
+from webapp.studies import opening
 from webapp.studies.models import Study
 from webapp.votes.models import Evaluator
 
@@ -31,7 +32,12 @@ log = logging.getLogger(__name__)
 
 WARNED_DAYS = 30
 """How long before the end every page of the bench says so."""
+GRACE_DAYS = 30
+"""Who is inside when a study closes has at least so long after what was given last, however short the period is."""
+LONGEST_DAYS = 365_000
+"""Longer periods are these thousand years: the calendar ends."""
 EXPORT_DAYS = 7
+STEPS = ("instructed_at", "practised_at", "understood_at", "finished_at", "debriefed_at")
 FIRST_SECONDS = 10
 EVERY_SECONDS = 600
 
@@ -47,30 +53,53 @@ class Due:
 
 
 def due_on(study: Study) -> date | None:
-    """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone."""
+    """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone.
+
+    The period counts from the close, or from what was given last by those who went on after it.
+    """
     if study.status != Study.Status.CLOSED or study.closed_at is None or study.retention_days is None:
         return None
     if study.deleted_at is not None and study.deleted_at >= study.closed_at:
         return None
-    return timezone.localdate(study.closed_at) + timedelta(days=study.retention_days)
+    last = timezone.localdate(max(study.closed_at, _last_given(study) or study.closed_at))
+    on = last + _period(study)
+    return max(on, last + timedelta(days=GRACE_DAYS)) if opening.inside(study) else on
 
 
-def ending() -> QuerySet[Study]:
+def _period(study: Study) -> timedelta:
+    return timedelta(days=min(study.retention_days or 0, LONGEST_DAYS))
+
+
+def _last_given(study: Study) -> datetime | None:
+    """When somebody last chose, answered, or came to an end."""
+    moments = [
+        Vote.objects.filter(screening__participant__study=study).aggregate(at=Max("created_at"))["at"],
+        Trial.objects.filter(participant__study=study).aggregate(at=Max("answered_at"))["at"],
+        *study.participants.aggregate(*map(Max, STEPS)).values(),
+    ]
+    return max((moment for moment in moments if moment), default=None)
+
+
+def ending(before: date) -> Iterator[Due]:
+    """Studies whose data is deleted on this day or before."""
     closed = Study.objects.filter(status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False)
-    return closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at")))  # opened again since, and closed
+    for study in closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at"))):  # opened again since, and closed
+        assert study.closed_at is not None
+        if timezone.localdate(study.closed_at) + _period(study) > before:
+            continue  # whoever is inside makes it later, never earlier: most pages ask no more than this
+        on = due_on(study)
+        if on is not None and on <= before:
+            yield Due(study, on)
 
 
 def announced() -> list[Due]:
     """Studies whose data ends soon, the first to end first."""
-    soon = timezone.localdate() + timedelta(days=WARNED_DAYS)
-    found = [Due(study, on) for study in ending() if (on := due_on(study)) and on <= soon]
-    return sorted(found, key=lambda due: due.on)
+    return sorted(ending(timezone.localdate() + timedelta(days=WARNED_DAYS)), key=lambda due: due.on)
 
 
 def over() -> list[Study]:
     """Studies whose data is to be deleted now."""
-    today = timezone.localdate()
-    return [study for study in ending() if (on := due_on(study)) and on <= today]
+    return [due.study for due in ending(timezone.localdate())]
 
 
 def expire(study: Study, by: Any = "system") -> Erased:

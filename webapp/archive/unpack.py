@@ -16,7 +16,9 @@ from typing import Any, BinaryIO, Self
 
 from webapp.archive.bundle import CHUNK, MANIFEST, SUMS, Member
 
-FORMAT = 1
+FORMAT = 2
+"""Columns and tables that are added need no new number (arriving.earlier); what an older one cannot say does."""
+NEWER = "A newer Prefine wrote it: update this one, then import it again."
 KIND = "Prefine study"
 MOST_FILES = 200_000
 MOST_BYTES = 200 * 2**30
@@ -71,10 +73,11 @@ class Package:
         about = _json(b"".join(self._pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
         if not isinstance(about, dict) or about.get("kind") != KIND:
             raise Refused(f"{MANIFEST} does not describe an export of a study.")
-        if about.get("format") != FORMAT:
-            raise Refused(
-                f"Its format is {about.get('format')!r}, and this Prefine reads {FORMAT}. Use the same version."
-            )
+        made = about.get("format")
+        if type(made) is not int or made < 1:
+            raise Refused(f"{MANIFEST} names a format that there is not: {str(made)[:20]!r}.")
+        if made > FORMAT:
+            raise Refused(f"Its format is {made}, and this Prefine reads {FORMAT} and older ones. {NEWER}")
         members = dict(_members(about))
         missing, extra = set(members) - set(infos), set(infos) - set(members) - {MANIFEST, SUMS}
         if missing or extra:

@@ -14,6 +14,7 @@ from webapp.board.tables import Table
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
+from webapp.studies import opening
 from webapp.studies.models import Assignment, Participant, Study, at
 
 KINDS = {
@@ -90,6 +91,8 @@ class Board:
     study: Study
     places: tuple[Place, ...]
     use: Use
+    stranded: int
+    """Panels that wait for people who may not come any more."""
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
@@ -115,7 +118,7 @@ def board(study: Study) -> Board:
         _place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
         for person in people
     )
-    return Board(study, places, _use(study, places))
+    return Board(study, places, _use(study, places), opening.stranded(study))
 
 
 def _place(

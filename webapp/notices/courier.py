@@ -17,6 +17,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LoopSettings, Request
 from webapp.notices import email, push
 from webapp.notices.models import Address, Notice, Subscription
+from webapp.notices.offer import KEPT_AFTER_CLOSING
 from webapp.review import ballot
 from webapp.studies.models import Assignment, Participant
 
@@ -29,8 +30,6 @@ PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 """After each failed attempt; then it is given up."""
 FIRST_HOUR, LAST_HOUR = 9, 20
 """Reminders come in the daytime of the person's own zone."""
-KEPT_AFTER_CLOSING = timedelta(days=30)
-"""Who has begun when a study closes goes on, and is told; after so long nobody is any more."""
 CHANNELS: dict[Notice.Channel, dict[str, bool]] = {
     Notice.Channel.EMAIL: {"participant__address__isnull": False, "participant__study__notify_email": True},
     Notice.Channel.PUSH: {"participant__subscriptions__isnull": False, "participant__study__notify_push": True},

@@ -10,7 +10,7 @@ from webapp.studies.models import Participant, new_token
 
 
 class Address(models.Model):
-    """An e-mail address that somebody left. Deleted when they finish or leave, and when the study closes."""
+    """An e-mail address that somebody left. Deleted when they finish or leave, and a month after the study closed."""
 
     participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="address")
     email = models.EmailField()

@@ -211,7 +211,7 @@ class StudyAdmin(ModelAdmin):
 def _said(study: Study, status: str) -> str:
     if status == Study.Status.OPEN:
         return f"{study} is open: its links work."
-    inside, waiting = opening.inside(study), opening.gathering(study)
+    inside, waiting = opening.inside(study), opening.stranded(study)
     go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
     said = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
     return (
@@ -226,7 +226,7 @@ def _study_box(study: Study) -> dict[str, Any]:
     return {
         "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
         "inside": opening.inside(study),
-        "gathering": opening.gathering(study),
+        "stranded": opening.stranded(study),
         "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
         "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
         "places": range(1, study.experiments_each + 1) if by_hand else [],

@@ -45,7 +45,7 @@ def places(participant: Participant) -> list[Assignment]:
     study = participant.study
     given = list(participant.assignments.select_related("arm"))
     if given:
-        return given if all(_room(place.arm, besides=participant) for place in given) else []
+        return given if all(room(place.arm, besides=participant) for place in given) else []
     drawn = [] if study.assignment == Study.Assigning.BY_HAND else draw(study, participant.label)
     return [Assignment(participant=participant, arm=arm, position=number) for number, arm in enumerate(drawn, 1)]
 
@@ -63,7 +63,7 @@ def draw(study: Study, label: str) -> list[Arm]:
     depends on the study's seed, the label and who is there, and on nothing else.
     """
     every = list(study.arms.all())
-    arms = [arm for arm in every if _room(arm)]
+    arms = [arm for arm in every if room(arm)]
     if not arms or len(arms) < min(study.experiments_each, len(every)):
         return []
     drawn = random.Random(f"{study.seed} {label}")
@@ -84,7 +84,7 @@ def _balanced(study: Study, arms: Sequence[Arm], drawn: random.Random) -> list[A
     return mine
 
 
-def _room(arm: Arm, besides: Participant | None = None) -> bool:
+def room(arm: Arm, besides: Participant | None = None) -> bool:
     if arm.quota is None:
         return True
     there = taken(arm.study).filter(assignments__arm=arm).distinct()

@@ -70,8 +70,9 @@ class StudyForm(forms.ModelForm):
             "ethics_protocol": "Its number and the board. Without it the study does not open; a demonstration needs "
             "none.",
             "ethics_expires_on": "The last day on which new people may consent. Those who did go on after it.",
-            "retention_days": "Counted from the day the study is closed; then what people gave is deleted. 3650 is "
-            "ten years, as the sample consent text says. Empty: it is kept until somebody deletes it.",
+            "retention_days": "Counted from the day the study is closed, or from the last choice of those who go on "
+            "after it, who have a month at least; then what people gave is deleted. 3650 is ten years, as the sample "
+            "consent text says. Empty: it is kept until somebody deletes it.",
             "opens_at": "Before that, links say when to come back. Empty: as soon as you open the links.",
             "closes_at": "From then on nobody new may consent; those inside finish. Empty: until you close it.",
             "quota": "Whoever leaves or fails the check makes room for another. Empty: no limit. The published "

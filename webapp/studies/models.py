@@ -53,7 +53,7 @@ class Study(models.Model):
     closes_at = models.DateTimeField(null=True, blank=True)
     """From then on nobody new may consent; who is in goes on until the study is closed."""
     closed_at = models.DateTimeField(null=True, editable=False)
-    """When it was closed by hand, last; the retention period counts from here."""
+    """When it was closed by hand, last; the retention period counts from here, or from the last choice after it."""
     deleted_at = models.DateTimeField(null=True, editable=False)
 
     ethics_protocol = models.CharField(max_length=120, blank=True)

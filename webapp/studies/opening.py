@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from webapp.experiments.models import Experiment
@@ -99,7 +100,7 @@ def open_study(study: Study) -> list[str]:
 
 
 def close_study(study: Study) -> list[str]:
-    """Nobody new gets in, those inside go on; the retention period counts from now. Nothing stands against it."""
+    """Nobody new gets in, those inside go on. Nothing stands against it."""
     now = timezone.now()
     Study.objects.filter(pk=study.pk).exclude(status=Study.Status.CLOSED).update(
         status=Study.Status.CLOSED, closed_at=now
@@ -110,12 +111,19 @@ def close_study(study: Study) -> list[str]:
 
 def inside(study: Study) -> int:
     """How many have begun and go on, whether the study is open or not."""
-    return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None).count()
+    return inside_of(study).count()
 
 
-def gathering(study: Study) -> int:
-    """How many panels wait for more people. Nobody new completes one once the study is closed."""
-    waiting = Experiment.objects.filter(assignments__arm__study=study, status=Experiment.Status.DRAFT)
+def inside_of(study: Study) -> QuerySet[Participant]:
+    return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None)
+
+
+def stranded(study: Study) -> int:
+    """How many panels wait for more people although nobody new gets in, or none into their arm."""
+    waiting = Experiment.objects.filter(status=Experiment.Status.DRAFT, assignments__participant__in=inside_of(study))
+    if turned_away(study) in ("", Study.Status.DRAFT, "early"):
+        full = [arm.pk for arm in study.arms.all() if arm.panel > 1 and not assigning.room(arm)]
+        waiting = waiting.filter(assignments__arm__in=full)
     return waiting.distinct().count()
 
 

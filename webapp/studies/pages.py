@@ -83,7 +83,7 @@ class Watchable(Protocol):
     def status(self) -> str: ...
 
 
-FOR_ANSWERS = ("instruction", "waiting", "review", "picked", "thanks")
+FOR_ANSWERS = ("instruction", "practice", "waiting", "review", "picked", "thanks")
 """Pages that are others where answers are read."""
 
 
@@ -128,7 +128,7 @@ def _door(participant: Participant) -> Page:
 def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:
     """What comes once, before the first round."""
     study = participant.study
-    if study.practice and participant.practised_at is None and not experiment.is_problem:
+    if study.practice and participant.practised_at is None:
         return Page("practice", practice_trial.page_context(participant, experiment.k))
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))

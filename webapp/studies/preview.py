@@ -58,10 +58,10 @@ def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
 @staff_only
 def page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """One page, as a participant sees it; its forms send nothing."""
-    study, plan, state = _asked(request, study_id, name)
+    study, plan, _ = _asked(request, study_id, name)
     if missing := samples.missing(name, study, plan):
         raise Http404(missing)
-    shown = state.make(study, plan)
+    shown = samples.page(name, study, plan)
     context = {
         "preview": True,
         "participant": samples.somebody(study),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llm.methods import METHODS
 from webapp.experiments.progress import CandidateState, Progress
+from webapp.problems import pages as answers
+from webapp.problems import samples as answer_samples
 from webapp.studies import comprehension, practice
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
-from webapp.studies.pages import Page, ballot_page
+from webapp.studies.pages import FOR_ANSWERS, Page, ballot_page
 from webapp.studies.recruitment import code_for
 from webapp.studies.words import lead_of, meanwhile, wait_of
 
@@ -162,11 +164,18 @@ STATES: dict[str, State] = {
     "full": State("Study full", END, _plain("closed", reason="full")),
     "early": State("Not open yet", END, _plain("closed", reason="draft")),
 }
-WITH_ROBOTS = ("instruction", "practice", "practised", "waiting", "in-line", "review", "pair", "final", "picked")
 
 
 def missing(name: str, study: Study, plan: Arm) -> str:
-    """Why a page is not shown: a study without it, or answers of a problem, which no sample stands for."""
-    if not STATES[name].used(study, plan):
-        return "not in this study"
-    return "no sample for answers" if plan.is_problem and name in WITH_ROBOTS else ""
+    """Why a page is not shown; empty where it is."""
+    return "" if STATES[name].used(study, plan) else "not in this study"
+
+
+def page(name: str, study: Study, plan: Arm) -> Page:
+    """The page of this name, as somebody in this arm would see it."""
+    made = STATES[name].make(study, plan)
+    if not plan.is_problem or made.name not in (*FOR_ANSWERS, "practised"):
+        return made
+    left: tuple[float, float | None, bool] = (0.0, None, True) if name == "in-line" else (0.4, 130.0, False)
+    context = answer_samples.context(made.name, made.context, plan, progress_of(plan, "writing", *left))
+    return replace(made, kind=answers.KIND, context=made.context | context)

@@ -26,7 +26,8 @@ def in_this_browser(page: Page, participant: Participant, session: Mapping[str, 
         said = practice.said_in(session, participant)
         if said is not None:
             context = practice.feedback_context(participant, page.context["k"], said)
-            return Page("practised", {**context, "action": page.context["action"]}, str(sorted(said.items())))
+            context["action"] = page.context["action"]
+            return Page("practised", context, str(sorted(said.items())), page.kind)
     if page.name == "check":
         return Page("check", comprehension.page_context(participant, session), page.key)
     return page
@@ -47,7 +48,7 @@ def practise(request: HtmxHttpRequest, participant: Participant) -> HttpResponse
     elif not then:
         chosen = practice.choice_of(request.POST, [tile.letter for tile in page.context["tiles"]])
         if isinstance(chosen, str):
-            messages.warning(request, chosen)
+            messages.warning(request, chosen.replace("video", "answer") if page.kind else chosen)
         else:
             practice.remember(request.session, participant, chosen)
     return redirect(participant)
