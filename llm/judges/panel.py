@@ -21,6 +21,8 @@ class Comparison:
     winner: str
     loser: str
     weight: float = 1.0
+    share: float = 1.0
+    """How much of an independent comparison it is worth: less where one answer says several. Only intervals heed it."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,21 @@ class Rating:
 
 def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     """What best and worst of K say of pairs: the best beats every other, every other beats the worst (2K - 3 pairs)."""
-    found = [Comparison(pick.best, other) for other in shown if other != pick.best]
+    share = independence(len(shown))
+    found = [Comparison(pick.best, other, share=share) for other in shown if other != pick.best]
     if pick.worst is not None:
-        found += [Comparison(other, pick.worst) for other in shown if other not in (pick.best, pick.worst)]
+        rest = [other for other in shown if other not in (pick.best, pick.worst)]
+        found += [Comparison(other, pick.worst, share=share) for other in rest]
     return found
+
+
+def independence(k: int) -> float:
+    """What each of the 2K - 3 pairs of one best and worst of K says, against a comparison asked by itself: 0.36 for 6.
+
+    Fisher information about a contrast, of equals: the choice of the best of K has 1/K, that of the worst of the rest
+    1/K - 1/(K (K-1)^2); the pairs, were they independent, (2K - 3) / (2 (K - 1)).
+    """
+    return (2 / k - 1 / (k * (k - 1) ** 2)) * 2 * (k - 1) / (2 * k - 3) if k > 1 else 1.0
 
 
 def compared(first: str, second: str, answer: str) -> list[Comparison]:
@@ -78,40 +91,50 @@ def bradley_terry(seen: Sequence[Comparison], prior: float = 1.0, names: Sequenc
     Everybody also plays `prior` drawn games against a player of strength 0, half of each won: that keeps strengths
     finite where somebody always wins, and ties groups that never met. With `prior` 0 strengths sum to zero; then raises
     ValueError where no finite estimate exists. Which comparison came first plays no part. `names` are rated even where
-    they were in no comparison. Intervals: b +- 1.96 standard errors, from the inverse of the Fisher information.
+    they were in no comparison. Intervals: b +- 1.96 standard errors of b minus the mean of all b, for where the average
+    player stands is known from the prior alone; by H^-1 J H^-1 with the Fisher information H and the variance J of the
+    gradient, in which a comparison weighs 1 / share.
     """
     players = sorted({*names, *(c.winner for c in seen), *(c.loser for c in seen)})
     index = {name: i for i, name in enumerate(players)}
-    wins = np.zeros((len(players), len(players)))  # wins[i, j]: how often i beat j
+    wins = np.zeros((2, len(players), len(players)))  # wins[0, i, j]: how often i beat j; wins[1]: over their shares
     for c in seen:
-        wins[index[c.winner], index[c.loser]] += c.weight
-    if not prior and not _comparable(wins):
+        wins[:, index[c.winner], index[c.loser]] += c.weight, c.weight / c.share
+    if not prior and not _comparable(wins[0]):
         raise ValueError("somebody always wins, always loses or met none of the others: give a prior above 0")
-    strengths, information = _fit(wins, prior)
-    # the pseudo-inverse is the covariance under "strengths sum to zero", where there is no prior to fix the origin
-    errors = np.sqrt(np.diag(np.linalg.inv(information) if prior else np.linalg.pinv(information)))
+    strengths = _fit(wins[0], prior)
+    inverse = np.linalg.pinv(_information(wins[0], prior, strengths))  # without a prior: under "strengths sum to zero"
+    centred = (np.eye(len(players)) - 1.0 / max(len(players), 1)) @ inverse
+    errors = np.sqrt(np.diag(centred @ _information(wins[1], prior, strengths) @ centred.T))
     return {
         name: Rating(*(round(float(v), 9) for v in (b, b - QUANTILE * e, b + QUANTILE * e)))
         for name, b, e in zip(players, strengths, errors, strict=True)
     }
 
 
-def _fit(wins: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
-    """Newton's method on the log-likelihood, which is concave: strengths (n,) and Fisher information (n, n)."""
-    games = wins + wins.T
+def _fit(wins: np.ndarray, prior: float) -> np.ndarray:
+    """Newton's method on the log-likelihood, which is concave: strengths (n,)."""
     strengths = np.zeros(len(wins))
     for _ in range(200):
         expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))  # P(i beats j)
         against = 1.0 / (1.0 + np.exp(-strengths))  # P(i beats the player of strength 0)
         # dL/db_i = sum_j (w_ij - n_ij p_ij) + prior (1/2 - p_i0)
-        gradient = (wins - games * expected).sum(axis=1) + prior * (0.5 - against)
-        spread = games * expected * (1.0 - expected)
-        information = np.diag(spread.sum(axis=1) + prior * against * (1.0 - against)) - spread
+        gradient = (wins - (wins + wins.T) * expected).sum(axis=1) + prior * (0.5 - against)
+        information = _information(wins, prior, strengths)
         step = np.linalg.solve(information, gradient) if prior else np.linalg.pinv(information) @ gradient
         strengths = strengths + np.clip(step, -2.0, 2.0)
         if np.abs(step).max(initial=0.0) < 1e-12:
             break
-    return strengths, information
+    return strengths
+
+
+def _information(wins: np.ndarray, prior: float, strengths: np.ndarray) -> np.ndarray:
+    """Fisher information (n, n) at these strengths: minus the second derivatives of the log-likelihood."""
+    expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))
+    against = 1.0 / (1.0 + np.exp(-strengths))
+    spread = (wins + wins.T) * expected * (1.0 - expected)
+    information: np.ndarray = np.diag(spread.sum(axis=1) + prior * against * (1.0 - against)) - spread
+    return information
 
 
 def _comparable(wins: np.ndarray) -> bool:
