@@ -109,10 +109,12 @@
     function keys(event) {
       if (!form.isConnected) return document.removeEventListener("keydown", keys);
       const on = event.target, help = document.getElementById("help");
-      if (event.ctrlKey || event.metaKey || event.altKey || on.matches("textarea, select")) return;
+      const helping = help.matches(":popover-open");
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape" && why?.open && !helping) { why.open = false; why.querySelector("summary").focus(); return; }
+      if (on.matches("textarea, select")) return;
       if (event.key === "?") return help.togglePopover();
-      if (help.matches(":popover-open")) return;
-      if (event.key === "Escape" && why?.open) { why.open = false; return; }
+      if (helping) return;
       const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
       if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", answers[digit - 1]?.dataset.letter));
       if (event.key === "o") return act(event, foldAll);
@@ -151,8 +153,8 @@
     const blurred = () => { if (!form.isConnected) return removeEventListener("blur", blurred); lost += 1; };
     addEventListener("blur", blurred);
     document.addEventListener("keydown", keys);
-    document.addEventListener("click", function shut(event) {
-      if (!form.isConnected) return document.removeEventListener("click", shut);
+    for (const gone of ["click", "focusin"]) document.addEventListener(gone, function shut(event) {
+      if (!form.isConnected) return document.removeEventListener(gone, shut);
       if (why?.open && !why.contains(event.target)) why.open = false;
     });
     recall();

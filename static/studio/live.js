@@ -4,7 +4,7 @@
   const POLL = 5000, PROGRESS = 3000, PATIENCE = 4000;
   const state = document.getElementById("state");
   const banner = document.getElementById("connection");
-  let open = false, away = false, shown = "", said = "", bannerTimer;
+  let open = false, away = false, page = null, said = "", bannerTimer;
 
   const live = () => document.getElementById("live");
   const refresh = () => { if (live() && navigator.onLine) htmx.trigger(live(), "refresh"); };
@@ -53,14 +53,20 @@
     countDown();
     moving();
     offerNotice();
-    if (now.dataset.state === shown) return;
-    if (shown) {
-      document.getElementById("announce").textContent = now.dataset.title;
-      scrollTo({ top: 0 });
-      state.focus({ preventScroll: true });
+    if (page && now !== page) follow(now);
+    page = now;
+  }
+  /** What is said, and where the focus is, follow the page. Whoever waits on is left alone; a lost focus is taken back. */
+  function follow(now) {
+    const same = now.dataset.state === page.dataset.state, again = now.getAttribute("hx-get") === page.getAttribute("hx-get");
+    const lost = document.activeElement === document.body, refused = Boolean(state.querySelector(".note"));
+    const goesOn = same && (again || now.dataset.state === "waiting");
+    if (!goesOn) {
+      document.getElementById("announce").textContent = same ? state.querySelector(".ask, h1")?.textContent.trim() : now.dataset.title;
       if (["review", "thanks", "failed"].includes(now.dataset.state)) notice(now.dataset.title);
     }
-    shown = now.dataset.state;
+    if (!goesOn || refused) scrollTo({ top: 0 });
+    if (!goesOn || refused || lost) state.focus({ preventScroll: true });
   }
   function progressed() {
     const words = document.querySelector("[data-say]");

@@ -156,10 +156,12 @@ Studio.review = (form) => {
   function keys(event) {
     if (!form.isConnected) return document.removeEventListener("keydown", keys);
     const on = event.target, help = document.getElementById("help");
-    if (event.ctrlKey || event.metaKey || event.altKey || on.matches("textarea, select")) return;
+    const helping = help.matches(":popover-open");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && !helping) { const open = [why, cannotBox].find((box) => box?.open); if (open) shutBox(open); else enlarge(null); return; }
+    if (on.matches("textarea, select")) return;
     if (event.key === "?") return help.togglePopover();
-    if (help.matches(":popover-open")) return;
-    if (event.key === "Escape") { const open = [why, cannotBox].find((box) => box?.open); if (open) shutBox(open); else enlarge(null); return; }
+    if (helping) return;
     const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
     if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", tiles[digit - 1]?.dataset.letter));
     if (event.key === "Tab") tabbed = true;
@@ -208,8 +210,9 @@ Studio.review = (form) => {
   });
   form.querySelector('[data-do="all"]').addEventListener("click", () => loader.goFull());
   document.addEventListener("keydown", keys);
-  document.addEventListener("click", function shut(event) {
-    if (!form.isConnected) return document.removeEventListener("click", shut);
+  /** Whoever goes elsewhere, by mouse or by Tab, wants to see what is below. */
+  for (const gone of ["click", "focusin"]) document.addEventListener(gone, function shut(event) {
+    if (!form.isConnected) return document.removeEventListener(gone, shut);
     for (const box of [why, cannotBox]) if (box?.open && !box.contains(event.target)) box.open = false;
   });
   function shutBox(box) {

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from contextlib import redirect_stdout
 from datetime import date, timedelta
 from pathlib import Path
@@ -160,6 +161,24 @@ class TestRetention:
 
 
 class TestLeftovers:
+    def test_a_file_that_an_import_put_there_meanwhile_stays(self, settings, monkeypatch):
+        clips = Path(settings.MEDIA_ROOT) / "clips"
+        clips.mkdir(parents=True)
+        old, anew = (clips / f"00000000-0000-4000-8000-00000000000{number}.mp4" for number in range(2))
+        for path in (old, anew):
+            path.write_text("killed import")
+            os.utime(path, (0, 0))
+        rename = Path.rename
+
+        def put_again(path, target):
+            if path == anew:
+                path.write_text("tried again")
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", put_again)
+        assert leftovers.sweep() == [old, anew]
+        assert [path.name for path in clips.iterdir()] == [anew.name] and anew.read_text() == "tried again"
+
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
         person = rows.participant()
         rows.round_of(person)

@@ -20,12 +20,12 @@ from webapp.problems.models import Attachment
 from webapp.votes.models import Pair
 
 STAGING = "import-"
-"""How a folder begins in which an import unpacks films."""
+"""How a folder begins in which an import unpacks films, and a file that is on its way out."""
 OLD_SECONDS = 3600
 """Younger ones may belong to a row that is about to be committed."""
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
-FILE = re.compile(ID + r"\.(?:mp4|jpg|zip|part)")
-ATTACHED = re.compile(ID + r"(?:\.[^.]{1,7})?")
+FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
+ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
 """webapp.problems.models.attachment_path."""
 RUN = re.compile(ID + r"-\d+(?:-\d+)?")
 """Request.run_dir."""
@@ -33,14 +33,27 @@ RUN = re.compile(ID + r"-\d+(?:-\d+)?")
 
 def sweep(dry_run: bool = False) -> list[Path]:
     """Delete them (or only say which)."""
-    found = [path for path in _orphans() if _age(path) > OLD_SECONDS]
-    for path in found if not dry_run else []:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with contextlib.suppress(OSError):  # another reaper was faster; or it is tried again
-                path.unlink()
+    found = []
+    for path in _orphans():  # each goes as soon as it is found: an import that is tried again may put it there anew
+        if _age(path) > OLD_SECONDS:
+            found.append(path)
+            if not dry_run:
+                _delete(path)
     return found
+
+
+def _delete(path: Path) -> None:
+    """What cannot be deleted, because another reaper was faster or for now, is looked at again."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    aside = path.with_name(f"{STAGING}{path.name.removeprefix(STAGING)}")
+    with contextlib.suppress(OSError):
+        path.rename(aside)
+        if _age(aside) > OLD_SECONDS:
+            aside.unlink()
+        else:  # put there since it was looked at
+            aside.rename(path)
 
 
 def _age(path: Path) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from django.urls import reverse
 
+from llm.methods import METHODS
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Experiment, Request
 from webapp.problems import pages as answers
@@ -19,7 +20,7 @@ from webapp.studies import assigning, opening
 from webapp.studies import practice as practice_trial
 from webapp.studies.models import Outcome, Participant
 from webapp.studies.recruitment import code_for
-from webapp.studies.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_last_choice, wait_of
+from webapp.studies.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_end, wait_of
 
 TITLES = {
     "consent": "Taking part",
@@ -187,7 +188,7 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
     now = progress.of(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
     over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
-    wait = wait_for_the_last_choice() if over else wait_of(now, experiment.k)
+    wait = wait_for_the_end(METHODS[experiment.method].chooses) if over else wait_of(now, experiment.k)
     return Page("waiting", {"clips": clips, "now": wait}, key)
 
 

@@ -33,10 +33,13 @@ class Wait:
     """Said where nobody can say how long still."""
 
 
-def wait_for_the_last_choice() -> Wait:
-    """After the last round nothing is trained any more."""
-    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now"))
-    return Wait("Your favourites are being brought together", 99, "a moment left", "Your turn", path)
+def wait_for_the_end(chooses: bool) -> Wait:
+    """After the last round nothing is trained any more: a last choice comes, where the method has one, or the end."""
+    stages = tuple((stage, "done") for stage in STAGES.values())
+    if chooses:
+        path = (*stages, ("Your turn", "now"))
+        return Wait("Your favourites are being brought together", 99, "a moment left", "Your turn", path)
+    return Wait("That was the last round", 99, "a moment left", "Done", (*stages, ("Your turn", "done")))
 
 
 def wait_of(now: Progress, k: int) -> Wait:
