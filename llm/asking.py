@@ -14,6 +14,7 @@ import openai
 
 from llm import failures, wire
 from llm.gate import Gate
+from llm.prices import Usage
 
 TICK_SECONDS = 0.2
 """How often whoever waits for answers is told how far they are, and may give them up."""
@@ -43,20 +44,19 @@ class Turn:
     tries: int = 0
     not_before: float = 0.0
     started: float | None = None
-    heard: int = 0
+    heard: list[str] = field(default_factory=list)
+    """The pieces of text that the current try has brought, thoughts included."""
     ticket: Any = None
     sent: Mapping[str, Any] = field(default_factory=dict)
-
-    def hear(self) -> None:
-        """A piece of text has come: of the current try, as each begins at 0."""
-        self.heard += 1
 
 
 @dataclass
 class Asking:
     """`body(seed)` is what to send now; `ended` takes each turn with its answer or its last failure.
 
-    `refused` notes a parameter that the endpoint does not take. `size` is about how many tokens one request costs.
+    `lost` takes a turn whose try ended in the middle, also because it was given up, with what the server says that it
+    cost: what was heard is paid for. `refused` notes a parameter that the endpoint does not take. `size` is about how
+    many tokens one request costs.
     """
 
     gate: Gate
@@ -64,6 +64,7 @@ class Asking:
     refused: Callable[[str], None]
     ended: Callable[[Turn, wire.Answer | failures.Failure], bool]
     """False when no further requests are to be started."""
+    lost: Callable[[Turn, Usage | None], None]
     size: int
     most_tries: int
     watch: Watch | None = None
@@ -82,9 +83,13 @@ class Asking:
                 for future in self._next():
                     self._take(self.running.pop(future), future)
         finally:
-            for future, turn in self.running.items():
+            for future in self.running:
                 future.cancel()
-                self.gate.leave(turn.ticket, None)
+            for turn in self.running.values():
+                try:
+                    self._lose(turn, None)
+                finally:
+                    self.gate.leave(turn.ticket, None)
 
     def _start(self, client: openai.AsyncOpenAI) -> None:
         now = time.monotonic()
@@ -93,9 +98,9 @@ class Asking:
             if ticket is None:
                 return
             self.waiting.remove(turn)
-            turn.ticket, turn.heard, turn.sent = ticket, 0, self.body(turn.seed)
+            turn.ticket, turn.heard, turn.sent = ticket, [], self.body(turn.seed)
             turn.tries, turn.started = turn.tries + 1, turn.started or now
-            asked = wire.ask(client, turn.sent, turn.hear)
+            asked = wire.ask(client, turn.sent, turn.heard.append)
             self.running[asyncio.run_coroutine_threadsafe(asked, wire.loop())] = turn
 
     def _next(self) -> list[Future[wire.Answer]]:
@@ -105,14 +110,24 @@ class Asking:
         return list(wait(self.running, TICK_SECONDS, FIRST_COMPLETED).done)
 
     def _take(self, turn: Turn, future: Future[wire.Answer]) -> None:
+        """The place at the gate is left last: a budget counts what is under way until it is saved."""
         answer, failure = _result(future)
-        self.gate.leave(turn.ticket, _spent(answer))
-        if failure is not None and self._again(turn, failure):
-            self.waiting.append(turn)
-            return
-        self.answered += answer is not None
-        if not self.ended(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
-            self.waiting.clear()
+        try:
+            if failure is not None:
+                self._lose(turn, failure)
+                if self._again(turn, failure):
+                    self.waiting.append(turn)
+                    return
+            self.answered += answer is not None
+            if not self.ended(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
+                self.waiting.clear()
+        finally:
+            self.gate.leave(turn.ticket, _spent(answer))
+
+    def _lose(self, turn: Turn, failure: failures.Failure | None) -> None:
+        usage = failure.usage if isinstance(failure, wire.BrokenOff) else None
+        if turn.heard or usage:
+            self.lost(turn, usage)
 
     def _again(self, turn: Turn, failure: failures.Failure) -> bool:
         """Whether this turn is to be tried once more, and from when on."""
@@ -132,7 +147,7 @@ class Asking:
         return True
 
     def _underway(self, asked: int) -> Underway:
-        tokens = sum(turn.heard for turn in self.running.values())
+        tokens = sum(len(turn.heard) for turn in self.running.values())
         return Underway(tokens, self.answered, asked, bool(self.waiting))
 
 

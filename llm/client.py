@@ -29,10 +29,10 @@ class Reply:
 
     text: str
     finish_reason: str
-    """stop, or length when the answer was cut off."""
+    """stop, or length when the answer was cut off; LOST for what came of one that ended in the middle."""
     usage: prices.Usage | None
     cost: float | None
-    """US dollars; None when usage or price is unknown."""
+    """US dollars; None when the price is unknown."""
     latency: float
     """Seconds, retries included."""
     model: str
@@ -83,6 +83,8 @@ def request_hash(request: Mapping[str, Any]) -> str:
 
 
 OnReply = Callable[[Reply], None]
+LOST = "broken off"
+"""The finish reason of what is no answer and was paid for."""
 
 
 class ChatBackend(Protocol):
@@ -90,9 +92,13 @@ class ChatBackend(Protocol):
 
     It returns the replies that arrived, ordered by seed; fewer than `count` when some requests failed. It raises a
     ModelError when none arrived, or when one failed permanently. `on_reply` is called, one call at a time, with each
-    reply as it arrives, also before an error is raised. An answer of more than `tokens` tokens (0: no limit) is cut
-    off, with the finish reason "length". `watch` is told how far it is; what it raises gives the open requests up.
+    reply as it arrives, also before an error is raised, and with what came of those that ended in the middle or were
+    given up: their finish reason is LOST, and they are not returned. An answer of more than `tokens` tokens (0: no
+    limit) is cut off, with the finish reason "length". `watch` is told how far it is; what it raises gives the open
+    requests up. Each request is let in by `gate`.
     """
+
+    gate: Gate
 
     def complete(
         self,
@@ -163,11 +169,16 @@ class OpenAIBackend:
                 on_reply(replies[-1])
             return True
 
+        def lost(turn: Turn, usage: prices.Usage | None) -> None:
+            if on_reply:
+                on_reply(self._reply(messages, turn, Answer("".join(turn.heard), LOST, usage, "", "")))
+
         asking = Asking(
             gate=self.gate,
             body=lambda number: self._body(messages, number, tokens),
             refused=partial(_remember_refused, self.endpoint, self.model),
             ended=ended,
+            lost=lost,
             size=token_estimate(messages) + tokens,
             most_tries=self.max_retries + 1,
             watch=watch,
@@ -207,11 +218,12 @@ class OpenAIBackend:
         shaping = {name: value for name, value in turn.sent.items() if name not in PLUMBING}
         request = {"endpoint": self.endpoint, **shaping, "messages": digested(messages)}
         now = datetime.now(UTC)
+        usage = answer.usage or estimated(messages, turn.heard or [answer.text])
         return Reply(
             text=_storable(answer.text),
             finish_reason=answer.finish_reason,
-            usage=answer.usage,
-            cost=prices.cost(answer.usage, self.prices, now.date()),
+            usage=usage,
+            cost=prices.cost(usage, self.prices, now.date()),
             latency=time.monotonic() - (turn.started or 0.0),
             model=answer.model or self.model,
             fingerprint=answer.fingerprint,
@@ -220,6 +232,12 @@ class OpenAIBackend:
             seed=turn.seed,
             at=now.isoformat(timespec="seconds"),
         )
+
+
+def estimated(messages: Sequence[Message], pieces: Sequence[str]) -> prices.Usage:
+    """About what an answer in these pieces cost, where the endpoint does not say; a piece is a token or more."""
+    written = max(len(pieces), token_estimate([{"content": "".join(pieces)}]))
+    return prices.Usage(token_estimate(messages), written, estimated=True)
 
 
 def _storable(text: str) -> str:

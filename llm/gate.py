@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
+
+WAIT_SECONDS = 0.2
 
 
 class Gate(Protocol):
     """One endpoint's door. Any thread may call it."""
 
     def enter(self, tokens: int) -> Any | None:
-        """A ticket for one request of about so many tokens; None where it has to wait: ask again a little later."""
+        """A ticket for one request of about so many tokens; None where it has to wait: ask again a little later.
+
+        May raise errors.BudgetSpent where no waiting helps, but never while a request that it let in is under way.
+        """
 
     def leave(self, ticket: Any, tokens: int | None) -> None:
         """The request is over and took so many tokens; None where that is not known."""
@@ -40,3 +46,11 @@ class Slots:
     def rest(self, seconds: float) -> None:
         """Let nobody in for so long; a longer rest that was asked for before stays."""
         self._closed_until = max(self._closed_until, time.monotonic() + seconds)
+
+
+def ticket(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Any:
+    """A ticket, as soon as there is one; `waiting` is called now and then until there is, and may raise."""
+    while (given := gate.enter(tokens)) is None:
+        waiting()
+        time.sleep(WAIT_SECONDS)
+    return given

@@ -12,13 +12,15 @@ import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from llm import errors, extract
 from llm.asking import Underway, Watch
 from llm.client import OnReply, Reply, digested, request_hash
+from llm.gate import Gate, Slots, ticket
+from llm.messages import token_estimate
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
 from llm.offline.quantities import STAYING, Quantity, derive
@@ -48,6 +50,7 @@ class LocalWriter:
         self.path = path
         self.model = path.name
         self.temperature = temperature
+        self.gate: Gate = Slots(8)
 
     def complete(
         self,
@@ -61,11 +64,15 @@ class LocalWriter:
         """See ChatBackend. Raises errors.ModelError where file or package are missing, or it does not answer."""
         replies: list[Reply] = []
         for number in range(seed, seed + count):
-            if watch:
-                watch(Underway(0, len(replies), count, held=False))
-            replies.append(self._one(messages, number, tokens))
-            if on_reply:
-                on_reply(replies[-1])
+            told = partial(watch or (lambda underway: None), Underway(0, len(replies), count, held=False))
+            told()
+            admitted = ticket(self.gate, token_estimate(messages) + tokens, told)
+            try:
+                replies.append(self._one(messages, number, tokens))
+                if on_reply:
+                    on_reply(replies[-1])
+            finally:
+                self.gate.leave(admitted, None)
         return replies
 
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:

@@ -17,6 +17,8 @@ class Usage:
 
     input_tokens: int
     output_tokens: int
+    estimated: bool = False
+    """The endpoint did not say: these are counted from the letters of question and answer, rather too many."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ any moment: the connection is closed then, and the server stops writing what is 
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -31,7 +32,14 @@ class Answer:
 
 
 class BrokenOff(Exception):
-    """The answer ended before its end: no finish reason came, or half of a JSON text."""
+    """The answer ended before its end: nothing says that it is whole, or half of a JSON text came.
+
+    `usage`: what the server says that it cost, if it says so.
+    """
+
+    def __init__(self, usage: Usage | None = None) -> None:
+        super().__init__("broken off")
+        self.usage = usage
 
 
 class NoAnswer(Exception):
@@ -61,78 +69,132 @@ def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     )
 
 
-async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Callable[[], None]) -> Answer:
-    """Send the request and read the answer; `heard` is called for every piece of text that a stream brings.
+CUT_OFF = ("length", "max_tokens", "model_length")
+"""What servers say of an answer that ended at its limit of tokens."""
+GIVEN_UP = ("error", "abort", "insufficient_system_resource")
+"""What servers say of an answer that they did not finish."""
+Heard = Callable[[str], None]
+
+
+async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) -> Answer:
+    """Send the request and read the answer; `heard` is given every piece of text that a stream brings.
 
     Raises openai's errors, also for those within a success, BrokenOff, NoAnswer, and ValueError for what is no JSON.
     """
-    response = await asked.chat.completions.with_raw_response.create(**body)
+    response = (await asked.chat.completions.with_raw_response.create(**body)).http_response
     try:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            return await _streamed(response.parse(), heard)
-        await response.http_response.aread()
-        return _whole(_json(response.http_response))
+            return await _streamed(response, heard)
+        await response.aread()
+        return _whole(_read(response.content, response.request))
     finally:
-        await response.http_response.aclose()
+        await response.aclose()
 
 
-def _json(response: httpx2.Response) -> Any:
-    """The body. Raises openai.APIError for an error that came with a success, BrokenOff for half an answer."""
+async def events(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The data of each server-sent event. Comments, by which servers keep a silent connection open, are passed over.
+
+    Split at line feeds alone: a JSON text may hold other characters that Python takes for ends of lines.
+    """
+    data: list[bytes] = []
+    rest = b""
+    async for piece in response.aiter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in (line.rstrip(b"\r") for line in lines):
+            if line.startswith(b"data:"):
+                data.append(line[5:].strip())
+            elif not line and data:
+                yield b"\n".join(data)
+                data = []
+    if rest.startswith(b"data:"):
+        data.append(rest[5:].strip())
+    if data:  # the empty line that ends an event is missing at the end of some streams
+        yield b"\n".join(data)
+
+
+def _read(data: bytes, request: httpx2.Request) -> Any:
+    """The JSON. Raises openai.APIError for an error that came with a success, BrokenOff for half an answer."""
     try:
-        data = response.json()
+        value = json.loads(data)
     except ValueError:
-        if response.text.lstrip().startswith("{"):
+        text = data.decode(errors="replace").strip()
+        if text.startswith('{"error"') and text.endswith("}"):  # transformers quotes nothing in its errors
+            raise openai.APIError(text, request, body=None) from None
+        if text.startswith("{"):
             raise BrokenOff from None
         raise
-    said = data.get("error") if isinstance(data, dict) else None
-    if said:
+    if isinstance(value, dict) and (value.get("error") or value.get("object") == "error"):
+        said = value.get("error") or value
         message = said.get("message") if isinstance(said, dict) else said
-        raise openai.APIError(str(message or "an error"), response.request, body=said)
-    return data
+        raise openai.APIError(str(message or "an error"), request, body=said)
+    return value
 
 
-async def _streamed(stream: Any, heard: Callable[[], None]) -> Answer:
+async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
+    """A stream is whole when it gives a reason for its end, or ends with [DONE] after some text: some servers send no
+    reason, others no [DONE].
+    """
     pieces: list[str] = []
-    finish, usage, model, fingerprint, chunks, anything = "", None, "", "", 0, False
-    async for chunk in stream:
+    finish, usage, model, fingerprint, chunks, choosing, done = "", None, "", "", 0, False, False
+    async for data in events(response):
+        if data.startswith(b"[DONE]"):
+            done = True
+            break
+        chunk = _read(data, response.request)
+        if not isinstance(chunk, dict):
+            continue
         chunks += 1
-        model = getattr(chunk, "model", None) or model
-        fingerprint = getattr(chunk, "system_fingerprint", None) or fingerprint
-        usage = _usage(getattr(chunk, "usage", None)) or usage
-        choices = getattr(chunk, "choices", None)
-        for choice in choices if isinstance(choices, list) else ():
-            anything = True
-            piece = getattr(getattr(choice, "delta", None), "content", None)  # some filters send chunks without a delta
-            if isinstance(piece, str) and piece:
-                pieces.append(piece)
-                heard()
-            finish = getattr(choice, "finish_reason", None) or finish
-    if chunks and not anything:
+        model = _text(chunk, "model") or model
+        fingerprint = _text(chunk, "system_fingerprint") or fingerprint
+        usage = _usage(chunk.get("usage")) or usage
+        for choice in _choices(chunk):
+            choosing = True
+            delta = choice.get("delta")
+            delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
+            for name in ("reasoning_content", "reasoning", "content"):
+                if piece := _text(delta, name):
+                    heard(piece)
+                    pieces += [piece] if name == "content" else []
+            finish = _text(choice, "finish_reason") or finish
+    if chunks and not choosing:
         raise NoAnswer("without any choices")
-    if not finish:
-        raise BrokenOff
-    return Answer("".join(pieces), finish, usage, model, fingerprint)
+    if not finish and done and pieces:
+        finish = "stop"
+    if not finish or finish in GIVEN_UP:
+        raise BrokenOff(usage)
+    return Answer("".join(pieces), _reason(finish), usage, model, fingerprint)
+
+
+def _reason(finish: str) -> str:
+    """Why it ended, by OpenAI's name where there is one."""
+    return "length" if finish.lower() in CUT_OFF else finish
+
+
+def _choices(data: Any) -> list[dict[str, Any]]:
+    choices = data.get("choices") if isinstance(data, dict) else None
+    return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _whole(data: Any) -> Answer:
-    choices = data.get("choices") if isinstance(data, dict) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(first, dict) or not isinstance(message, dict):
+    first = next(iter(_choices(data)), {})
+    message = first.get("message")
+    if not isinstance(message, dict):
         raise NoAnswer("without any choices")
-    content, finish = message.get("content"), first.get("finish_reason")
-    return Answer(
-        text=content if isinstance(content, str) else "",
-        finish_reason=finish if isinstance(finish, str) and finish else "stop",
-        usage=_usage(data.get("usage")),
-        model=str(data.get("model") or ""),
-        fingerprint=str(data.get("system_fingerprint") or ""),
-    )
+    finish, usage = _text(first, "finish_reason") or "stop", _usage(data.get("usage"))
+    if finish in GIVEN_UP:
+        raise BrokenOff(usage)
+    fingerprint = _text(data, "system_fingerprint")
+    return Answer(_text(message, "content"), _reason(finish), usage, _text(data, "model"), fingerprint)
 
 
 def _usage(usage: Any) -> Usage | None:
     """The tokens, where the endpoint reports them as numbers."""
     if not isinstance(usage, dict):
-        usage = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
+        return None
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
     return Usage(read, written) if isinstance(read, int) and isinstance(written, int) else None

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from llm import extract
 from llm.asking import Watch
-from llm.client import ChatBackend, OnReply, Reply, digested
+from llm.client import LOST, ChatBackend, OnReply, Reply, digested
 from llm.errors import ModelError
 from llm.messages import fitted, inputs_text
 from llm.prompts import render
@@ -129,7 +129,8 @@ class Asking:
 
     def _arrived(self, reply: Reply) -> None:
         with self.lock:
-            self.calls.append(reply)
+            if reply.finish_reason != LOST:
+                self.calls.append(reply)
             if self.on_call:
                 self.on_call(reply)
 
@@ -146,8 +147,9 @@ def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def saved_replies(saved: Sequence[Reply]) -> dict[tuple[str, int], Reply]:
-    """Replies by what was asked. Whoever answered, and with which parameters: it is paid for."""
-    return {(canonical(digested(r.request["messages"])), r.seed): r for r in saved}
+    """Whole replies by what was asked. Whoever answered, and with which parameters: it is paid for."""
+    whole = (reply for reply in saved if reply.finish_reason != LOST)
+    return {(canonical(digested(r.request["messages"])), r.seed): r for r in whole}
 
 
 @dataclass(frozen=True)

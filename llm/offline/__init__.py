@@ -12,9 +12,12 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
-from llm.asking import Watch
+from llm.asking import Underway, Watch
 from llm.client import OnReply, Reply, digested, request_hash
+from llm.gate import Gate, Slots, ticket
+from llm.messages import token_estimate
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
@@ -35,6 +38,9 @@ class OfflineWriter:
     model = MODEL
     endpoint = "offline"
 
+    def __init__(self) -> None:
+        self.gate: Gate = Slots(8)
+
     def complete(
         self,
         messages: Sequence[Message],
@@ -44,11 +50,17 @@ class OfflineWriter:
         tokens: int = 0,
         watch: Watch | None = None,
     ) -> list[Reply]:
-        """As any backend; it answers at once, so that `watch` is told nothing."""
-        replies = [self._one(messages, seed + i, tokens) for i in range(count)]
-        for reply in replies:
-            if on_reply:
-                on_reply(reply)
+        """As any backend; it answers at once, so that `watch` is told of waiting alone."""
+        replies: list[Reply] = []
+        told = partial(watch, Underway(0, 0, count, held=True)) if watch else lambda: None
+        for number in range(seed, seed + count):
+            admitted = ticket(self.gate, token_estimate(messages) + tokens, told)
+            try:
+                replies.append(self._one(messages, number, tokens))
+                if on_reply:
+                    on_reply(replies[-1])
+            finally:
+                self.gate.leave(admitted, None)
         return replies
 
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:

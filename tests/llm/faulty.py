@@ -16,13 +16,18 @@ Answer = tuple[int, Any]  # status, JSON body (or text as it is, or a Stream)
 
 @dataclass(frozen=True)
 class Stream:
-    """A streamed answer. `finish` "" breaks it off; `pause` is waited before each piece; `error` comes at the end."""
+    """A streamed answer. `finish` "" breaks it off; `pause` is waited before each piece; `error` comes at the end.
+
+    `done` is what stands after all events, where nothing broke it off; `sent` is sent first, as it is.
+    """
 
     pieces: Sequence[str]
     finish: str = "stop"
     pause: float = 0.0
     error: str = ""
     code: int | str | None = None
+    done: str | None = None
+    sent: str = ""
 
     def events(self) -> Iterator[dict[str, Any]]:
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
@@ -111,10 +116,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.end_headers()
         try:
+            self.wfile.write(answer.sent.encode())
             for event in answer.events():
-                self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
-            if answer.finish:
-                self.wfile.write(b"data: [DONE]\n\n")
+                self.wfile.write(f"data: {json.dumps(event, ensure_ascii=False)}\n\n".encode())
+            end = "data: [DONE]\n\n" if answer.finish else ""
+            self.wfile.write((end if answer.done is None else answer.done).encode())
         except (BrokenPipeError, ConnectionResetError):
             self.server.faulty.hung_up.set()
 

@@ -61,10 +61,12 @@ def test_a_reply_holds_usage_cost_model_and_canonical_request():
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "completion_tokens": 5, "total_tokens": 5}])
-def test_unknown_usage_stays_unknown(usage):
-    with serving(lambda body: completion("x", usage=usage)) as server:
-        (reply,) = backend(server, price_list=[Price(date(2024, 1, 1), 1.0, 1.0)]).complete(ASK, 1, 0)
-    assert reply.usage is None and reply.cost is None
+def test_usage_that_is_not_told_is_estimated_from_the_letters_and_says_so(usage):
+    question = ({"role": "user", "content": "x" * 300},)
+    with serving(lambda body: completion("y" * 60, usage=usage)) as server:
+        (reply,) = backend(server, price_list=[Price(date(2024, 1, 1), 1.0, 1.0)]).complete(question, 1, 0)
+    assert reply.usage == Usage(100, 20, estimated=True) and reply.cost == pytest.approx(120e-6)
+    assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
 
 
 def test_an_unknown_price_stays_unknown():

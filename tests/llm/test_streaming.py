@@ -45,6 +45,70 @@ def test_chunks_without_a_delta_are_passed_over():
     assert (reply.text, reply.finish_reason) == ("ab", "stop")
 
 
+def test_a_stream_without_a_reason_for_its_end_is_whole_when_it_says_that_it_is_done():
+    with serving(lambda body: stream("def ", "f", finish="", done="data: [DONE]\n\n")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.finish_reason, len(server.seen)) == ("def f", "stop", 1)
+    assert reply.usage == Usage(1, 2, estimated=True)
+
+
+def test_a_stream_with_a_reason_for_its_end_is_whole_without_being_done():
+    with serving(lambda body: stream("a", "b", done="")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.finish_reason, reply.usage) == ("ab", "stop", Usage(100, 2))
+
+
+def test_comments_line_ends_and_odd_characters_are_read_as_the_standard_has_them():
+    said = ': ping\n\nevent: message\ndata: {"model": "m-1",\ndata: "choices": []}\n\n: ping\r\n\r\n'
+    last = 'data: {"choices": [{"delta": {"content": "!"}, "finish_reason": "stop"}]}'  # and no empty line after it
+    with serving(lambda body: stream("a\u2028b", "c\x85", finish="", done=last, sent=said)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.model, reply.finish_reason) == ("a\u2028bc\x85!", "m-1", "stop")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        '{"error": "no such "thing" here"}',
+        '{"error": "no such thing here"}',
+        '{"object": "error", "message": "no such thing here"}',
+    ],
+)
+def test_the_words_of_an_event_that_is_an_error_are_passed_on(error):
+    answer = stream("x", finish="", done=f"data: {error}\n\n")
+    with serving(lambda body: answer) as server, pytest.raises(errors.ServerFailed, match="no such .?thing.? here"):
+        backend(server, max_retries=0).complete(ASK, 1, 0)
+
+
+def test_other_names_for_a_cut_off_answer_are_understood():
+    with serving(lambda body: stream("x", finish="MAX_TOKENS")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.finish_reason == "length"
+
+
+def test_thoughts_are_heard_and_are_no_part_of_the_answer():
+    told = []
+    thought = 'data: {"choices": [{"delta": {"reasoning_content": "hm"}}]}\n\n'
+    with serving(lambda body: stream("so", pause=0.5, sent=thought * 3)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0, watch=told.append)
+    assert reply.text == "so" and max(under.tokens for under in told) >= 3
+
+
+def test_what_a_broken_stream_cost_is_told_once_a_try_and_is_no_answer():
+    answers = [
+        stream("def ", "compute", finish="", error="no memory"),
+        failure(500, "oops"),
+        stream("x", finish="abort"),
+    ]
+    told = []
+    with serving(lambda body: answers.pop(0) if answers else stream("whole")) as server:
+        replies = backend(server, max_retries=3).complete(ASK, 1, 7, told.append)
+    lost = [reply for reply in told if reply.finish_reason == client.LOST]
+    assert [reply.text for reply in lost] == ["def compute", "x"] and {reply.seed for reply in lost} == {7}
+    assert [reply.usage for reply in lost] == [Usage(1, 3, estimated=True), Usage(100, 1)]
+    assert [reply.text for reply in replies] == ["whole"] and told[-1] == replies[0]
+
+
 def test_what_was_heard_so_far_is_told():
     told = []
     with serving(lambda body: stream(*"abcdefgh", pause=0.15)) as server:
@@ -59,10 +123,12 @@ def test_giving_up_closes_the_connection_while_the_server_still_writes():
         if under.tokens >= 2:
             raise GaveUp
 
+    told = []
     with serving(lambda body: stream(*["x"] * 2000, pause=0.05)) as server:
         with pytest.raises(GaveUp):
-            backend(server).complete(ASK, 1, 0, watch=watch)
+            backend(server).complete(ASK, 1, 0, told.append, watch=watch)
         assert server.hung_up.wait(60)
+    assert told[0].finish_reason == client.LOST and told[0].text.startswith("xx") and len(told) == 1
 
 
 def test_giving_up_before_the_first_word_is_as_quick():
@@ -138,7 +204,8 @@ def test_of_several_answers_only_the_one_that_failed_is_bought_again():
     with serving(script) as server:
         backend(server).complete(ASK, 3, 0, saved.append)
     assert sorted(body["seed"] for body in server.seen) == [0, 1, 1, 2]
-    assert sorted((reply.seed, reply.text) for reply in saved) == [(0, "seed 0"), (1, "seed 1"), (2, "seed 2")]
+    whole = [(reply.seed, reply.text) for reply in saved if reply.finish_reason != client.LOST]
+    assert sorted(whole) == [(0, "seed 0"), (1, "seed 1"), (2, "seed 2")] and len(saved) == 4
 
 
 def test_streams_that_only_break_off_are_a_failure_that_may_pass():

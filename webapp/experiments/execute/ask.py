@@ -11,7 +11,7 @@ from llm import records, writer
 from llm.judges import model as model_judge
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
@@ -48,13 +48,13 @@ def ask(lease: Lease) -> None:
         posed = pose(request)
         model, watching = experiment.model_for(role), Watching(lease, stop_check, request, 1)
         said = writer.ask(
-            backend_of(model),
+            buyer(lease, model, watching),
             posed.ask,
             saved_calls(request),
             watching.saving(saver(lease)),
             posed.images,
             lambda text: posed.read(text) is not None,
-            within_budget(experiment, stop_check),
+            stop_check,
             room_of(model),
             watching,
         )

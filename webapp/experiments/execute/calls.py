@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Sum
 
-from llm.client import ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
-from llm.errors import BudgetSpent
+from llm.client import LOST, ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
 from llm.offline import OfflineWriter
-from llm.prices import Price
+from llm.prices import Price, Usage, known_prices
 from webapp.endpoints.gate import EndpointGate
+from webapp.experiments import events
+from webapp.experiments.execute.purse import Purse
+from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
@@ -28,11 +29,27 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
             return OfflineWriter()
         return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
-    prices = None
-    if model.price_input is not None and model.price_output is not None:
-        prices = [Price(model.price_date or date.min, model.price_input, model.price_output)]
     gate = EndpointGate(model.base_url, model.concurrency)
-    return OpenAIBackend(model.base_url, model.key, model.model, prices, gate=gate)
+    return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), gate=gate)
+
+
+def prices_of(model: LanguageModel | None) -> Sequence[Price]:
+    """Those of its row, else the published ones; empty where none are known."""
+    if model is None or model.kind == LanguageModel.Kind.OFFLINE:
+        return ()
+    if model.price_input is None or model.price_output is None:
+        return known_prices(model.model)
+    return [Price(model.price_date or date.min, model.price_input, model.price_output)]
+
+
+def buyer(lease: Lease, model: LanguageModel | None, watching: Watching | None = None) -> ChatBackend:
+    """Who answers, as long as the experiment's budget lasts."""
+    backend, experiment = backend_of(model), lease.job.experiment
+    if experiment.token_budget is not None or experiment.dollar_budget is not None:
+        backend.gate = purse = Purse(lease, backend.gate, prices_of(model))
+        if watching:
+            watching.purse = purse
+    return backend
 
 
 def saved_calls(request: Request) -> list[Reply]:
@@ -42,17 +59,18 @@ def saved_calls(request: Request) -> list[Reply]:
 
 def saver(lease: Lease) -> Callable[[Reply], None]:
     """Saves each answer as it arrives, from whichever thread it arrives in, while the lease is ours: what was asked
-    under a lost one may hold words that are to be forgotten (webapp.archive.redaction).
+    under a lost one may hold words that are to be forgotten (webapp.archive.redaction). What came of one that ended in
+    the middle is saved too, since it counts, and never stands in an answer's place.
     """
     home, request = threading.get_ident(), lease.job.request
     assert request is not None
 
     def save(reply: Reply) -> None:
-        usage = reply.usage
+        usage, lost = reply.usage, reply.finish_reason == LOST
         call = ModelCall(
             request=request,
             model=reply.model,
-            request_hash=reply.request_hash,
+            request_hash=uuid.uuid4().hex if lost else reply.request_hash,
             seed=reply.seed,
             data=reply_to_json(reply),
             prompt_tokens=usage.input_tokens if usage else None,
@@ -63,43 +81,22 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
         with lease.kept() as ours:
             if ours:
                 ModelCall.objects.bulk_create([call], ignore_conflicts=True)
+                if usage and usage.estimated:
+                    say_estimated(lease.job.experiment, reply.model, usage, lost)
         if threading.get_ident() != home:
             connection.close()
 
     return save
 
 
-_RAISE = "Raise the experiment's budget, then retry."
-
-
-def within_budget(experiment: Experiment, stop_check: Callable[[], None]) -> Callable[[], None]:
-    """`stop_check`, and then a look at what the experiment has spent. Raises BudgetSpent before an answer too many.
-
-    Answers that are asked for at once are looked at together, so that a budget may be exceeded by one round of them.
-    """
-
-    def check() -> None:
-        stop_check()
-        spent, tokens, dollars = spent_by(experiment), experiment.token_budget, experiment.dollar_budget
-        if tokens is not None and spent.tokens >= tokens:
-            raise BudgetSpent(f"{spent.tokens:,} of {tokens:,} tokens are spent. {_RAISE}")
-        if dollars is not None and spent.dollars >= dollars:
-            raise BudgetSpent(f"${spent.dollars:.2f} of ${dollars:.2f} are spent. {_RAISE}")
-
-    return check
-
-
-@dataclass(frozen=True)
-class Spent:
-    tokens: int
-    dollars: float
-    """Of the answers whose cost is known."""
-
-
-def spent_by(experiment: Experiment) -> Spent:
-    calls = ModelCall.objects.filter(request__experiment=experiment)
-    sums = calls.aggregate(read=Sum("prompt_tokens"), written=Sum("completion_tokens"), cost=Sum("cost"))
-    return Spent((sums["read"] or 0) + (sums["written"] or 0), sums["cost"] or 0.0)
+def say_estimated(experiment: Experiment, model: str, usage: Usage, lost: bool) -> None:
+    """In the log: of each answer that ended in the middle, and once that an endpoint does not count."""
+    if lost:
+        said = f"An answer of {model} ended in the middle: about {usage.input_tokens:,} tokens read and "
+        events.emit(experiment, "broken off", f"{said}{usage.output_tokens:,} written are counted, an estimate.")
+    elif not experiment.events.filter(kind="uncounted").exists():
+        said = f"{model} does not say how many tokens its answers take: they are estimated from the letters."
+        events.emit(experiment, "uncounted", said)
 
 
 def room_of(model: LanguageModel | None) -> int:

@@ -10,7 +10,7 @@ from llm import records, writer
 from llm.methods import METHODS
 from programs.records import JailError
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
 from webapp.experiments.execute.train import candidates_of
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel, LoopSettings
@@ -63,12 +63,12 @@ def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
     said = writer.ask(
-        backend_of(model),
+        buyer(lease, model),
         question,
         saved_calls(request),
         saver(lease),
         accept=lambda text: scoring.read(text) is not None,
-        stop_check=within_budget(experiment, stop_check),
+        stop_check=stop_check,
         room=room_of(model),
         watch=lambda underway: stop_check(),
     )

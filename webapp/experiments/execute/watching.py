@@ -6,20 +6,23 @@ import threading
 import time
 from collections.abc import Callable
 
-from django.db.models import Avg
-
 from llm.asking import Underway
-from llm.client import OnReply, Reply
+from llm.client import LOST, OnReply, Reply
+from webapp.experiments.execute.purse import Purse, usual_tokens
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import ModelCall, Request
+from webapp.experiments.models import Request
 
-REMEMBERED_CALLS = 20
 SILENT_SECONDS = 2.0
 """A model that answers sooner is not reported on."""
 
 
 class Watching:
-    """Turns what is heard of the answers into the job's progress; its two methods may be called from any thread."""
+    """Turns what is heard of the answers into the job's progress; its two methods may be called from any thread.
+
+    `purse`: the budget's, whose calls under way are part of the progress.
+    """
+
+    purse: Purse | None = None
 
     def __init__(self, lease: Lease, stop_check: Callable[[], None], request: Request, count: int) -> None:
         """`count` answers are wanted at first; repairs and replacements add to them."""
@@ -34,6 +37,8 @@ class Watching:
 
         def on_reply(reply: Reply) -> None:
             save(reply)
+            if reply.finish_reason == LOST:
+                return
             self.arrived += 1
             self.written += reply.usage.output_tokens if reply.usage else 0
 
@@ -45,7 +50,13 @@ class Watching:
         self.under[threading.get_ident()] = under
         took = time.monotonic() - self.begun
         if took >= SILENT_SECONDS:
-            self.lease.progress = self.progress(took)
+            self.tell(self.progress(took))
+
+    def tell(self, progress: dict[str, float | int | str]) -> None:
+        if self.purse:
+            self.purse.tell(progress)
+        else:
+            self.lease.progress = progress
 
     def progress(self, took: float) -> dict[str, float | int | str]:
         """As a Job row keeps it. Time left only where earlier answers say how long one usually is."""
@@ -63,12 +74,3 @@ class Watching:
         if not unfinished and any(under.held for under in self.under.values()):
             return f"{answers}; the others wait for the endpoint's limits"
         return f"{answers}, about {self.written + unfinished:,} tokens so far"
-
-
-def usual_tokens(request: Request) -> float | None:
-    """How long an answer to such a request was on average, in tokens; None before there was one."""
-    model = request.experiment.model_id
-    calls = ModelCall.objects.filter(request__kind=request.kind, request__experiment__model=model)
-    newest = list(calls.exclude(completion_tokens=None).order_by("-id").values_list("pk", flat=True)[:REMEMBERED_CALLS])
-    mean: float | None = ModelCall.objects.filter(pk__in=newest).aggregate(mean=Avg("completion_tokens"))["mean"]
-    return mean

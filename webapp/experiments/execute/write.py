@@ -8,11 +8,11 @@ from functools import partial
 
 from llm import records, writer
 from llm.asking import Watch
-from llm.client import OnReply, Reply
+from llm.client import ChatBackend, OnReply, Reply
 from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import backend_of, room_of, saved_calls, saver, within_budget
+from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment
@@ -30,11 +30,11 @@ def write(lease: Lease) -> None:
             bought = Bought(
                 saved_calls(request),
                 watching.saving(saver(lease)),
-                within_budget(experiment, stop_check),
+                stop_check,
                 room_of(experiment.model),
                 watching,
             )
-            written = written_by(experiment, wanted, bought)
+            written = written_by(experiment, buyer(lease, experiment.model, watching), wanted, bought)
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
         return
@@ -57,9 +57,9 @@ class Bought:
     watch: Watch
 
 
-def written_by(experiment: Experiment, wanted: records.Write, bought: Bought) -> writer.Written:
+def written_by(experiment: Experiment, backend: ChatBackend, wanted: records.Write, bought: Bought) -> writer.Written:
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
-    backend, problem = backend_of(experiment.model), loop.problem_of(experiment)
+    problem = loop.problem_of(experiment)
     if problem.form == records.REWARD:
         return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(bought))
     images = lookup.pictures(lookup.problem_named(experiment.task))

@@ -1,0 +1,157 @@
+"""An experiment's budget of tokens and dollars, in front of an endpoint's door: looked at before every single call."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Avg, Sum
+
+from llm import prices
+from llm.client import LOST
+from llm.errors import BudgetSpent
+from llm.gate import Gate
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Experiment, Job, ModelCall, Request
+
+HELD = "held"
+"""In a job's progress: what its calls under way will take, [tokens, dollars]."""
+REMEMBERED_CALLS = 20
+UNKNOWN_ANSWER = 1000
+"""Tokens that an answer is taken to have before there was one."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    tokens: int = 0
+    dollars: float = 0.0
+    """As far as prices are known."""
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.tokens + other.tokens, self.dollars + other.dollars)
+
+
+def spent_by(experiment: Experiment) -> Amount:
+    """Answers, and what came of those that ended in the middle; estimated where an endpoint does not say."""
+    calls = ModelCall.objects.filter(request__experiment=experiment)
+    sums = calls.aggregate(read=Sum("prompt_tokens"), written=Sum("completion_tokens"), cost=Sum("cost"))
+    return Amount((sums["read"] or 0) + (sums["written"] or 0), sums["cost"] or 0.0)
+
+
+def held_elsewhere(job: Job) -> Amount:
+    """What calls under way in the experiment's other jobs will take."""
+    running = Job.objects.filter(experiment=job.experiment_id, status=Job.Status.RUNNING).exclude(pk=job.pk)
+    held = [Amount(*row[HELD]) for row in running.values_list("progress", flat=True) if HELD in row]
+    return sum(held, Amount())
+
+
+def shortage(experiment: Experiment, spent: Amount, then: Amount, need: Amount) -> str:
+    """What there is too little of; empty where there is enough. `then`: spent, with what is under way and the need."""
+    tokens, dollars = experiment.token_budget, experiment.dollar_budget
+    if tokens is not None and (spent.tokens >= tokens or then.tokens > tokens):
+        return f"{spent.tokens:,} of {tokens:,} tokens are spent, and the next answer may take {need.tokens:,}."
+    if dollars is not None and (spent.dollars >= dollars or then.dollars > dollars):
+        return f"${spent.dollars:.2f} of ${dollars:.2f} are spent, and the next answer may take ${need.dollars:.2f}."
+    return ""
+
+
+def usual_tokens(request: Request) -> float | None:
+    """How long an answer to such a request was on average, in tokens; None before there was one."""
+    model = request.experiment.model_id
+    calls = ModelCall.objects.filter(request__kind=request.kind, request__experiment__model=model)
+    counted = calls.exclude(completion_tokens=None).exclude(data__finish_reason=LOST)
+    newest = list(counted.order_by("-id").values_list("pk", flat=True)[:REMEMBERED_CALLS])
+    mean: float | None = ModelCall.objects.filter(pk__in=newest).aggregate(mean=Avg("completion_tokens"))["mean"]
+    return mean
+
+
+class Purse:
+    """A llm.gate.Gate: lets a call in where the budget has enough left for it, beside all that are under way.
+
+    One that only calls under way leave no room for waits: they may cost less. An answer is taken to have as many tokens
+    as the request allows, or else as such answers usually have.
+    """
+
+    def __init__(self, lease: Lease, gate: Gate, price_list: Sequence[prices.Price]) -> None:
+        self.lease, self.gate, self.prices = lease, gate, price_list
+        request = lease.job.request
+        assert request is not None
+        self.limit = int(request.payload.get("tokens", 0))
+        self.answer = self.limit or round(usual_tokens(request) or UNKNOWN_ANSWER)
+        self.held: dict[int, Amount] = {}
+        self.numbers = itertools.count()
+        self.lock = threading.RLock()
+        self.home = threading.get_ident()
+
+    def enter(self, tokens: int) -> tuple[int, Any] | None:
+        """Raises BudgetSpent where nothing is under way and too little is left, leases.Stopped with a lost lease."""
+        need = self.need(tokens - self.limit)
+        try:
+            if not self.affords(self.lease.job.experiment, need):  # looked at first: who waits takes no place
+                return None
+            inner = self.gate.enter(tokens)
+            if inner is None:
+                return None
+            number = None
+            try:
+                number = self.reserve(need)
+            finally:
+                if number is None:
+                    self.gate.leave(inner, 0)
+            return None if number is None else (number, inner)
+        finally:
+            self.close()
+
+    def leave(self, ticket: tuple[int, Any], tokens: int | None) -> None:
+        number, inner = ticket
+        with self.lock:
+            del self.held[number]
+            self.tell(self.lease.progress)
+        self.gate.leave(inner, tokens)
+
+    def rest(self, seconds: float) -> None:
+        self.gate.rest(seconds)
+
+    def tell(self, progress: Mapping[str, Any]) -> None:
+        """Have the job say this, and what its calls under way will take."""
+        with self.lock:
+            own = sum(self.held.values(), Amount())
+            self.lease.progress = {**progress, HELD: [own.tokens, own.dollars]}
+
+    def need(self, prompt: int) -> Amount:
+        """Of one call with a prompt of about so many tokens."""
+        usage = prices.Usage(prompt, self.answer)
+        dollars = prices.cost(usage, self.prices, datetime.now(UTC).date())
+        return Amount(prompt + self.answer, dollars or 0.0)
+
+    def affords(self, experiment: Experiment, need: Amount) -> bool:
+        with self.lock:
+            own = sum(self.held.values(), Amount())
+        under_way = own + held_elsewhere(self.lease.job)
+        spent = spent_by(experiment)
+        short = shortage(experiment, spent, spent + under_way + need, need)
+        if short and under_way == Amount():
+            raise BudgetSpent(f"{short} Raise the experiment's budget, then retry.")
+        return not short
+
+    def reserve(self, need: Amount) -> int | None:
+        """Noted on the job's row, under the experiment's lock; None where somebody else was faster."""
+        with self.lease.hold() as experiment:
+            if not self.affords(experiment, need):
+                return None
+            with self.lock:
+                number = next(self.numbers)
+                self.held[number] = need
+                self.tell(self.lease.progress)
+            Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+        return number
+
+    def close(self) -> None:
+        """A helper thread's connection is given back; that of the job's own thread stays."""
+        if threading.get_ident() != self.home:
+            connection.close()
