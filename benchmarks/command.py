@@ -33,9 +33,10 @@ TASKWISE = {
     "variants",
     "bridge",
     "learning",
+    "diversity",
 }
 """Take --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "learning"}
+ONE_TASK = {"bridge", "learning", "diversity"}
 
 
 def names() -> list[str]:
@@ -76,15 +77,27 @@ def introduction(chosen: list[str]) -> str:
     )
 
 
+def as_called(command: list[str]) -> str:
+    """As one would type it, in the file before how long it took."""
+    return f"`python -m {' '.join(command[3:])}`, "
+
+
+def last_time(command: list[str], folder: Path) -> str:
+    """How long this took when a file in `folder` was last written with it; empty where none was."""
+    for file in sorted(folder.glob("*.md"), key=lambda file: file.stat().st_mtime, reverse=True):
+        for line in file.read_text().splitlines():
+            if line.startswith(as_called(command)):
+                return line.removeprefix(as_called(command)).partition(",")[0]
+    return ""
+
+
 def section(command: list[str], name: str) -> tuple[str, bool]:
     """A benchmark's part of the file, and whether it succeeded."""
     load, began = os.getloadavg()[0], time.monotonic()
-    print(f"\n## {name}\n", flush=True)
     printed, failure = run(command, name)
-    called = " ".join(["python -m", *command[3:]])
     source = Path(__file__).with_name(f"{name}.py").read_text()
     text = failure or (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
-    took = f"`{called}`, {duration(time.monotonic() - began)}, load {load:.1f} when it began"
+    took = f"{as_called(command)}{duration(time.monotonic() - began)}, load {load:.1f} when it began"
     return f"\n## {name}\n\n{text}\n{took}.\n\n{printed.strip()}\n", not failure
 
 
@@ -124,13 +137,19 @@ def bench(chosen: list[str], tasks: list[str], rest: list[str], path: Path) -> i
     """Run them one after another; the file grows by each as it ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(introduction(chosen))
-    succeeded = True
-    for name in chosen:
-        for command in commands(name, tasks, rest):
-            text, fine = section(command, name)
-            succeeded &= fine
-            with path.open("a") as file:
-                file.write(text)
+    succeeded, began = True, time.monotonic()
+    steps = [(name, command) for name in chosen for command in commands(name, tasks, rest)]
+    for number, (name, command) in enumerate(steps, start=1):
+        before = last_time(command, path.parent)
+        known = f"it took {before} last time" if before else "how long it takes is not known here yet"
+        print(
+            f"\n## {name}\n\n{number} of {len(steps)}, after {duration(time.monotonic() - began)}; {known}\n",
+            flush=True,
+        )
+        text, fine = section(command, name)
+        succeeded &= fine
+        with path.open("a") as file:
+            file.write(text)
     print(f"\nWritten to {path}")
     return 0 if succeeded else 1
 
