@@ -24,7 +24,7 @@ from llm.records import Candidate, Outcome, Problem, Write
 from simulation import catalog
 from simulation.states import state_statistics
 from trainer import launch
-from trainer.records import CandidateResult, TrainJob, read_result
+from trainer.records import TrainJob, read_result
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,20 @@ def first_candidates(task: str, k: int, seed: int, diverse: bool) -> tuple[Candi
     return candidates
 
 
-def trained(
-    task: str, candidates: Sequence[Candidate], seed: int, overrides: dict[str, Any]
-) -> list[tuple[Outcome, CandidateResult]]:
+def trained(task: str, candidates: Sequence[Candidate], seed: int, overrides: dict[str, Any]) -> list[Outcome]:
     """Each candidate with what training and its film gave."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
         sources = tuple(c.source for c in candidates)
         process = launch.train(folder, TrainJob(task, sources, seed=seed, overrides=overrides, film_at=(100,)))
-        assert process.wait() == 0
+        process.wait()
+        result = read_result(folder)
+        assert result is not None and not result.error, result
         found = []
-        for index, (candidate, result) in enumerate(zip(candidates, read_result(folder).candidates, strict=True)):
+        for index, (candidate, gave) in enumerate(zip(candidates, result.candidates, strict=True)):
             film = folder / "rollouts" / f"{index}-100.npz"
-            states = state_statistics(film) if result.ok else {}
-            found.append((Outcome(candidate, result.ok, result.reason, rts=result.rts, states=states), result))
+            states = state_statistics(film) if gave.ok else {}
+            found.append(Outcome(candidate, gave.ok, gave.reason, rts=gave.rts, states=states))
     return found
 
 
@@ -77,8 +77,8 @@ def measured(arguments: argparse.Namespace, seed: int, diverse: bool) -> Round:
         return Round(code)
     overrides = {"iterations": arguments.iterations} if arguments.iterations else {}
     found = trained(arguments.task, candidates, seed, overrides)
-    scores = [result.rts for _, result in found if result.rts is not None]
-    return Round(code, diversity.by_behaviour([o for o, _ in found]), max(scores), statistics.mean(scores))
+    scores = [o.rts for o in found if o.rts is not None]
+    return Round(code, diversity.by_behaviour(found), max(scores), statistics.mean(scores))
 
 
 def main() -> None:
