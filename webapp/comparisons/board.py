@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from webapp.comparisons.models import Comparison
 from webapp.experiments import progress
 from webapp.experiments.comparison import gather, published
+from webapp.experiments.comparison.accuracy import Accuracy, accuracies
 from webapp.experiments.comparison.carry import OVER, State, state
 from webapp.experiments.comparison.ceiling import Ceiling, ceiling
 from webapp.experiments.comparison.gather import Score
@@ -60,9 +61,18 @@ class Board:
     comparison: Comparison
     state: State
     tasks: tuple[TaskScores, ...]
+    accuracies: tuple[Accuracy, ...]
+    """Of each method over all problems; empty where there are not several."""
     places: tuple[Place, ...]
     running: Experiment | None
     now: progress.Progress | None
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether all is over but the records, which are kept on the disk: until they are, it does not end."""
+        rows = [place.experiment for place in self.places]
+        ended = all(row is not None and row.status in (*OVER, Experiment.Status.FAILED) for row in rows)
+        return ended and self.comparison.status == Comparison.Status.RUNNING
 
     @property
     def baseline(self) -> Arm:
@@ -97,7 +107,7 @@ def of(comparison: Comparison) -> Board:
     running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)
     tasks = tuple(TaskScores(t, tuple(_line(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
     now = progress.of(running) if running else None
-    return Board(comparison, state(plan), tasks, places, running, now)
+    return Board(comparison, state(plan), tasks, tuple(accuracies(plan, scores)), places, running, now)
 
 
 def _line(score: Score, plan: Plan) -> Line:

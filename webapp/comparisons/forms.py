@@ -9,13 +9,18 @@ from simulation import catalog
 from webapp.comparisons.models import Comparison
 from webapp.experiments.comparison import plan as plans
 from webapp.experiments.defaults import environment_model
+from webapp.problems.models import Problem
 
 VARIANT = "variant"
 
 
 def comparable() -> list[tuple[str, str]]:
-    """Tasks with a metric: without one there is nothing to compare by."""
-    return [(name, name) for name, task in catalog.tasks().items() if task.metric is not None]
+    """Tasks with a metric: without one there is nothing to compare by. Problems come after the robots'."""
+    return [(name, name) for name in robots()] + [(row.name, str(row)) for row in Problem.objects.all() if row.metric]
+
+
+def robots() -> list[str]:
+    return [name for name, task in catalog.tasks().items() if task.metric is not None]
 
 
 def method_choices() -> list[tuple[str, str]]:
@@ -24,7 +29,7 @@ def method_choices() -> list[tuple[str, str]]:
 
 def preset_choices() -> list[tuple[str, str]]:
     """Those that some task to compare on has; the title says which, where not all have it."""
-    tasks = {name: catalog.task(name).presets for name, _ in comparable()}
+    tasks = {name: catalog.task(name).presets for name in robots()}
     found = []
     for preset, title in catalog.PRESETS.items():
         have = [name for name, presets in tasks.items() if preset in presets]
@@ -37,7 +42,12 @@ def preset_choices() -> list[tuple[str, str]]:
 
 
 class ComparisonForm(forms.ModelForm):
-    tasks = forms.MultipleChoiceField(choices=comparable, widget=forms.CheckboxSelectMultiple, initial=["Cartpole"])
+    tasks = forms.MultipleChoiceField(
+        choices=comparable,
+        widget=forms.CheckboxSelectMultiple,
+        initial=["Cartpole"],
+        help_text="Robots, or problems: most methods are for the one or for the other. Problems need a language model.",
+    )
     methods = forms.MultipleChoiceField(
         choices=method_choices,
         widget=forms.CheckboxSelectMultiple,

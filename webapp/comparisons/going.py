@@ -21,6 +21,9 @@ from webapp.experiments.models import Experiment
 
 log = logging.getLogger(__name__)
 
+_said: set[str] = set()
+"""Warnings of this process that stand."""
+
 Status = Comparison.Status
 ENDED = (Status.CANCELLED, Status.FINISHED)
 
@@ -114,9 +117,17 @@ def _recorded(experiments: Iterable[Experiment]) -> bool:
             try:
                 headless.save_record(experiment)
             except OSError as error:
-                log.warning("cannot write the record of %s: %s", experiment, error)
+                _say_once(f"cannot write the record of {experiment}: {error}")
                 return False
+    _said.clear()
     return True
+
+
+def _say_once(words: str) -> None:
+    """Into the log, which would be filled otherwise: the reaper tries every second. The comparison's page says it."""
+    if words not in _said:
+        log.warning("%s", words)
+        _said.add(words)
 
 
 def state(comparison: Comparison) -> carry.State | None:

@@ -32,7 +32,7 @@ class Comparison(models.Model):
         "candidates per experiment",
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text="The budget: how many policies each experiment may train.",
+        help_text="The budget: how many policies each experiment may train, or answers it may have.",
     )
     experiments = models.PositiveSmallIntegerField(
         "experiments of each",
@@ -54,7 +54,7 @@ class Comparison(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="Who writes the rewards. Empty: the offline writer.",
+        help_text="Who writes the rewards, or answers. Empty: the offline writer, which solves no problems.",
     )
     vision = models.ForeignKey(
         LanguageModel,

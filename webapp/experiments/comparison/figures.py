@@ -43,7 +43,7 @@ def _curves(axes: Axes, scores: Sequence[Score]) -> None:
         below = [m - s for m, s in zip(means, spreads, strict=True)]
         above = [m + s for m, s in zip(means, spreads, strict=True)]
         axes.fill_between(spent, below, above, color=colour, alpha=0.12, linewidth=0)
-    axes.set_xlabel("candidates trained")
+    axes.set_xlabel("candidates tried")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_ylabel("best RTS so far")
     axes.legend(fontsize="small")

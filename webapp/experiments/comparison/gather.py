@@ -42,7 +42,7 @@ class Result:
     ts: float | None
     """Task score; None while unfinished."""
     failed: int
-    """Candidates that could not be trained."""
+    """Candidates that could not be trained or tested."""
     queries: int
     """Pairwise comparisons that were asked of the judge."""
     calls: int

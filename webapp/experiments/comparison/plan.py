@@ -1,4 +1,4 @@
-"""What a comparison runs: every arm on every task so many times, each at the same budget of trained candidates."""
+"""What a comparison runs: every arm on every task so many times, each at the same budget of candidates."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from llm.records import canonical
 from simulation import catalog
 from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
 from webapp.experiments.options import parsed
+from webapp.problems import lookup
 
 NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
 MOST_ROUNDS = 20
@@ -202,6 +203,18 @@ class Plan:
         return said
 
 
+def _check_task(task: str, preset: str, iterations: int | None) -> None:
+    """Raises ValueError where methods cannot be compared on it so. A problem is named as a robot's task is."""
+    if lookup.info(task).metric is None:
+        lacks = "neither a final answer nor test cases" if lookup.is_problem(task) else "no metric"
+        raise ValueError(f"{task} has {lacks} by which methods could be compared")
+    if lookup.is_problem(task):
+        return
+    most = 10 * catalog.preset(task, preset).iterations
+    if iterations is not None and not 1 <= iterations <= most:
+        raise ValueError(f"--iterations must be between 1 and {most} for {task}")
+
+
 def made(
     tasks: Sequence[str],
     methods: Sequence[str],
@@ -227,11 +240,7 @@ def made(
     if judge == LoopSettings.JudgeKind.HUMAN:
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:
-        most = 10 * catalog.preset(task, preset).iterations
-        if catalog.task(task).metric is None:
-            raise ValueError(f"{task} has no metric by which methods could be compared")
-        if iterations is not None and not 1 <= iterations <= most:
-            raise ValueError(f"--iterations must be between 1 and {most} for {task}")
+        _check_task(task, preset, iterations)
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
         arms=tuple(dict.fromkeys(arm(text, candidates) for text in methods)),

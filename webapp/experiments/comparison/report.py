@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from webapp.experiments.comparison import figures, gather, published
+from webapp.experiments.comparison.accuracy import accuracies
 from webapp.experiments.comparison.gather import Result, Score
 from webapp.experiments.comparison.plan import Plan
 from webapp.experiments.comparison.ranks import holm, mann_whitney
+from webapp.problems.lookup import is_problem
 
 EXPLAINED = """\
 RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
@@ -20,6 +22,15 @@ chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of a
 Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
 2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are those of
 the training processes, summed over the rounds."""
+OF_PROBLEMS = """\
+On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
+of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of
+candidates. An experiment whose final answer nobody compared with the reference has no TS."""
+OVER_ALL = """\
+Mean TS over all experiments on problems; right: those with a TS of 1, with the 95% Wilson interval of their share. Wins
+and losses: experiments in which an arm did better or worse than {first} did on the same problem with the same seed; p:
+two-sided exact sign test of these. All experiments are taken as independent: repetitions on few problems say little of
+other problems."""
 DIFFERS = """\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here."""
@@ -51,6 +62,8 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
         f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
         f"{finished} of {planned} experiments finished, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {_settings(plan)}",
         EXPLAINED,
+        *([OF_PROBLEMS] if any(is_problem(task) for task in plan.tasks) else []),
+        *_over_all(plan, scores),
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
@@ -64,16 +77,35 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
     if broken := [r for r in results if r.experiment.error]:
         lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.experiment.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
-    return "\n\n".join([*parts, DIFFERS]) + "\n"
+    differs = [] if all(is_problem(task) for task in plan.tasks) else [DIFFERS]
+    return "\n\n".join([*parts, *differs]) + "\n"
+
+
+def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
+    """Accuracy over the set of problems, where there is one."""
+    found = accuracies(plan, scores)
+    if not found:
+        return []
+    rows = []
+    for one in found:
+        low, high = one.interval or (None, None)
+        share = f"{one.right}/{len(one.scores)} ({_number(low)} to {_number(high)})"
+        better = one.better
+        tested = (
+            [f"{better.wins}, {better.losses}", f"{better.p:.4f}", f"{better.corrected:.4f}"] if better else [""] * 3
+        )
+        rows.append([one.arm.label, _number(one.mean), share, *tested])
+    head = ["all problems", "mean TS", "right", "wins, losses", "p", "p (Holm)"]
+    return ["## All problems", OVER_ALL.format(first=plan.baseline.label), _table(head, rows)]
 
 
 def _settings(plan: Plan) -> str:
     judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
     changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
-    return (
-        f"Judge: {judge}. Training preset: {plan.preset}{changed}. Rewards written by {writer}. Seeds from {plan.seed}."
-    )
+    robots = not all(is_problem(task) for task in plan.tasks)
+    preset = f" Training preset: {plan.preset}{changed}." if robots else ""
+    return f"Judge: {judge}.{preset} Written by {writer}. Seeds from {plan.seed}."
 
 
 def _scores_table(scores: Sequence[Score], plan: Plan) -> str:

@@ -21,6 +21,7 @@ from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import DJANGOS_OWN, OFFLINE
+from webapp.problems.lookup import EXAMPLES
 
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
@@ -43,7 +44,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         known = ", ".join(methods.METHODS)
-        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=", ".join(catalog.tasks()))
+        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=tasks_help())
         parser.add_argument(
             "--methods",
             nargs="+",
@@ -55,7 +56,10 @@ class Command(BaseCommand):
         parser.add_argument("--judge", default="proxy", help="proxy (default) or model")
         parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")
         parser.add_argument(
-            "--budget", default="candidates=30", metavar="candidates=N", help="trained candidates an experiment"
+            "--budget",
+            default="candidates=30",
+            metavar="candidates=N",
+            help="candidates an experiment: policies trained, or answers",
         )
         parser.add_argument("--experiments", type=int, default=5, help="independent repetitions of each (default 5)")
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
@@ -132,6 +136,10 @@ class Command(BaseCommand):
             self.width = 0
 
 
+def tasks_help() -> str:
+    return f"{', '.join(catalog.tasks())}; or problems, by name ({EXAMPLES})"
+
+
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
@@ -200,7 +208,7 @@ def plan_text(plan: Plan, state: State) -> str:
     left = (
         f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"
     )
-    lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to train; time: {left}.")
+    lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to try; time: {left}.")
     if known:
         lines.append(f"Measured here: {known}.")
     lines.append(ceiling_text(ceiling(plan, state.experiments - state.finished)))

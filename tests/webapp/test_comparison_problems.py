@@ -1,0 +1,72 @@
+"""Methods compared over a set of problems: planned, run over HTTP against a simulated model, scored and reported."""
+
+import re
+
+import pytest
+import scipy
+from django.core.management import CommandError, call_command
+
+from tests.webapp import reasoners
+from tests.webapp.reasoners import RIGHT, WRONG
+from webapp.comparisons import board
+from webapp.comparisons.forms import comparable
+from webapp.comparisons.models import Comparison
+from webapp.experiments.comparison.accuracy import accuracies, sign_test, wilson
+from webapp.experiments.comparison.gather import scores
+from webapp.problems.models import Problem
+
+METHODS = ["scaling_batch_vote", "scaling_batch_score:k=3"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def two_problems():
+    first = reasoners.sum_problem()
+    Problem.objects.create(name="sum-two", title="The same", statement="Once more.", answer="5050")
+    return first
+
+
+def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, settings):
+    settings.DATA_DIR = tmp_path
+    two_problems()
+    with reasoners.model({RIGHT: 0.3, WRONG: 0.7}) as (model, _):
+        given = {"tasks": ["sum", "sum-two"], "methods": METHODS, "experiments": 2, "model": model.name}
+        call_command("compare", **given, budget="candidates=3", out=tmp_path / "out")
+        row = Comparison.objects.create(name="C", candidates=3, **{**given, "model": model})
+    said = capsys.readouterr().out
+    assert "24 of 24 candidates to try" in said
+    plan = row.plan
+    assert len(plan.existing()) == 8 and all(one.status == "finished" for one in plan.existing().values())
+    vote, score = accuracies(plan, scores(plan))
+    assert len(vote.scores) == len(score.scores) == 4 and set(vote.scores.values()) <= {0.0, 1.0}
+    assert score.right >= vote.right and vote.better is None and score.better.losses == 0
+    assert score.better.p == sign_test(score.right - vote.right, 0)
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "## All problems" in report and "share of points" in report and "IsaacGym" not in report
+    line = re.search(r"^\| Batch[^|]*Vote[^|]*\|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
+    assert line and int(line[1]) == vote.right
+    assert (tmp_path / "out" / "curves-sum.svg").exists() and "Training preset" not in report
+    assert board.of(row).accuracies == (vote, score)
+    page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
+    assert "All problems" in page and f"{vote.right} of 4" in page
+
+
+def test_what_cannot_be_compared_is_said(capsys):
+    two_problems()
+    Problem.objects.create(name="open", title="Open", statement="Why?")
+    assert ("sum", "A sum (sum)") in comparable() and "open" not in dict(comparable())
+    for tasks, methods, words in (
+        (["none"], METHODS, "unknown task 'none'"),
+        (["open"], METHODS, "neither a final answer nor test cases"),
+        (["sum"], METHODS, "solves no problems"),
+        (["sum"], ["icpl"], "ICPL designs rewards"),
+    ):
+        with pytest.raises(CommandError, match=words):
+            call_command("compare", tasks=tasks, methods=methods, plan=True)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 7), (3, 7), (7, 7), (40, 100)])
+def test_intervals_and_sign_test_are_scipys(right, n):
+    found = scipy.stats.binomtest(right, n, 0.5)
+    assert wilson(right, n) == pytest.approx(tuple(found.proportion_ci(method="wilson")), abs=1e-6)
+    assert sign_test(right, n - right) == pytest.approx(found.pvalue)
+    assert sign_test(0, 0) == 1.0
