@@ -79,20 +79,21 @@ def default_folder(path: Path) -> Path:
 
 
 class Told:
-    """How far it is and how long it still takes, on stderr, once it has taken QUIET_SECONDS."""
+    """How far something is and how long it still takes, on stderr, once it has taken QUIET_SECONDS."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
         self.began = time.monotonic()
         self._next = self.began + QUIET_SECONDS
         self._terminal = sys.stderr.isatty()
 
     def __call__(self, fraction: float) -> None:
-        """`fraction` of all is done, at least: episodes may end early."""
+        """`fraction` of all is done, at least: episodes may end early, and the first film waits for its process."""
         now = time.monotonic()
         if now < self._next or not 0 < fraction < 1:
             return
         left = (now - self.began) * (1 - fraction) / fraction
-        line = f"Evaluating: {fraction:4.0%}, at most {duration(left)} left"
+        line = f"{self.doing}: {fraction:4.0%}, at most {duration(left)} left"
         self._next = now + (0.5 if self._terminal else PLAIN_SECONDS)
         print(
             f"\r\033[K{line}" if self._terminal else line,
@@ -136,7 +137,7 @@ def report(evaluation: Evaluation) -> str:
 
 def _words(values: Spread, of: str) -> str:
     if values.error is None or values.low is None or values.high is None:
-        return f"{values.mean:.4g}"
+        return f"{values.mean:.4g}" + (f", the same in all {values.count} {of}" if values.count > 1 else "")
     return (
         f"{values.mean:.4g} +- {values.error:.2g} (standard error; 95%: {values.low:.4g} to {values.high:.4g}), "
         f"standard deviation {values.std:.3g} of {values.count} {of}"
@@ -178,11 +179,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for checkpoint in policies(options.path, options.candidate):
             check_run(checkpoint)
-            told = Told()
+            told = Told("Evaluating")
             evaluation, each = evaluate(checkpoint, seeds, options.episodes, told)
             if films:
                 told.say(f"Filming {len(films)} {'episode' if len(films) == 1 else 'episodes'} of {checkpoint}")
-                evaluation = replace(evaluation, films=film(evaluation, each, films, options.episodes, folder))
+                made = film(evaluation, each, films, options.episodes, folder, Told("Filming"))
+                evaluation = replace(evaluation, films=made)
             evaluations.append(evaluation)
             if not options.json:
                 print(report(evaluation), flush=True)

@@ -22,11 +22,13 @@ from simulation.environment import Environment, Step
 from simulation.rollout import write_rollout
 from trainer import launch
 from trainer.checkpoint import Policy, load_policy
-from trainer.spread import Spread, ratio, spread
+from trainer.spread import Spread, ratio, share, spread
 
 FIRST_SEED = 3_000_000_019
 """Seed 0 of an evaluation: far from the seeds of training, so that no reset is one that the policy was trained on."""
 FILMS = ("best", "median", "worst")
+SHARE = "share of episodes"
+"""How the metric begins where an episode succeeds or fails."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ def evaluate(
 
         all_of_them += run_episodes(policy, seed, episodes, told)
     metric = catalog.task(policy.task).metric
-    scores = (None, None) if metric is None else (_score(all_of_them), _over_seeds(all_of_them, seeds))
+    shares = metric is not None and metric.startswith(SHARE)
+    scores = (None, None) if metric is None else (_score(all_of_them, shares), _over_seeds(all_of_them, seeds))
     return (
         Evaluation(
             str(checkpoint),
@@ -158,8 +161,10 @@ def evaluate(
     )
 
 
-def _score(episodes: Sequence[Episode]) -> Spread | None:
+def _score(episodes: Sequence[Episode], shares: bool = False) -> Spread | None:
     counted = [(episode.metric_sum, episode.metric_count) for episode in episodes if episode.metric_count]
+    if shares and counted:
+        return share([total / count for total, count in counted])
     return ratio(*zip(*counted, strict=True)) if counted else None
 
 
@@ -194,9 +199,16 @@ def record(policy: Policy, episode: Episode, episodes: int, path: Path) -> None:
 
 
 def film(
-    evaluation: Evaluation, each: Sequence[Episode], which: Sequence[str], episodes: int, folder: Path
+    evaluation: Evaluation,
+    each: Sequence[Episode],
+    which: Sequence[str],
+    episodes: int,
+    folder: Path,
+    tell: Callable[[float], None] = lambda fraction: None,
 ) -> tuple[Film, ...]:
-    """Film these of the policy's episodes into `folder`, as <checkpoint>-<which>.mp4 with a poster beside it."""
+    """Film these of the policy's episodes into `folder`, as <checkpoint>-<which>.mp4 with a poster beside it. `tell` is
+    called with the share of the films that are made.
+    """
     policy, films = load_policy(Path(evaluation.checkpoint)), []
     with tempfile.TemporaryDirectory(prefix="prefine-evaluate-") as scratch:
         pairs = []
@@ -208,7 +220,10 @@ def film(
             films.append(Film(name, episode.seed, episode.number, episode.score, episode.steps, str(pairs[-1][1])))
         with launch.film(pairs) as process:
             try:
-                lines = [json.loads(line) for line in process.stdout or ()]
+                lines = []
+                for line in process.stdout or ():
+                    lines.append(json.loads(line))
+                    tell(len(lines) / len(pairs))
             except KeyboardInterrupt:
                 launch.stop(process)
                 raise

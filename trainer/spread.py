@@ -1,4 +1,4 @@
-"""Mean, spread and 95% interval of a sample, and of a ratio of two sums."""
+"""Mean, spread and 95% interval of a sample, of a ratio of two sums, and of a share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scipy.special import betaincinv
+
 T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """97.5% quantiles of Student's t with 1 to 10 degrees of freedom."""
 Z_975 = 1.959964
@@ -14,7 +16,7 @@ Z_975 = 1.959964
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean and how well it is known; without an interval where there is one value."""
+    """A mean and how well it is known; without an interval where the values do not differ: they say nothing of it."""
 
     mean: float
     std: float
@@ -24,7 +26,7 @@ class Spread:
     """Standard error of the mean."""
     low: float | None = None
     high: float | None = None
-    """The 95% interval of the mean, by Student's t."""
+    """The 95% interval of the mean: by Student's t; of a share by Clopper and Pearson."""
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -39,13 +41,25 @@ def ratio(sums: Sequence[float], counts: Sequence[int]) -> Spread:
     """
     n, total = len(sums), sum(counts)
     mean = math.fsum(sums) / total
-    if n == 1:
-        return Spread(mean, 0.0, 1)
+    quotients = [value / count for value, count in zip(sums, counts, strict=True)]
+    if len(set(quotients)) == 1:
+        return Spread(mean, 0.0, n)
     residuals = [(value - mean * count) * n / total for value, count in zip(sums, counts, strict=True)]
     error = math.sqrt(math.fsum(residual * residual for residual in residuals) / (n * (n - 1)))
     half = t_975(n - 1) * error
-    std = statistics.stdev(value / count for value, count in zip(sums, counts, strict=True))
-    return Spread(mean, std, n, error, mean - half, mean + half)
+    return Spread(mean, statistics.stdev(quotients), n, error, mean - half, mean + half)
+
+
+def share(outcomes: Sequence[float]) -> Spread:
+    """Of independent outcomes, each 0 or 1, at least one. The interval is Clopper and Pearson's exact one, which also
+    8 of 8 have (0.63 to 1).
+    """
+    n, count = len(outcomes), round(math.fsum(outcomes))
+    mean = count / n
+    low = float(betaincinv(count, n - count + 1, 0.025)) if count else 0.0
+    high = float(betaincinv(count + 1, n - count, 0.975)) if count < n else 1.0
+    std = statistics.stdev(outcomes) if n > 1 else 0.0
+    return Spread(mean, std, n, math.sqrt(mean * (1 - mean) / n), low, high)
 
 
 def t_975(degrees: int) -> float:

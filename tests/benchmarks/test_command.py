@@ -36,6 +36,15 @@ def test_a_section_has_what_was_printed_and_a_failure_its_reason(capsys):
     assert not fine and "stepping failed with status 3" in text and "half" in text
 
 
+def test_it_says_how_long_a_program_took_last_time(monkeypatch, tmp_path, capsys):
+    quick = [sys.executable, "-c", "", "x", "--tasks", "Ant"]
+    monkeypatch.setattr(command, "commands", lambda name, tasks, rest: [quick])
+    for name in ("first", "second"):
+        assert command.bench(["stepping"], [], [], tmp_path / f"{name}.md") == 0
+    first, second = capsys.readouterr().out.split("Written to")[:2]
+    assert "1 of 1" in first and "not known here yet" in first and "last time" in second
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

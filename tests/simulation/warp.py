@@ -4,9 +4,13 @@ from collections.abc import Sequence
 
 import mujoco
 import torch
+import warp
 
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
+
+warp.config.optimization_level = 0
+"""Compiling takes most of these tests' time, and half of it optimizes code that then runs for a moment."""
 
 
 def elliptic(start: StartPhysics) -> StartPhysics:

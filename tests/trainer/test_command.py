@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
 from trainer.command import _job, _options, duration, names_of, table, training_line
 from trainer.process import ROOT, clean_environment
-from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_result
+from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_progress, read_result
 
 SHORT = ["--override", "worlds=16", "--override", "horizon=16"]
 
@@ -122,8 +121,7 @@ def test_control_c_cancels_and_leaves_nothing_running(tmp_path):
     process = command(
         "--task", "Cartpole", "--reward", upright, "--out", out, *SHORT, "--override", "iterations=1000000"
     )
-    wait_for(lambda: shard_pids(out))
-    time.sleep(0.2)
+    wait_for(lambda: read_progress(out).samples > 0)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     assert (process.returncode, errors) == (130, "")

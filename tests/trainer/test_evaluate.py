@@ -8,6 +8,7 @@ import statistics
 import pytest
 import torch
 
+from simulation import catalog
 from simulation.rollout import read_rollout
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import trained
@@ -16,7 +17,7 @@ from trainer.checkpoint import load_policy
 from trainer.evaluate import main, policies, report
 from trainer.evaluation import Episode, chosen, evaluate, record
 from trainer.records import TrainJob, write_json
-from trainer.spread import Spread, ratio, spread, t_975
+from trainer.spread import Spread, ratio, share, spread, t_975
 
 SIZE = {"worlds": 16, "horizon": 16, "iterations": 12}
 
@@ -208,6 +209,23 @@ def test_a_ratio_weighs_episodes_by_what_was_counted():
     assert found.low == pytest.approx(2.5 - 12.706 * 0.75)
     assert found.std == pytest.approx(statistics.stdev([1.0, 3.0]))
     assert spread([3.0]) == Spread(3.0, 0.0, 1)
+    assert spread([3.0, 3.0]) == Spread(3.0, 0.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("successes", "of", "low", "high"), [(8, 8, 0.6306, 1.0), (0, 20, 0.0, 0.1684), (17, 20, 0.6211, 0.9679)]
+)
+def test_a_share_has_clopper_and_pearsons_interval(successes, of, low, high):
+    found = share([1.0] * successes + [0.0] * (of - successes))
+    assert (found.mean, found.count) == (successes / of, of)
+    assert (found.low, found.high) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+
+
+def test_episodes_that_succeed_or_fail_are_a_share():
+    episodes = [Episode(0, number, 300, False, False, 1.0, 1) for number in range(8)]
+    assert evaluation._score(episodes, shares=True) == share([1.0] * 8)
+    named = {name for name, info in catalog.tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
+    assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"}
 
 
 @pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (10, 2.228), (11, 2.201), (20, 2.086), (99, 1.984)])
