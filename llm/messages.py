@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llm import extract
@@ -52,7 +53,17 @@ ANSWER_TOKENS = 2000
 LETTERS_PER_TOKEN = 3
 """Of code and numbers; prose has more, so that prompts are taken for longer than they are."""
 TOKENS_PER_IMAGE = 500
-_EARLIER = re.compile(r"^## Best of iteration \d+\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
+_HISTORY = re.compile(
+    r"## Best of iteration \d+|## Parent \d+|# Reward function on the path \d+"
+    r"|# (?:Elite reward function|Reward function of another branch) \d+"
+)
+"""Headings of what a prompt can do without: ICPL's earlier bests, the first candidates that one more is to differ from,
+and the nodes of RF-Agent's tree beside the parent. Within a prompt they stand from the oldest on."""
+_JUDGED = r"Judged (?:best|worst|neither best nor worst) of itself and \d+ others in round \d+\."
+_EARLIER_WORDS = re.compile(rf"{_JUDGED}(?:(?!Judged ).)*?(?={_JUDGED})", re.DOTALL)
+"""What RF-Agent's judge said of a node, but for the last time."""
+_NOTE = re.compile(r"^\(The oldest \d+ left out: too long for this model\.\)\n\n", re.MULTILINE)
+_LINE = re.compile(r"^.*$", re.MULTILINE)
 
 
 def token_estimate(messages: Sequence[Message]) -> int:
@@ -66,23 +77,55 @@ def token_estimate(messages: Sequence[Message]) -> int:
     return letters // LETTERS_PER_TOKEN + images * TOKENS_PER_IMAGE
 
 
-def fitted(messages: Sequence[Message], room: int) -> tuple[Message, ...]:
-    """The messages, without the oldest entries of their history where they would not fit into `room` tokens (0: all).
+@dataclass(frozen=True)
+class Fitted:
+    """Messages that fit into a model's context, and how many pieces of their history were left out for that."""
 
-    The prompt says how many were left out. What is too long without any history stays so: the endpoint will refuse it.
+    messages: tuple[Message, ...]
+    left_out: int = 0
+
+
+def fitted(messages: Sequence[Message], room: int) -> Fitted:
+    """The messages, without the oldest pieces of their history where they would not fit into `room` tokens (0: all).
+
+    Of a program that is repaired for the second time the first attempt goes first; then what judges said before, then
+    earlier programs. The prompt says how many were left out. What is too long without any history stays so: the
+    endpoint will refuse it.
     """
-    talk, dropped = list(messages), 0
+    talk, left_out = list(messages), 0
     while room and sum(len(m["content"]) for m in talk) > (room - ANSWER_TOKENS) * LETTERS_PER_TOKEN:
-        place = next((i for i, m in enumerate(talk) if _EARLIER.search(m["content"])), None)
-        if place is None:
+        place = next((i for i, m in enumerate(talk) if _oldest(m["content"])), None)
+        if len(talk) > 5:  # system, user, and answers each with what is wrong about it
+            del talk[2:4]
+        elif place is not None:
+            talk[place] = {**talk[place], "content": _shorter(talk[place]["content"], left_out + 1)}
+        else:
             break
-        dropped += 1
-        note = f"(The oldest {dropped} left out: too long for this model.)\n\n"
-        shorter = _EARLIER.sub(
-            note, re.sub(r"^\(The oldest \d+ left out.*\n\n", "", talk[place]["content"], flags=re.M), 1
-        )
-        talk[place] = {**talk[place], "content": shorter}
-    return tuple(talk)
+        left_out += 1
+    return Fitted(tuple(talk), left_out)
+
+
+def _shorter(text: str, left_out: int) -> str:
+    """Without its oldest piece of history, and with a note in its place."""
+    text = _NOTE.sub("", text)
+    span = _oldest(text)
+    assert span is not None
+    line = text.rfind("\n", 0, span[0]) + 1
+    note = f"(The oldest {left_out} left out: too long for this model.)\n\n"
+    return text[:line] + note + text[line : span[0]] + text[span[1] :]
+
+
+def _oldest(text: str) -> tuple[int, int] | None:
+    """Where the piece of history stands that can go first; None where there is none."""
+    if words := _EARLIER_WORDS.search(text):
+        return words.span()
+    headings, fenced = [], False
+    for line in _LINE.finditer(text):
+        fenced ^= line[0].startswith("```")  # a line of code may begin with #, too
+        if line[0].startswith("#") and not fenced:
+            headings.append(line)
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    return next(((h.start(), end) for h, end in zip(headings, ends, strict=False) if _HISTORY.fullmatch(h[0])), None)
 
 
 def answer_text(candidate: Candidate) -> str:

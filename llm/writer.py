@@ -67,6 +67,8 @@ class Written:
     error: str = ""
     permanent: bool = False
     """Whether trying again without changing something (a key, a model) is useless."""
+    left_out: int = 0
+    """Pieces of history, the oldest, for which the model's context had no room; of the prompt that lost most."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Asked:
     calls: tuple[Reply, ...]
     error: str = ""
     permanent: bool = False
+    left_out: int = 0
+    """As of Written."""
 
 
 class OutOfBudget(Exception):
@@ -95,6 +99,8 @@ class Asking:
     stop_check: StopCheck | None = None
     tokens: int = 0
     watch: Watch | None = None
+    room: int = 0
+    left_out: int = 0
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
     """Seeds given out."""
@@ -110,6 +116,12 @@ class Asking:
         first = self.seed + self.used
         self.used += count
         return range(first, first + count)
+
+    def fitted(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """What of the messages the model has room for."""
+        fit = fitted(messages, self.room)
+        self.left_out = max(self.left_out, fit.left_out)
+        return fit.messages
 
     def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
@@ -186,9 +198,10 @@ def write(
     `room` is the model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not
     fit. Failures are in the result, not raised.
     """
-    request = replace(request, messages=fitted(request.messages, room))
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
-    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, stop_check, request.tokens, watch)
+    shared = (saved_replies(saved), on_call, stop_check, request.tokens, watch, room)
+    asking = Asking(backend, request.seed, budget, *shared)
+    request = replace(request, messages=asking.fitted(request.messages))
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent = "", False
@@ -208,7 +221,7 @@ def write(
     good = list(accepted.values())[: request.count]
     candidates = tuple(candidate(request, index, attempt) for index, attempt in enumerate(good, request.first))
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent)
+    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out)
 
 
 def candidate(request: Write, index: int, attempt: Attempt) -> Candidate:
@@ -263,7 +276,7 @@ def repaired(failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking
     Raises OutOfBudget, and ModelError where asking on is useless.
     """
     seeds = asking.seeds(len(failed))
-    talks = [repair_messages(attempt, refusal, problem) for attempt, refusal in failed[: len(seeds)]]
+    talks = [asking.fitted(repair_messages(attempt, refusal, problem)) for attempt, refusal in failed[: len(seeds)]]
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
         answers = list(pool.map(partial(repair, asking), talks, seeds))
     return [Attempt(talk, reply) for talk, found in zip(talks, answers, strict=True) for reply in found]
@@ -311,8 +324,8 @@ def ask(
 
     `images` are data URLs, for a Look; `stop_check`, `room` and `watch` as in `write`.
     """
-    messages = with_images(fitted(request.messages, room), images)
-    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
+    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch, room=room)
+    messages = with_images(asking.fitted(request.messages), images)
     error, permanent, text = "", False, ""
     try:
         while not text:
@@ -323,7 +336,7 @@ def ask(
         error = f"the model gave no usable answer in {asking.used} tries. Try another model, or ask again."
     except ModelError as failure:
         error, permanent = str(failure), failure.permanent
-    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent)
+    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, asking.left_out)
 
 
 def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:

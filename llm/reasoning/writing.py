@@ -38,7 +38,8 @@ def write(
     the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `asking_more` are fields of
     `Asking`. Failures are in the result, not raised.
     """
-    messages = with_images(fitted(request.messages, room), images)
+    fit = fitted(request.messages, room)
+    messages = with_images(fit.messages, images)
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
     found: list[str] = []
@@ -62,7 +63,7 @@ def write(
         for index, text in enumerate(found[: request.count], request.first)
     )
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent)
+    return Written(candidates, calls, tuple(refused), error, permanent, fit.left_out)
 
 
 def _refused(reply: Reply, problem: Problem) -> Refused:

@@ -1,6 +1,6 @@
 """Prompts that would not fit into a model's context."""
 
-from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN, fitted
+from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN, Fitted, fitted
 from llm.records import Write
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM, Experiment
@@ -24,21 +24,21 @@ def size(messages):
 
 def test_what_fits_stays_as_it_is():
     messages = long_prompt().messages
-    assert fitted(messages, 0) == fitted(messages, room_for(size(messages))) == messages
+    assert fitted(messages, 0) == fitted(messages, room_for(size(messages))) == Fitted(messages)
 
 
 def test_the_oldest_history_goes_first_and_the_prompt_says_so():
     messages = long_prompt().messages
-    text = fitted(messages, room_for(size(messages) - 100))[1]["content"]
+    text = fitted(messages, room_for(size(messages) - 100)).messages[1]["content"]
     assert "(The oldest 1 left out: too long for this model.)" in text
     assert "## Best of iteration 1\n" not in text and "## Best of iteration 2\n" in text
-    fewer = fitted(messages, room_for(size(messages) - 900))[1]["content"]
+    fewer = fitted(messages, room_for(size(messages) - 900)).messages[1]["content"]
     assert fewer.count("left out") == 1 and "(The oldest 1 left" not in fewer and "## Best of iteration 4\n" in fewer
 
 
 def test_best_and_worst_and_the_problem_are_never_left_out():
     messages = long_prompt().messages
-    text = fitted(messages, 1)[1]["content"]
+    text = fitted(messages, 1).messages[1]["content"]
     assert "(The oldest 4 left out" in text and "## Best of iteration" not in text
     whole = messages[1]["content"]
     for heading in ("# Task", "# Preferred reward function", "# Rejected reward function", "# Now"):
@@ -49,7 +49,7 @@ def test_writer_and_ask_send_what_fits_and_a_bought_answer_to_it_is_kept():
     wanted = long_prompt()
     backend = Scripted(lambda messages, seed: program(seed))
     written = write(backend, wanted, PROBLEM, accept, room=1)
-    assert all("(The oldest 4 left out" in talk[1] for _, talk in backend.asked)
+    assert all("(The oldest 4 left out" in talk[1] for _, talk in backend.asked) and written.left_out == 4
     silent = Scripted(None)
     assert write(silent, wanted, PROBLEM, accept, saved=written.calls, room=1).candidates == written.candidates
     assert silent.asked == []

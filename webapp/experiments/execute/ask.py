@@ -11,7 +11,7 @@ from llm import records, writer
 from llm.judges import model as model_judge
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
+from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
@@ -62,6 +62,7 @@ def ask(lease: Lease) -> None:
         lease.fail(f"Asking the {role} failed: {said.error}")
         return
     with lease.settle() as locked:
+        say_left_out(locked, posed.ask.iteration, model, said.left_out)
         if posed.unseen:
             text = f"Round {posed.ask.iteration}: there is no readable clip of {', '.join(posed.unseen)}; seen without."
             events.emit(locked, "unseen", text)

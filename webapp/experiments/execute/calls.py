@@ -99,6 +99,14 @@ def say_estimated(experiment: Experiment, model: str, usage: Usage, lost: bool) 
         events.emit(experiment, "uncounted", said)
 
 
+def say_left_out(experiment: Experiment, iteration: int, model: LanguageModel | None, count: int) -> None:
+    """In the log, where a prompt had to lose some of its history."""
+    if count and model:
+        lost = "the oldest piece of the history was" if count == 1 else f"the oldest {count} pieces of the history were"
+        said = f"Round {iteration}: {lost} left out, as {model} has room for {room_of(model):,} tokens."
+        events.emit(experiment, "left out", said)
+
+
 def room_of(model: LanguageModel | None) -> int:
     """The model's context in tokens; 0 where it is not known."""
     return (model.context_tokens or 0) if model else 0

@@ -12,7 +12,6 @@ from typing import Any
 from django.conf import settings
 
 from llm import records
-from simulation import catalog
 from simulation.states import state_statistics
 from trainer import launch
 from trainer.records import WARM, CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
@@ -149,17 +148,12 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
 
 
 def outcomes(request: Request) -> Any:
-    """The result of a Train request, from what is saved of its candidates, and of what their robots do.
-
-    Of the reward trace all but the row that is the hidden metric: methods put the trace into their prompts.
-    """
+    """The result of a Train request, from what is saved of its candidates, and of what their robots do."""
     trained = []
-    hidden = catalog.task(request.experiment.task).metric_row
     for position, asked in enumerate(request.payload["candidates"]):
         outcome = results.outcome(request.experiment, asked["id"])
         rollout = request.run_dir / "rollouts" / f"{position}-{FINAL:03d}.npz"
-        told = {name: row for name, row in outcome.trace.items() if name != hidden}
-        trained.append(replace(outcome, trace=told, states=states_of(rollout)))
+        trained.append(replace(outcome, states=states_of(rollout)))
     return records.result_to_json("Train", trained)
 
 

@@ -12,7 +12,7 @@ from llm.client import ChatBackend, OnReply, Reply
 from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
+from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment
@@ -42,7 +42,8 @@ def write(lease: Lease) -> None:
         what = "answers" if experiment.is_problem else "rewards"
         lease.fail(f"Writing {what} for round {wanted.iteration} failed: {written.error}")
         return
-    with lease.settle():
+    with lease.settle() as locked:
+        say_left_out(locked, wanted.iteration, experiment.model, written.left_out)
         results.complete(request, records.result_to_json("Write", written.candidates))
 
 

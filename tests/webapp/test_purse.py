@@ -1,0 +1,88 @@
+"""Budgets of tokens and dollars: kept before every call, beside what is under way; what broke off counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from llm.client import LOST
+from llm.errors import BudgetSpent
+from llm.gate import Slots
+from llm.messages import token_estimate
+from tests.llm.faulty import completion, serving, stream
+from tests.webapp.loops import play, started
+from tests.webapp.test_endpoints import job_of, written_by
+from webapp.experiments import execute, leases
+from webapp.experiments.execute.calls import saved_calls
+from webapp.experiments.execute.purse import HELD, UNKNOWN_ANSWER, Purse, spent_by
+from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
+
+pytestmark = pytest.mark.django_db
+
+
+def need_of(made: Experiment) -> int:
+    """Tokens that one answer of its Write request is taken to need at first."""
+    return token_estimate(made.requests.get(kind="Write").payload["messages"]) + UNKNOWN_ANSWER
+
+
+@pytest.mark.parametrize("kind", ["token_budget", "dollar_budget"])
+def test_answers_asked_for_at_once_are_let_in_one_by_one_as_the_budget_allows(kind: str) -> None:
+    with serving(lambda body: completion("no program")) as server:  # 100 + 20 tokens each: $0.002
+        made = written_by(server.base_url)
+        LanguageModel.objects.update(price_input=10.0, price_output=50.0)
+        need = need_of(made)
+        dollars = (10.0 * (need - UNKNOWN_ANSWER) + 50.0 * UNKNOWN_ANSWER) / 1e6
+        Experiment.objects.update(**{kind: {"token_budget": need + 200, "dollar_budget": dollars + 0.003}[kind]})
+        execute.run(job_of(made).pk)
+    made.refresh_from_db()
+    assert (len(server.seen), server.most_at_once) == (2, 1)  # of four, for two of which the endpoint has places
+    words = {"token_budget": f"240 of {need + 200:,} tokens are spent, and the next answer may take {need:,}"}
+    assert made.status == "failed" and words.get(kind, "$0.00 of ") in made.error
+    assert spent_by(made).tokens == 240
+
+
+def test_the_offline_writer_is_let_in_one_by_one_too() -> None:
+    made = started(k=3)
+    play(made, until="Write")
+    Experiment.objects.update(token_budget=need_of(made) + 1)
+    execute.run(job_of(made).pk)
+    made.refresh_from_db()
+    assert made.status == "failed" and "tokens are spent" in made.error and ModelCall.objects.count() == 1
+
+
+def test_what_other_jobs_have_under_way_is_waited_for() -> None:
+    made = written_by("http://127.0.0.1:9/v1", token_budget=5000)
+    lease = leases.claim(job_of(made).pk)
+    assert lease is not None
+    other = Job.objects.create(experiment=made, kind="ask", status="running", progress={HELD: [4000, 0.0]})
+    purse = Purse(lease, Slots(8), ())
+    assert purse.enter(500) is None  # 4,000 + 500 + 1,000
+    Job.objects.filter(pk=other.pk).update(progress={HELD: [3000, 0.0]})
+    ticket = purse.enter(500)
+    assert ticket is not None and Job.objects.get(pk=lease.job.pk).progress[HELD] == [1500, 0.0]
+    assert purse.enter(0) is None  # its own is under way, too
+    purse.leave(ticket, 10)
+    assert lease.progress[HELD] == [0, 0.0]
+    other.delete()
+    with pytest.raises(BudgetSpent, match="0 of 5,000 tokens are spent, and the next answer may take 6,000"):
+        purse.enter(5000)
+
+
+def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
+    answers: list[Any] = [stream("def ", "compute", finish="", error="no memory"), completion("Higher.", usage=None)]
+    with serving(lambda body: answers.pop(0)) as server:
+        model = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m")
+        made = started(n=3, describer=model)
+        play(made, until="Ask")
+        request = made.requests.get(kind="Ask")
+        assert execute.run(request.jobs.get().pk)
+    lost, whole = ModelCall.objects.filter(request=request)
+    asked = token_estimate(request.payload["messages"])
+    assert (lost.data["finish_reason"], lost.data["text"], whole.data["text"]) == (LOST, "def compute", "Higher.")
+    assert (lost.prompt_tokens, lost.completion_tokens, whole.completion_tokens) == (asked, 3, 2)
+    said = dict(made.events.filter(kind__in=("broken off", "uncounted")).values_list("kind", "text"))
+    assert "3 written are counted, an estimate" in said["broken off"] and "does not say" in said["uncounted"]
+    assert len(saved_calls(request)) == 2 and spent_by(made).tokens == 2 * asked + 5
+    request.refresh_from_db()
+    assert request.result == "Higher."
