@@ -7,6 +7,7 @@ import functools
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -60,8 +61,11 @@ def program(name: str) -> str:
 
 
 def free_port() -> int:
-    """A port that nothing listens on, and that no outgoing connection is given before it is used."""
-    for port in random.sample(range(20_000, 30_000), 100):
+    """A port that nothing listens on, that no outgoing connection is given and no other process of these tests takes
+    before it is used.
+    """
+    first = 20_000 + 1_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 10)
+    for port in random.sample(range(first, first + 1_000), 100):
         if not listening(port):
             return port
     pytest.fail("100 ports were tried, and something listens on each")
@@ -107,7 +111,7 @@ def server(command: list[str], port: int, log: Path, **options: object) -> Itera
         assert process.poll() is None, log.read_text()
         yield port
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # at SIGTERM PostgreSQL waits for those who are still connected
         process.wait()
 
 
@@ -148,6 +152,20 @@ def _migrated() -> Path:
     atexit.register(shutil.rmtree, data, ignore_errors=True)
     _embedded(data).manage("migrate", "-v0")
     return data / "db.sqlite3"
+
+
+@functools.cache
+def _collected() -> Path:
+    """The static files as a site serves them, with hashes in their names: seconds of work, done once in a process."""
+    data = Path(tempfile.mkdtemp(prefix="prefine-collected-"))
+    atexit.register(shutil.rmtree, data, ignore_errors=True)
+    _embedded(data).manage("collectstatic", "--noinput", "-v0")
+    return data / "static"
+
+
+def static_files(data: Path) -> None:
+    """What collectstatic would put into this data folder."""
+    shutil.copytree(_collected(), data / "static", dirs_exist_ok=True)
 
 
 def empty_database(data: Path) -> None:

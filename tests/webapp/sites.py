@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.webapp.servers import empty_database, free_port
+from tests.webapp.servers import empty_database, free_port, static_files
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
@@ -50,8 +50,7 @@ def serve(data: Path, module: list[str], python: str = sys.executable, **setting
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")} | own | settings
     empty_database(data)
-    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "-v0"]
-    subprocess.run(collect, cwd=ROOT, env=env, check=True)
+    static_files(data)
     with (data / "site.log").open("w") as log:
         command = [python, "-m", *module, "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)

@@ -338,7 +338,7 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     wait_for(lambda: len(list(runs.glob("*/job.json"))) == 2, "the start of the second experiment's training", 600)
     ours = {pid: command for pid, (_, command) in processes().items() if str(runs) in command}
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=600)
     assert process.returncode == 130 and "The same command goes on from here." in said and "Traceback" not in said
     assert "ICPL on Cartpole, 1 of 1: 1-" in said
     wait_for(lambda: gone(ours), "the end of the training processes")

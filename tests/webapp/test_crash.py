@@ -16,7 +16,7 @@ import time
 import pytest
 from redis import Redis
 
-from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, wait_for
+from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, static_files, wait_for
 
 KILLS_OF_A_KIND = 2
 """As many as cost no result: the third crash of a training or filming process would fail its candidates or clips."""
@@ -115,7 +115,7 @@ def lose_messages(stack: Stack) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
     rng = random.Random(seed)
-    stack.manage("collectstatic", "--noinput", "-v0")
+    static_files(stack.data)
     prefine = Prefine(stack)
     driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed))
     planned, killed = KILLS_OF_A_KIND * [*TARGETS, MESSAGES], list[str]()

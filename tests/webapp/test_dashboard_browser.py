@@ -66,7 +66,7 @@ def site(tmp_path_factory):
 
 
 def wait_for(address, server):
-    for _ in range(900):
+    for _ in range(2400):
         assert server.poll() is None, "the server ended"
         try:
             with urllib.request.urlopen(address):
