@@ -9,6 +9,7 @@ from llm.methods import METHODS
 from tests.webapp import boards, loops, rows
 from tests.webapp.forms import experiment_form
 from webapp.experiments import loop
+from webapp.experiments.admin import ExperimentForm
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
 from webapp.review.models import Vote
@@ -121,6 +122,22 @@ def test_a_started_experiment_keeps_its_settings(staff):
     staff.post(page, experiment_form(name="renamed", k=9, task="Ant"))
     row.refresh_from_db()
     assert (row.name, row.k, row.task) == ("renamed", 3, "Cartpole")
+
+
+def test_one_whose_settings_would_be_refused_today_can_be_renamed_and_goes_on_meanwhile(staff, monkeypatch):
+    row = boards.training()
+    Experiment.objects.update(options={"gone": 1}, k=0)
+    monkeypatch.setattr(ExperimentForm, "clean_name", went_on, raising=False)
+    page = reverse("admin:experiments_experiment_change", args=[row.pk])
+    assert staff.post(page, experiment_form(name="renamed")).status_code == 302
+    row.refresh_from_db()
+    assert (row.name, row.status, row.options) == ("renamed", "finished", {"gone": 1})
+
+
+def went_on(form):
+    """The loop, while the form is looked at."""
+    Experiment.objects.update(status="finished")
+    return form.cleaned_data["name"]
 
 
 def test_actions_go_through_the_loop(staff):

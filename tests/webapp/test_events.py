@@ -65,6 +65,12 @@ class Socket:
     async def silent(self, seconds: float) -> bool:
         return bool(await self.wire.receive_nothing(timeout=seconds))
 
+    async def closed(self) -> Any:
+        """The code with which the server closes it next."""
+        answer = await self.wire.receive_output(timeout=60)
+        assert answer["type"] == "websocket.close"
+        return answer["code"]
+
     async def leave(self) -> None:
         await self.wire.send_input({"type": "websocket.disconnect", "code": 1000})
         await self.wire.wait(timeout=60)
@@ -117,6 +123,14 @@ class TestWindow:
         for second in range(30):
             assert window.new([], float(second)) == []
         assert window.floor == 7
+
+
+def test_what_waits_for_a_page_has_an_end_that_says_so() -> None:
+    inbox = tail.new_inbox()
+    for number in range(2 * tail.MOST_WAITING):
+        tail.put(inbox, {"id": number})
+    waiting = [inbox.get_nowait() for _ in range(inbox.qsize())]
+    assert len(waiting) == tail.MOST_WAITING and waiting[-1] == tail.BEHIND
 
 
 class TestStudio:
@@ -216,6 +230,30 @@ class TestBench:
         assert (await socket.hear())["id"] == 1_000_005
         await Event.objects.acreate(id=1_000_002, experiment=row, kind="earlier, but committed later")
         assert (await socket.hear())["id"] == 1_000_002
+        await socket.leave()
+
+    async def test_who_may_no_longer_see_it_is_cut_off_while_nothing_happens(
+        self, row: Experiment, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        socket = await opened(f"/ws/bench/{row.public_id}/", await sync_to_async(staff_cookie)())
+        await sync_to_async(User.objects.update)(is_active=False)
+        monkeypatch.setattr(tail, "LOOK_SECONDS", 0.0)
+        assert await socket.closed() == 4403
+
+    async def test_pages_come_again_after_an_error_that_nobody_foresaw(
+        self, row: Experiment, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def breaks(window: tail.Window) -> None:
+            raise ZeroDivisionError("division by zero")
+
+        cookie = await sync_to_async(staff_cookie)()
+        socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
+        with monkeypatch.context() as broken:
+            broken.setattr(tail, "news", breaks)
+            assert await socket.closed() == 1013
+        socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
+        await emit(row, "picked", "best 1-2")
+        assert (await socket.hear())["text"] == "best 1-2"
         await socket.leave()
 
     async def test_others_are_refused(self, row: Experiment) -> None:

@@ -194,6 +194,13 @@ class ExperimentAdmin(ModelAdmin):
         free = ("name", "token_budget", "dollar_budget")
         return [field for field in ExperimentForm.Meta.fields if field not in free]
 
+    def save_model(self, request: HttpRequest, obj: Model, form: forms.Form, change: Any) -> None:
+        """Nothing but what the form holds: the loop may have gone on since the row was read."""
+        if change:
+            obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
+        else:
+            super().save_model(request, obj, form, change)
+
     def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj and obj.live)
 

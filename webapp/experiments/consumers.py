@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,7 +15,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from channels.utils import await_many_dispatch
 
 from webapp.experiments.models import Event, Experiment
-from webapp.experiments.tail import Inbox, Page, tail
+from webapp.experiments.tail import Inbox, Page, new_inbox, tail
 from webapp.http import without_nul
 from webapp.people import sessions
 from webapp.studies.models import Participant
@@ -25,6 +24,7 @@ RIGHTS_SECONDS = 10.0
 """What is delivered later than this after the last look asks again whether the person may still see it."""
 NOT_FOUND = 4404
 FORBIDDEN = 4403
+COME_AGAIN = 1013
 CATCH_UP = 500
 """A page that missed more events than this reloads better."""
 CHANGED = '{"type": "changed"}'
@@ -40,7 +40,7 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     ) -> None:
         """As Channels does it, with the tail's inbox in place of a channel layer's."""
         self.scope, self.base_send = scope, send
-        self.inbox: Inbox = asyncio.Queue()
+        self.inbox: Inbox = new_inbox()
         try:
             with suppress(StopConsumer):
                 await await_many_dispatch([receive, self.inbox.get], self.dispatch)
@@ -57,6 +57,15 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         self.page = page
         await tail.join(page, self.inbox)
         await self.accept()
+
+    async def end(self, code: int) -> None:
+        """Close, and take nothing more from the inbox."""
+        await self.close(code)
+        raise StopConsumer
+
+    async def tail_behind(self, message: dict[str, Any]) -> None:
+        """Not all messages are there: the page catches up as it connects again."""
+        await self.end(COME_AGAIN)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         """An empty message and a binary one, which Channels takes for an error of ours, are as good as nothing too."""
@@ -126,11 +135,14 @@ class BenchConsumer(EventConsumer):
     async def bench_event(self, message: dict[str, Any]) -> None:
         if message["id"] in self.sent:
             return
-        if time.monotonic() > self.looked + RIGHTS_SECONDS and not await self.allowed():
-            await self.close(FORBIDDEN)
-            return
+        if time.monotonic() > self.looked + RIGHTS_SECONDS:
+            await self.bench_look(message)
         self.sent.add(message["id"])
         await self.send_json({**message, "type": "event"})
+
+    async def bench_look(self, message: dict[str, Any]) -> None:
+        if not await self.allowed():
+            await self.end(FORBIDDEN)
 
 
 def visitor(token: str) -> tuple[int, int] | None:

@@ -22,10 +22,25 @@ POLL_SECONDS = 0.2
 WINDOW_SECONDS = 10.0
 """A row may appear after one with a higher id, because its transaction committed later. So this long is read again."""
 RETRY_SECONDS = 1.0
+LOOK_SECONDS = 60.0
+"""Open bench pages are asked this often whether whoever opened them may still see them, also while nothing happens."""
+MOST_WAITING = 500
+"""Messages for one page; one that takes them more slowly than they come is to catch up from the outbox."""
+BEHIND = {"type": "tail.behind"}
 Row = tuple[int, int, str, str, bool]
 Page = tuple[str, int]
 """What an open page is about: ("bench", an experiment's key) or ("studio", a participant's)."""
 Inbox = asyncio.Queue[dict[str, Any]]
+
+
+def new_inbox() -> Inbox:
+    return asyncio.Queue(MOST_WAITING)
+
+
+def put(inbox: Inbox, message: dict[str, Any]) -> None:
+    """The last place is for the word that there would have been more."""
+    if not inbox.full():
+        inbox.put_nowait(message if inbox.qsize() < MOST_WAITING - 1 else BEHIND)
 
 
 @dataclass
@@ -59,6 +74,7 @@ class Tail:
         self.inboxes: defaultdict[Page, set[Inbox]] = defaultdict(set)
         self.task: asyncio.Task[None] | None = None
         self.reading = asyncio.Event()
+        self.looked = 0.0
 
     async def join(self, page: Page, inbox: Inbox) -> None:
         """Returns when every event from now on is passed on."""
@@ -66,12 +82,23 @@ class Tail:
         if self.task is None or self.task.done():
             self.reading = asyncio.Event()
             self.task = asyncio.get_running_loop().create_task(self.run(self.reading))
+            self.task.add_done_callback(self.ended)
         await self.reading.wait()
 
     def leave(self, page: Page, inbox: Inbox) -> None:
         self.inboxes[page].discard(inbox)
         if not self.inboxes[page]:
             del self.inboxes[page]
+
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """After an error that nobody foresaw pages are to come again, and the first that does starts another run."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        log.error("nobody is told of events until a page comes again: %s", error, exc_info=error)
+        self.reading.set()
+        for inboxes in self.inboxes.values():
+            for inbox in inboxes:
+                put(inbox, BEHIND)
 
     async def run(self, reading: asyncio.Event) -> None:
         """Poll and pass on until the last page is gone. A database that is away is asked again."""
@@ -82,6 +109,7 @@ class Tail:
                     window = Window(await database_sync_to_async(newest)())
                     reading.set()
                 self.push(*await database_sync_to_async(news)(window))
+                self.have_rights_looked_at(time.monotonic())
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:
                 log.warning("cannot read the outbox: %s", error)
@@ -91,10 +119,19 @@ class Tail:
         """Each event to the bench; one "changed" to each of these participants."""
         for number, experiment_id, kind, text, _ in rows:
             for inbox in self.inboxes.get(("bench", experiment_id), ()):
-                inbox.put_nowait({"type": "bench.event", "id": number, "kind": kind, "text": text})
+                put(inbox, {"type": "bench.event", "id": number, "kind": kind, "text": text})
         for person in people:
             for inbox in self.inboxes.get(("studio", person), ()):
-                inbox.put_nowait({"type": "studio.changed"})
+                if inbox.empty():  # what waits there says the same
+                    put(inbox, {"type": "studio.changed"})
+
+    def have_rights_looked_at(self, now: float) -> None:
+        if now < self.looked + LOOK_SECONDS:
+            return
+        self.looked = now
+        for (kind, _), inboxes in self.inboxes.items():
+            for inbox in inboxes if kind == "bench" else ():
+                put(inbox, {"type": "bench.look"})
 
 
 tail = Tail()

@@ -42,6 +42,11 @@ class Experiment(LoopSettings):
     def __str__(self) -> str:
         return self.name
 
+    def clean(self) -> None:
+        """Once started, the settings are what the saved requests were made from: right or wrong, they stay."""
+        if self.status == self.Status.DRAFT:
+            super().clean()
+
     @property
     def watched(self) -> bool:
         """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
