@@ -128,13 +128,18 @@ class TestErasure:
         assert erasure.erase(made.first).total == 0
         assert Erasure.objects.count() == 1
 
-    def test_a_panel_goes_on_without_the_words_of_who_left(self):
+    def test_a_panel_goes_on_without_the_words_of_who_left(self, django_capture_on_commit_callbacks):
         made = archives.made(panel=2)
         experiment = made.first.experiment
+        job = experiment.requests.filter(kind="Train").last().run_dir / "job.json"
+        job.parent.mkdir(parents=True, exist_ok=True)
+        job.write_text(json.dumps({"sources": [f"# {archives.REASON}\nreturn 1"]}))
         assert experiment == made.second.experiment
         assert archives.REASON in archives.database()
         traces = traces_of(made.first, archives.REASON)
-        erasure.erase(made.first)
+        with django_capture_on_commit_callbacks(execute=True):
+            erasure.erase(made.first)
+        assert json.loads(job.read_text()) == {"sources": ["# [deleted]\nreturn 1"]}
         held = archives.database(without=("audit.Entry",))
         for trace in traces:
             assert trace not in held, trace

@@ -72,7 +72,7 @@ def test_a_vote_is_a_row_before_the_page_says_thank_you(client, person, screenin
     saved = Vote.objects.get()
     assert (saved.best_id, saved.worst_id) == tuple(screening.order[:2])
     assert (saved.reason, saved.tags) == ("It runs.", ["best: moves fast"])
-    assert saved.client == {"decide_ms": 5200, "plays": 3}
+    assert saved.client == {"enough": 0, "decide_ms": 5200, "plays": 3}
     assert Request.objects.get().status == Request.Status.OPEN
 
 
@@ -141,7 +141,7 @@ def test_a_choice_that_makes_no_sense(client, person, screening, data, message):
 @pytest.mark.parametrize("client_data", ["nonsense", "[1]", "null", '{"decide_ms": 1e999}', '{"decide_ms": "1"}'])
 def test_what_a_browser_measured_is_taken_with_care(client, person, screening, client_data):
     vote(client, person, screening, client=client_data)
-    assert Vote.objects.get().client == {}
+    assert Vote.objects.get().client == {"enough": 0}
 
 
 def test_i_cannot_tell(client, person, screening):

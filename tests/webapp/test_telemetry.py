@@ -123,7 +123,7 @@ def test_hostile_accounts_break_nothing(client, person, screening, text):
     assert client.post(reverse("viewing", args=[person.token]), fields).status_code == 204
     assert not Viewing.objects.exists()
     client.post(reverse("vote", args=[person.token]), {**fields, "best": "A", "worst": "B"})
-    assert Vote.objects.get().client == {}
+    assert Vote.objects.get().client == {"enough": 0}, "and is flagged"
 
 
 @pytest.mark.parametrize("token", ["", "nobody", "\0"])
@@ -163,4 +163,4 @@ def test_it_goes_with_the_person(client, person, screening):
 def test_a_vote_keeps_how_it_was_watched(client, person, screening):
     fields = {"screening": screening.token, "best": "A", "worst": "B", "client": json.dumps(GOOD)}
     client.post(reverse("vote", args=[person.token]), fields)
-    assert Vote.objects.get().client == GOOD
+    assert Vote.objects.get().client == telemetry.UNSEEN | GOOD

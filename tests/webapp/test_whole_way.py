@@ -18,6 +18,14 @@ from django.utils import timezone
 from webapp.review.models import Vote
 Vote.objects.update(created_at=timezone.now() - timedelta(seconds=601))
 """
+MADE = """
+from webapp.studies.models import CompletionCode, Question
+study = rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=3, n=2, seed=0, practice=True,
+                   most_attempts=3, debriefing='It was about people and robots.')
+Question.objects.create(study=study, text='May you leave?', answers='At any time\\nNever', correct=1)
+CompletionCode.objects.create(study=study, outcome='finished', code='DONE-1')
+CompletionCode.objects.create(study=study, outcome='withdrawn', code='LEFT-1')
+"""
 OUTCOME = """
 from webapp.experiments.models import Experiment, Candidate
 from webapp.review.models import Vote
@@ -75,6 +83,37 @@ def confirm(page: Page) -> None:
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
 
 
+def is_kept(page: Page) -> None:
+    """One goes on from the page that came, and from its beginning."""
+    expect(page.locator("main")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
+
+
+def before_the_rounds(page: Page) -> None:
+    """The practice trial, and the check: wrong at first."""
+    expect(page.get_by_text("Practice: it does not count")).to_be_visible()
+    is_kept(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
+    press(page, "Confirm")
+    press(page, "Go on")
+    expect(page.get_by_text("Is it clear?")).to_be_visible()
+    for answer, button, then in (
+        ("Never", "Go on", "Please try once more"),
+        ("At any time", "Try again", "Round 1 of 2"),
+    ):
+        is_kept(page)
+        reach(page, page.get_by_role("radio").first)
+        page.keyboard.press("Space")
+        if not page.get_by_role("radio", name=answer).is_checked():
+            page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("radio", name=answer)).to_be_checked()
+        press(page, button)
+        expect(page.get_by_text(then)).to_be_visible()
+    is_kept(page)
+
+
 def by_keys(page: Page) -> None:
     """The first round: by the keys that the help names, taken back, and chosen again."""
     page.keyboard.press("1")
@@ -89,7 +128,13 @@ def by_keys(page: Page) -> None:
 
 def by_tab(page: Page) -> None:
     """The second round: as somebody does who knows no keys but Tab, Space, arrows and Enter; with a reason."""
+    with_the_videos(page)
+    reach(page, page.locator(".cannot summary"))
+    page.keyboard.press("Enter")
+    press(page, "I can’t tell these apart", "Space", role="checkbox")
+    expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
     reach(page, page.locator("#clip-A input[name=best]"))
+    assert page.locator(".cannot[open]").count() == 0, "what one leaves covers nothing"
     page.keyboard.press("Space")
     reach(page, page.locator("#clip-A input[name=worst]"))
     page.keyboard.press("ArrowDown")
@@ -99,16 +144,56 @@ def by_tab(page: Page) -> None:
     page.keyboard.press("Enter")
     press(page, "falls over", "Space", role="checkbox")
     expect(page.get_by_role("checkbox", name="falls over")).to_be_checked()
+    reach(page, page.get_by_role("textbox", name="In your own words"))
+    page.keyboard.type("B falls 1 2 ?")
     page.keyboard.press("Escape")
+    expect(page.locator(".why summary")).to_be_focused()
     expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
     press(page, "Confirm")
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
 
 
+def with_the_videos(page: Page) -> None:
+    """Enlarge one and come back, go to the end and the beginning, change the speed, stop repeating."""
+    press(page, "Enlarge video B")
+    expect(page.locator("#clip-B.is-large")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Enlarge video B")).to_be_focused()
+    scrub = page.get_by_role("slider", name="Time")
+    reach(page, scrub)
+    page.keyboard.press("End")
+    assert float(scrub.input_value()) > 9
+    page.keyboard.press("Home")
+    press(page, "Speed", "ArrowDown", role="combobox")
+    expect(page.get_by_role("combobox")).to_have_value("1.5")
+    press(page, "Repeat", "Space")
+    expect(page.get_by_role("button", name="Repeat")).to_have_attribute("aria-pressed", "false")
+    press(page, "Play")
+
+
+def after_the_rounds(page: Page) -> None:
+    """The debriefing, the code, and leaving even then."""
+    expect(page.get_by_role("heading", name="What this study was about")).to_be_visible(**SLOWLY)
+    is_kept(page)
+    press(page, "I have read this")
+    expect(page.get_by_text("Your winner")).to_be_visible()
+    is_kept(page)
+    expect(page.get_by_text("DONE-1")).to_be_visible()
+    page.wait_for_function("() => !document.querySelector('.winner video').paused")
+
+
+def leaves(page: Page) -> None:
+    press(page, "Leave the study", role="link")
+    expect(page.get_by_role("heading", name="Leave the study?")).to_be_visible()
+    press(page, "Leave the study")
+    expect(page.get_by_role("heading", name="You have left the study")).to_be_visible()
+    expect(page.get_by_text("LEFT-1")).to_be_visible()
+
+
 @pytest.mark.timeout(1800)
 def test_a_participants_whole_way(whole, page):
     """From the home page to the winner."""
-    whole.python("rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=3, n=2, seed=0)")
+    whole.python(MADE)
     page.goto(whole.url)
     press(page, "Start")
     press(page, re.compile("I have read this"), "Space", role="checkbox")
@@ -116,7 +201,7 @@ def test_a_participants_whole_way(whole, page):
     expect(page.get_by_role("button", name="I am ready")).to_be_visible()
     whole.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
     press(page, "I am ready")
-    expect(page.get_by_role("progressbar")).to_be_visible()
+    before_the_rounds(page)
 
     for number, choose in ((1, by_keys), (2, by_tab)):
         expect(page.locator("#ballot")).to_be_visible(**SLOWLY)
@@ -129,8 +214,7 @@ def test_a_participants_whole_way(whole, page):
     page.keyboard.press("1")
     confirm(page)
     whole.python(LATER)
-    expect(page.get_by_text("Your winner")).to_be_visible(**SLOWLY)
-    page.wait_for_function("() => !document.querySelector('.winner video').paused")
+    after_the_rounds(page)
     assert not page.complaints
     assert page.told and all(json.loads(frame) in ({"type": "changed"}, {"type": "pong"}) for frame in page.told)
 
@@ -139,3 +223,4 @@ def test_a_participants_whole_way(whole, page):
     assert (outcome["votes"], outcome["undone"]) == (3, 1)
     assert outcome["winner"] in [best for best, _ in outcome["rounds"]]
     assert set(outcome["parents"]) <= {outcome["rounds"][0][0]}, "the second round grows from the pick"
+    leaves(page)

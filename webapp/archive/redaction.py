@@ -6,8 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Collection
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from django.db import transaction
 from django.db.models import JSONField, Model, QuerySet, TextField
 
 from llm.records import canonical
@@ -15,6 +18,8 @@ from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 
 GONE = "[deleted]"
+WRITTEN = ("job.json", "log.txt")
+"""Files of a run folder that hold rewards, or quote them."""
 SHORTEST = 3
 """Shorter reasons are words that others say too, and are left."""
 
@@ -40,6 +45,16 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
     for rows in mine:
         for row in rows.iterator(200):
             _redact_row(row, swap)
+    runs = [request.run_dir for request in experiment.requests.filter(kind="Train")]
+    transaction.on_commit(partial(_redact_files, runs, swap), robust=True)
+
+
+def _redact_files(runs: Collection[Path], swap: Any) -> None:
+    """A reward may quote a reason in a comment. Its run goes on only while its folder says what its row says."""
+    for path in (run / name for run in runs for name in WRITTEN):
+        text = path.read_text(errors="surrogateescape") if path.is_file() else ""
+        if swap(text) != text:
+            path.write_text(swap(text), errors="surrogateescape")
 
 
 def _redact_row(row: Model, swap: Any) -> None:

@@ -38,6 +38,8 @@ CLIP_KEYS = {
     "failed": "times that it did not load",
 }
 """Of each video, under "clips" and its letter."""
+UNSEEN = {"enough": 0}
+"""Of a vote whose page does not say that enough was watched: without its script, or altered. It is flagged."""
 MOST_BYTES = 8192
 MOST_SITTINGS = 20
 """Opened pages of one screening that are kept: whoever reloads for ever fills nothing."""

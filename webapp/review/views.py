@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -25,7 +27,10 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if trial:
         messages.info(request, trials.answer(trial, _choice(request)) or "Saved, thank you.")
         return redirect(participant)
-    cast = ballot.cast(participant, token, _choice(request))
+    choice = _choice(request)
+    if not (participant.experiment and participant.experiment.is_problem):  # whoever reads has nothing to watch
+        choice = replace(choice, client=telemetry.UNSEEN | choice.client)
+    cast = ballot.cast(participant, token, choice)
     if cast.message:
         messages.info(request, cast.message)
     return redirect(participant)
