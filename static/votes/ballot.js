@@ -58,7 +58,7 @@
     if (player && event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (player && step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
-    if (event.key === "Enter" && !event.repeat && !on.matches("button, summary, a")) act(event, () => { if (!confirm.disabled) form.requestSubmit(confirm); });
+    if (event.key === "Enter" && !event.repeat && !(tabbed && on.matches("button, summary, a"))) act(event, () => { if (!confirm.disabled) form.requestSubmit(confirm); });
   }
   function act(event, what) { event.preventDefault(); what(); }
   function foldAll() {

@@ -42,7 +42,7 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     assert score.better.p == sign_test(score.right - vote.right, 0)
     report = (tmp_path / "out" / "report.md").read_text()
     assert "## All problems" in report and "share of points" in report and "IsaacGym" not in report
-    line = re.search(r"^\| Batch[^|]*Vote[^|]*\|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
+    line = re.search(r"^\| Batch scaling, by vote \|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
     assert line and int(line[1]) == vote.right
     assert (tmp_path / "out" / "curves-sum.svg").exists() and "Training preset" not in report
     assert board.of(row).accuracies == (vote, score)

@@ -5,11 +5,12 @@ import re
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from tests.webapp import boards, rows
+from tests.webapp import boards, reasoners, rows
+from webapp.problems.models import Attachment
 from webapp.studies import samples
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 
@@ -88,49 +89,30 @@ def test_pages_that_a_study_does_not_have(staff):
     assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
 
 
-def test_answers_of_a_problem_have_no_samples(staff):
+@pytest.mark.parametrize("make", [reasoners.sum_problem, reasoners.add_problem])
+def test_every_page_of_a_problem_is_there(staff, make):
+    problem = make()
+    Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="a.gif"))
+    study = rows.study(task=problem.name, method="scaling_3d", practice=True, k=3, n=2, consent_text="Free.")
+    before = counts()
+    for name in samples.STATES:
+        if not samples.missing(name, study, study.arms.get()):
+            html = shown(staff, study, name).content.decode().partition("</style>")[2]
+            assert "robot" not in html.replace('"robots"', "") and "<video" not in html, name
+    assert counts() == before
+    review = shown(staff, study, "review").content.decode()
+    assert review.count('class="answer is-ready"') == 3 and problem.title in review
+    picture = re.search(r'<img src="(/admin/[^"]+)"', review)[1]
+    assert staff.get(picture).status_code in (200, 403)
+    assert "A shirt on sale" in shown(staff, study, "practice").content.decode()
+    assert "wait for their turn" in shown(staff, study, "in-line").content.decode()
+
+
+def test_a_problem_that_is_not_there_has_no_pages(staff):
     study = rows.study(task="a problem of ours", method="scaling_3d")
-    assert (
-        "A round <small>no sample for answers"
-        in staff.get(reverse("preview", args=[study.pk, "consent"])).content.decode()
-    )
+    listed = staff.get(reverse("preview", args=[study.pk, "consent"])).content.decode()
+    assert "A round <small>its problem is not there" in listed
     assert staff.get(reverse("preview_page", args=[study.pk, "review"])).status_code == 404
-    assert "You read several answers" in shown(staff, study, "consent").content.decode()
-    assert "You have finished" in shown(staff, study, "thanks").content.decode()
-
-
-def test_a_study_without_arms_can_be_looked_at(staff):
-    bare = Study.objects.create(title="Empty", contact="x@example.org", consent_text="Nothing yet.")
-    assert "How it works" in shown(staff, bare, "instruction").content.decode()
-
-
-def test_one_looks_at_each_arm(staff, study):
-    first, second = study.arms.all()
-    asked = shown(staff, study, "instruction", arm=second.pk).content.decode()
-    assert "you choose the winner" in asked
-    assert "you are done" in shown(staff, study, "instruction", arm=first.pk).content.decode()
-
-
-def test_only_this_site_may_frame_it_and_its_forms_send_nothing(staff, study):
-    response = shown(staff, study, "consent")
-    policy = response["Content-Security-Policy"]
-    assert "frame-ancestors 'self'" in policy and "form-action 'none'" in policy
-    assert response["X-Frame-Options"] == "SAMEORIGIN"
-    outside = staff.get(reverse("preview", args=[study.pk, "consent"]))
-    assert "frame-src 'self'" in outside["Content-Security-Policy"] and outside["X-Frame-Options"] == "DENY"
-
-
-def test_nobody_else_sees_it(client, study):
-    for who in (None, User.objects.create(username="eve")):
-        if who:
-            client.force_login(who)
-        for name in ("preview", "preview_page"):
-            assert client.get(reverse(name, args=[study.pk, "thanks"])).status_code == 302
-
-
-def test_the_name_of_the_samples_is_nobodys_link(client, study):
-    assert client.get(reverse("studio", args=[samples.TOKEN])).status_code == 404
-    assert client.post(reverse("consent", args=[samples.TOKEN])).status_code == 404
 
 
 def test_scripts_in_every_text_field_stay_text(staff, study):

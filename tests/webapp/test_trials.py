@@ -195,7 +195,7 @@ def test_gold_sets_are_added_in_the_admin(admin_client, person):
     assert GoldSet.objects.get().best_id == other.best_id
     person.study.arms.update(task="Humanoid")
     refused = admin_client.post(reverse("admin:review_goldset_add"), data)
-    assert "Both videos must show one task" in refused.content.decode() and GoldSet.objects.count() == 1
+    assert "Both must be of one task" in refused.content.decode() and GoldSet.objects.count() == 1
 
 
 def test_a_gold_set_is_shown_once_and_none_is_no_trap(client, person):

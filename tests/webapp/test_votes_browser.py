@@ -14,6 +14,23 @@ from tests.webapp import polls
 poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
 out["people"] = [polls.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
 """
+READ = """
+from benchmarks.simulated import answer
+from tests.webapp import polls, reasoners
+from webapp.votes import opening
+reasoners.sum_problem()
+def solved(text, name):
+    with reasoners.model({text: 1.0}) as (model, _):
+        row = reasoners.drive(model=model, name=name, k=2, n=1)
+    assert row.status == "finished", row.error
+    model.name = name
+    model.save()
+    return row.winner
+right = answer("\\\\tfrac{100 \\\\cdot 101}{2} = 5050", "In pairs: $$\\\\sum_{k=1}^{50} 101$$" * 9)
+poll = polls.of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
+out["refused"] = opening.open_poll(poll)
+out["people"] = [polls.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
+"""
 SAID = """
 from webapp.votes.models import Vote
 out["votes"] = [[v.choice, v.strength, v.client] for v in Vote.objects.order_by("pk")]
@@ -102,3 +119,30 @@ def _touch(page):
         page.get_by_role("radio", name=word).tap()
         page.get_by_role("button", name="Confirm").tap()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+def test_answers_are_read_side_by_side_and_on_a_phone_below_each_other(chromium, site):
+    """They come from two whole experiments, whose model is simulated behind a real server."""
+    complaints = []
+    made = site.python(READ)
+    assert made["refused"] == []
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    for address, options in zip(made["people"], ({"viewport": {"width": 1440, "height": 900}}, phone), strict=True):
+        page = opened(chromium, site, address, complaints, **options)
+        page.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Agree and begin").click()
+        expect(page.locator(".answer .final-answer .katex")).to_have_count(2)
+        assert "sentinel" not in page.content() and "Turns" not in page.content()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        boxes = [page.locator(".answer").nth(place).bounding_box() for place in (0, 1)]
+        beside, below = (boxes[0]["y"] == boxes[1]["y"], boxes[0]["x"] == boxes[1]["x"])
+        assert (beside, below) == ((True, False) if options is not phone else (False, True))
+        page.get_by_role("button", name="Open all parts").click()
+        expect(page.locator(".answer .part[open]")).to_have_count(2)
+        page.keyboard.press("b")
+        expect(page.locator(".answer.is-chosen")).to_have_attribute("data-letter", "B")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    assert not complaints
+    votes = site.python(SAID)["votes"]
+    assert [vote[0] for vote in votes[-2:]] == ["right", "right"] and votes[-1][2]["decide_ms"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from llm.reasoning import extract
 from llm.records import PROGRAM
 from webapp.experiments import progress
 from webapp.experiments.models import Candidate, Experiment
-from webapp.problems import markdown
+from webapp.problems import markdown, practice
 from webapp.problems.models import Problem
 from webapp.problems.words import (
     END,
@@ -56,7 +57,9 @@ def context(name: str, given: dict[str, Any], experiment: Experiment, token: str
     """What the page of this name shows beside, or in place of, what is given for films."""
     problem = experiment.task_info
     assert isinstance(problem, Problem)
-    shared = {"problem": problem, "statement": markdown.html(problem.statement)}
+    if name == "practice":
+        return practised(given)
+    shared = stated(problem)
     shared["attachments"] = [(row, reverse("attachment", args=[token, row.pk])) for row in problem.attachments.all()]
     if name == "waiting":
         now = progress.of(experiment)
@@ -68,18 +71,34 @@ def context(name: str, given: dict[str, Any], experiment: Experiment, token: str
     if name == "review":
         shown = {tile.letter: tile for tile in given["tiles"]}
         rows = dict(zip(shown, _rows(given["screening"].order), strict=True))
-        return {
-            **shared,
-            "answers": [answer(problem, rows[letter], letter, shown[letter].status) for letter in shown],
-            "ask": ask_of(given["final"], given["pair"], len(shown)),
-            "tags_best": TAGS_BEST,
-            "tags_worst": TAGS_WORST,
-            **reference(problem),
-        }
+        read = [answer(problem, rows[letter], letter, shown[letter].status) for letter in shown]
+        return {**shared, **ballot(problem, given, read)}
     winner = experiment.winner
     if name == "thanks" and winner:
         return {**shared, "answer": answer(problem, winner, "", "ready"), "end": END}
     return shared
+
+
+def stated(problem: Problem) -> dict[str, Any]:
+    return {"problem": problem, "statement": markdown.html(problem.statement)}
+
+
+def ballot(problem: Problem, given: dict[str, Any], read: Sequence[Answer]) -> dict[str, Any]:
+    """A page on which these answers are judged."""
+    return {
+        "answers": read,
+        "ask": ask_of(given["final"], given["pair"], len(read)),
+        "tags_best": TAGS_BEST,
+        "tags_worst": TAGS_WORST,
+        **reference(problem),
+    }
+
+
+def practised(given: dict[str, Any]) -> dict[str, Any]:
+    """The practice trial: answers that everybody ranks alike in place of the clips of which that is true."""
+    texts = practice.texts(given["tiles"])
+    read = [answer(practice.PROBLEM, Candidate(source=text), letter, "ready") for letter, text in texts.items()]
+    return {**practice.context(len(read)), "answers": read}
 
 
 def _rows(order: list[int]) -> list[Candidate]:

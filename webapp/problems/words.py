@@ -34,6 +34,8 @@ def wait_of(now: Progress) -> Wait:
     here = list(STAGES).index(phase)
     states = ["done"] * here + ["now"] + [""] * (len(STAGES) - here - 1)
     path = (*zip(STAGES.values(), states, strict=True), ("Your turn", ""))
+    if now.in_line:
+        return Wait("Your answers wait for their turn", percent, "", STAGES[phase], path, "others' come before yours")
     return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], path, UNKNOWN)
 
 

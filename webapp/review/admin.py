@@ -17,9 +17,9 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from webapp.experiments.admin import ReadOnlyAdmin
-from webapp.experiments.models import Candidate, Clip
+from webapp.experiments.models import Candidate
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
-from webapp.review.screenings import FINAL
+from webapp.review.trials import showable
 
 MOST_CANDIDATES = 500
 """Those of the latest rounds: a longer list would not be read."""
@@ -56,9 +56,9 @@ class TrialPlanAdmin(ModelAdmin):
             None,
             {
                 "fields": ["study", ("attention", "gold", "repeated")],
-                "description": "While robots practise, participants judge these sets as they judge a round. The "
+                "description": "While the next round is made, participants judge these sets as they judge a round. The "
                 "answers are stored and flagged, never dropped and never given to a method. Attention and repeated "
-                "sets show videos of an earlier round, so they begin after the first. Fixed once somebody consented.",
+                "sets show an earlier round, so they begin after the first. Fixed once somebody consented.",
             },
         )
     ]
@@ -90,7 +90,7 @@ class GoldSetForm(forms.ModelForm):
         for name in ("best", "worst"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = filmed()
+            field.queryset = latest_shown()
 
     def clean(self) -> dict[str, Any] | None:
         data = super().clean()
@@ -98,14 +98,13 @@ class GoldSetForm(forms.ModelForm):
         if study and best and worst:
             tasks = {best.iteration.experiment.task, worst.iteration.experiment.task}
             if len(tasks) > 1 or not study.arms.filter(task__in=tasks).exists():
-                raise forms.ValidationError("Both videos must show one task, and an arm of the study must be about it.")
+                raise forms.ValidationError("Both must be of one task, and an arm of the study must be about it.")
         return data
 
 
-def filmed() -> QuerySet[Candidate]:
-    """Candidates with a video that can be shown, of the latest rounds."""
-    ready = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY).values("candidate")
-    latest = Candidate.objects.filter(pk__in=ready).order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
+def latest_shown() -> QuerySet[Candidate]:
+    """Candidates with a video or an answer that can be shown, of the latest rounds."""
+    latest = showable().order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
     chosen = Candidate.objects.filter(pk__in=list(latest.values_list("pk", flat=True)))
     return chosen.select_related("iteration__experiment").order_by("-iteration__pk", "index")
 

@@ -66,13 +66,14 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
         standing = standing_vote(request, participant)
         if standing:
             return Cast(
-                standing, "" if _same(standing, screening, choice) else _said(screening, _already(standing, screening))
+                standing,
+                "" if _same(standing, screening, choice) else in_words_of(screening, _already(standing, screening)),
             )
         if request.status != Request.Status.OPEN or not experiment.live:
             return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
         chosen = picked(screening, choice, needs_worst=request.kind == "Judge")
         if isinstance(chosen, str):
-            return Cast(None, _said(screening, chosen))
+            return Cast(None, in_words_of(screening, chosen))
         vote = _save(screening, choice, *chosen)
         events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
         if choice.broken:
@@ -176,7 +177,7 @@ def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
     return vote.best_id == _candidate(screening, choice.best) and worst_too
 
 
-def _said(screening: Screening, text: str) -> str:
+def in_words_of(screening: Screening | Trial, text: str) -> str:
     """In the words of what was shown."""
     return text if answers(screening) is None else text.replace("video", "answer")
 

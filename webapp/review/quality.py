@@ -115,6 +115,6 @@ def _flags(found: Quality) -> Iterable[str]:
     if found.consistency is not None and found.chance is not None and found.consistency <= found.chance:
         yield "repeated picks agree no better than chance"
     if found.hasty:
-        yield f"{found.hasty} of {found.votes} votes were cast sooner than the videos can be watched"
+        yield f"{found.hasty} of {found.votes} votes were cast sooner than the videos can be watched, or answers read"
     if found.unwatched:
         yield f"{found.unwatched} of {found.votes} votes were cast before every video was watched for long enough"

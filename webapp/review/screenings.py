@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from webapp.experiments.models import Candidate, Clip, Request
+from webapp.problems.lookup import is_problem
 from webapp.review import padding
 from webapp.review.models import ClipTicket, Screening, Trial
 from webapp.studies.models import Participant
@@ -57,10 +58,17 @@ def screening_of(request: Request, participant: Participant) -> Screening:
 
 def answers(screening: Screening | Trial) -> set[int] | None:
     """Primary keys of the answers that can be read, where the page shows answers; None where it shows films."""
-    if isinstance(screening, Trial) or not screening.request.experiment.is_problem:
+    if not _of_problem(screening):
         return None
     tried = Candidate.objects.filter(pk__in=screening.order, status=Candidate.Status.TRAINED)
     return set(tried.values_list("pk", flat=True))
+
+
+def _of_problem(screening: Screening | Trial) -> bool:
+    if isinstance(screening, Screening):
+        return screening.request.experiment.is_problem
+    of = Candidate.objects.filter(pk__in=screening.order).values_list("iteration__experiment__task", flat=True)
+    return any(is_problem(task) for task in of[:1])
 
 
 def tiles(screening: Screening | Trial) -> list[Tile]:

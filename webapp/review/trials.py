@@ -1,4 +1,4 @@
-"""Trials: extra sets judged while the robots practise, to check the answers. Stored, never given to the loop."""
+"""Trials: extra sets judged while the next round is made, to check the answers. Stored, never given to the loop."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from simulation import catalog
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan
@@ -31,7 +33,7 @@ class Planned:
 def plan_of(plan: TrialPlan, participant: Participant, rounds: int) -> list[Planned]:
     """This person's trials in order: drawn once and for all, spread over the rounds' waits.
 
-    Attention and repeated trials show clips of a round judged before, so they begin in the second round's wait.
+    Attention and repeated trials show a round judged before, so they begin in the second round's wait.
     """
     draw = random.Random(f"{plan.study.seed} {participant.label} trials")
     kinds = [Kind.ATTENTION] * plan.attention + [Kind.GOLD] * plan.gold + [Kind.REPEATED] * plan.repeated
@@ -72,7 +74,7 @@ def current(participant: Participant, rounds: int, waits_for: int) -> Trial | No
 
 
 def _task(participant: Participant) -> str:
-    """What the page is about: no clip of another task belongs under its question."""
+    """What the page is about: nothing of another task belongs under its question."""
     experiment = participant.experiment
     return experiment.task if experiment else ""
 
@@ -92,7 +94,7 @@ def _begin(participant: Participant, kind: Kind, number: int, round: int) -> Tri
 
 
 def _attention(participant: Participant, draw: random.Random) -> dict[str, object] | None:
-    """An earlier round's clips; which to pick is drawn and told."""
+    """An earlier round; which to pick is drawn and told."""
     judged = _judged(participant)
     if not judged:
         return None
@@ -133,7 +135,7 @@ MAKERS = {Kind.ATTENTION: _attention, Kind.GOLD: _gold, Kind.REPEATED: _repeated
 
 
 def _judged(participant: Participant) -> list[Screening]:
-    """Rounds of the task at hand that this person has judged and whose clips can still be shown, oldest first."""
+    """Rounds of the task at hand that this person has judged and that can still be shown, oldest first."""
     of_task = {"request__experiment__task": _task(participant)}
     mine = Screening.objects.filter(participant=participant, request__kind="Judge", **of_task)
     judged = mine.filter(votes__locked_at__isnull=False).distinct().order_by("pk")
@@ -141,12 +143,17 @@ def _judged(participant: Participant) -> list[Screening]:
 
 
 def _ready(order: list[int], task: str = "") -> list[int]:
-    """Those with a clip that can be shown, all of them or of one task."""
-    ready = Clip.objects.filter(candidate__in=order, percent=FINAL, status=Clip.Status.READY)
-    if task:
-        ready = ready.filter(candidate__iteration__experiment__task=task)
-    playable = set(ready.values_list("candidate_id", flat=True))
-    return [pk for pk in order if pk in playable]
+    """Those with a clip that can be shown, or with an answer that can be read: all of them, or of one task."""
+    of_task = {"iteration__experiment__task": task} if task else {}
+    able = set(showable().filter(pk__in=order, **of_task).values_list("pk", flat=True))
+    return [pk for pk in order if pk in able]
+
+
+def showable() -> QuerySet[Candidate]:
+    """Candidates that a page can show: a robot's by its final clip, an answer once it was tried."""
+    robots = Q(iteration__experiment__task__in=list(catalog.tasks()))
+    films = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY).values("candidate")
+    return Candidate.objects.filter(robots & Q(pk__in=films) | ~robots & Q(status=Candidate.Status.TRAINED))
 
 
 def _shuffled(things: list[T], draw: random.Random) -> list[T]:
@@ -167,7 +174,7 @@ def answer(trial: Trial, choice: ballot.Choice) -> str:
     if not choice.cannot_judge:
         picked = ballot.picked(trial, choice, needs_worst=trial.asks_worst)
         if isinstance(picked, str):
-            return picked
+            return ballot.in_words_of(trial, picked)
         trial.best_id, trial.worst_id = picked
     trial.cannot_tell, trial.broken = choice.cannot_judge, choice.broken
     trial.client, trial.answered_at = choice.client, timezone.now()

@@ -63,7 +63,7 @@ class StudyForm(forms.ModelForm):
             "consent_version": "A changed text that somebody may have read gets the next version by itself. "
             "Consents given before stay with the text that they were given to.",
             "instructions": "What is special about your study, below “How it works”. Empty: nothing more is needed.",
-            "practice": "One round with sample videos before the first, which does not count. Recommended.",
+            "practice": "One round with samples before the first, which does not count. Recommended.",
             "most_attempts": "For the questions below, if you ask any. Two are usual: everybody may misread once.",
             "debriefing": "What the study was about, read after the last choice. Ethics boards often ask for it.",
             "thanks_text": "At the very end, with the completion code. Empty: a plain thank you.",

@@ -10,6 +10,7 @@ from llm.methods import METHODS
 from webapp.experiments.progress import CandidateState, Progress
 from webapp.problems import pages as answers
 from webapp.problems import samples as answer_samples
+from webapp.problems.models import Problem
 from webapp.studies import comprehension, practice
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
 from webapp.studies.pages import FOR_ANSWERS, Page, ballot_page
@@ -168,6 +169,8 @@ STATES: dict[str, State] = {
 
 def missing(name: str, study: Study, plan: Arm) -> str:
     """Why a page is not shown; empty where it is."""
+    if plan.is_problem and not Problem.objects.filter(name=plan.task).exists():
+        return "its problem is not there"
     return "" if STATES[name].used(study, plan) else "not in this study"
 
 

@@ -8,9 +8,16 @@ from llm.reasoning import extract
 from llm.records import PROGRAM
 from webapp.experiments.models import LoopSettings
 from webapp.problems.models import Problem
+from webapp.problems.practice import SAMPLES
 
 register = template.Library()
 LETTERS = 120
+
+
+@register.filter
+def practice_words(name: str) -> str:
+    """What one sees in a practice answer, by the name of the clip in whose place it stands."""
+    return SAMPLES[name].words
 
 
 @register.filter
