@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -90,7 +91,7 @@ def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | Non
     """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
     if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 422):
         return None
-    said = f"{failure.param or ''} {failure}".lower()
+    said = f"{failure.param or ''} {words(failure)}".lower()
     if MINDS_THE_VALUE.search(said):
         return None
     return next((name for name in OPTIONAL if name in sent and name in said), None)
@@ -144,9 +145,23 @@ def unreachable(where: str) -> errors.Unreachable:
     )
 
 
+def words(failure: Failure) -> str:
+    """What the server said. OpenAI's client passes on {"error": {"message": ...}} alone; others say {"error": text},
+    {"detail": text or list}, or plain text.
+    """
+    said = str(failure)
+    if not isinstance(failure, openai.APIStatusError) or said != f"Error code: {failure.status_code}":
+        return said
+    body = failure.body
+    if isinstance(body, dict):
+        body = body.get("detail") or body
+    text = body if isinstance(body, str) else json.dumps(body)
+    return f"{said} - {text}" if body and not text.startswith("<") else said  # no pages for browsers
+
+
 def cleaned(failure: Failure, secrets: Sequence[str]) -> str:
     """The server's words, short and without anything that looks like a key."""
-    text = str(failure)
+    text = words(failure)
     for secret in secrets:
         text = text.replace(secret, "[key]")
     text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)

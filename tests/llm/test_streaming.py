@@ -234,7 +234,7 @@ def test_a_cut_off_stream_says_length():
 def test_a_server_that_cannot_stream_is_asked_for_whole_answers():
     def script(body):
         if "stream_options" in body:
-            return failure(422, "extra fields not permitted: stream_options")
+            return 422, {"detail": [{"loc": ["body", "stream_options"], "msg": "extra fields not permitted"}]}
         return failure(400, "stream is not supported", "stream") if "stream" in body else completion("fine")
 
     with serving(script) as server:
