@@ -10,6 +10,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import connection
 
+from llm.judges.model import question
 from llm.messages import number
 from llm.replay import read_record, replay
 from tests.webapp.loops import experiment, job, play, started
@@ -125,6 +126,9 @@ def assert_the_metric_is_in_no_prompt(row: Experiment) -> None:
     """Of Cartpole it is how long episodes last, which training traces beside the components."""
     prompts = [m["content"] for r in row.requests.filter(kind__in=["Write", "Ask"]) for m in r.payload["messages"]]
     assert sum("Reward trace:" in prompt for prompt in prompts) == 1  # of the second round
+    for judging in row.requests.filter(kind__in=["Judge", "Choose"]):  # as a model would be asked
+        asked = question(loop.judged(judging), loop.problem_of(row), seed=0)
+        prompts += [message["content"] for message in asked.ask.messages]
     for candidate in Candidate.objects.all():
         assert candidate.trace["episode_length"]["samples"] == pytest.approx(candidate.metric_trace["samples"])
         told = ", ".join(number(v) for v in candidate.metric_trace["samples"])

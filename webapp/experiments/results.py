@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from llm.records import Candidate as MethodCandidate
 from llm.records import Outcome
+from simulation import catalog
 from webapp.experiments import events, jobs
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
 
@@ -130,14 +131,18 @@ def film(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
 
 
 def outcome(experiment: Experiment, key: str) -> Outcome:
-    """What a candidate is and what training gave, as methods and judges know it."""
+    """What a candidate is and what training gave, as methods and judges know it.
+
+    Of the reward trace all but the row that is the hidden metric: prompts show the trace.
+    """
     row = candidate(experiment, key)
     assert row is not None
+    hidden = "" if experiment.is_problem else catalog.task(experiment.task).metric_row
     return Outcome(
         candidate=MethodCandidate(key, row.source, row.parent.key if row.parent else None, row.thought),
         ok=row.status == Candidate.Status.TRAINED,
         reason=row.reason,
-        trace=row.trace,
+        trace={name: values for name, values in row.trace.items() if name != hidden},
         metric_trace=row.metric_trace,
         rts=row.rts,
     )
