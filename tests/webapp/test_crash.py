@@ -145,4 +145,4 @@ def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None
     assert facts["candidates"] == [[2, 2], [2, 2, 2]]
     assert not facts["files_missing"]
     assert len(killed) > KILLS_OF_A_KIND * len(TARGETS) / 2 and len(set(killed)) > len(TARGETS) / 2
-    wait_for(lambda: gone(below), "the end of all processes", 60)
+    wait_for(lambda: gone(below), "the end of all processes")

@@ -69,26 +69,23 @@ def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
     below = running.children()
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(120) == 0
-    wait_for(lambda: gone(below), "the end of all programs", 60)
+    wait_for(lambda: gone(below), "the end of all programs")
     assert "Traceback" not in running.output.read_text()
     logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
     assert logs == set(NAMES)
 
 
-def test_nothing_survives_its_kill(running: Running) -> None:
-    below = running.children()
-    assert len(below) >= len(NAMES)
-    running.process.kill()
-    running.process.wait()
-    wait_for(lambda: gone(below), "the end of all programs", 60)
-
-
-def test_a_second_one_on_the_same_data_is_refused(running: Running, data: Stack) -> None:
+def test_a_second_one_on_the_same_data_is_refused_and_nothing_survives_its_kill(running: Running, data: Stack) -> None:
     second = data.python("-m", "webapp.supervisor", "--port", str(free_port()))
     said, _ = second.communicate(timeout=240)
     assert second.returncode == 1
     assert said.startswith(f"Prefine already runs on {data.data} (process {running.process.pid})")
     assert said.count("\n") == 1
+    below = running.children()
+    assert len(below) >= len(NAMES)
+    running.process.kill()
+    running.process.wait()
+    wait_for(lambda: gone(below), "the end of all programs")
 
 
 def test_a_taken_port_is_named(data: Stack) -> None:
@@ -130,6 +127,6 @@ def test_an_ordered_stop_puts_a_training_back_without_a_strike(running: Running,
     below = running.children()
     running.process.send_signal(signal.SIGTERM)
     assert running.process.wait(120) == 0
-    wait_for(lambda: gone(below), "the end of all programs", 60)
+    wait_for(lambda: gone(below), "the end of all programs")
     assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
     assert "killed" not in (data.data / "log" / "train.log").read_text().lower()
