@@ -15,7 +15,7 @@ def compute_observations(env: Any) -> None:
     env.dof_positions, env.dof_velocities: (num_envs, 6), hinge angles in rad and velocities in rad/s, in the order
         hip_0, knee_0, hip_1, knee_1, hip_2, knee_2; all 0 where the tray is level
     env.ball_positions, env.ball_linvels: (num_envs, 3), the ball's centre in m and its velocity in m/s, in the world
-        frame; a ball of radius 0.1 m that rests in the middle of the tray is at (0, 0, 0.67)
+        frame; a ball of radius 0.1 m that rests in the middle of the tray is at (0, 0, 0.66)
     env.tray_positions: (num_envs, 3), the tray's centre in m
     env.sensor_forces, env.sensor_torques: (num_envs, 3, 3), for each leg (second dimension) the force in N and the
         torque in Nm, along x, y, z of the tray, with which the tray presses on that leg; at rest (0, 0, -5) or so
