@@ -257,14 +257,20 @@ def test_one_that_was_deleted_meanwhile_stops_no_reaper(monkeypatch: pytest.Monk
     reaper.tick()
 
 
-def test_a_full_disk_ends_no_comparison_without_its_records(settings: LazySettings) -> None:
+def test_a_full_disk_ends_no_comparison_without_its_records(
+    settings: LazySettings, caplog: pytest.LogCaptureFixture, admin_client: Client
+) -> None:
     row = planned(methods=["open_loop:k=3"], experiments=1)
     going.start(row)
     play(running(row))
     (settings.DATA_DIR / "records").write_text("a file where the folder should be")
-    going.pick_up()
+    for _ in range(3):
+        going.pick_up()
     row.refresh_from_db()
     assert row.status == "running"
+    assert caplog.text.count("cannot write the record") == 1, "a reaper tries every second"
+    page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
+    assert "where its disk is full, make room" in page
     (settings.DATA_DIR / "records").unlink()
     going.pick_up()
     row.refresh_from_db()

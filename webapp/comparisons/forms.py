@@ -24,7 +24,7 @@ def robots() -> list[str]:
 
 
 def method_choices() -> list[tuple[str, str]]:
-    return [(name, method.title) for name, method in methods.METHODS.items()]
+    return [(name, method.title + (", for problems" * method.reasoning)) for name, method in methods.METHODS.items()]
 
 
 def preset_choices() -> list[tuple[str, str]]:
