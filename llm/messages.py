@@ -60,7 +60,7 @@ _HISTORY = re.compile(
 """Headings of what a prompt can do without: ICPL's earlier bests, the first candidates that one more is to differ from,
 and the nodes of RF-Agent's tree beside the parent. Within a prompt they stand from the oldest on."""
 _JUDGED = r"Judged (?:best|worst|neither best nor worst) of itself and \d+ others in round \d+\."
-_EARLIER_WORDS = re.compile(rf"{_JUDGED}(?:(?!Judged ).)*?(?={_JUDGED})", re.DOTALL)
+_EARLIER_WORDS = re.compile(rf"{_JUDGED}(?:(?!\n# ).)*?(?={_JUDGED})", re.DOTALL)
 """What RF-Agent's judge said of a node, but for the last time."""
 _NOTE = re.compile(r"^\(The oldest \d+ left out: too long for this model\.\)\n\n", re.MULTILINE)
 _LINE = re.compile(r"^.*$", re.MULTILINE)
@@ -95,8 +95,9 @@ def fitted(messages: Sequence[Message], room: int) -> Fitted:
     talk, left_out = list(messages), 0
     while room and sum(len(m["content"]) for m in talk) > (room - ANSWER_TOKENS) * LETTERS_PER_TOKEN:
         place = next((i for i, m in enumerate(talk) if _oldest(m["content"])), None)
-        if len(talk) > 5:  # system, user, and answers each with what is wrong about it
-            del talk[2:4]
+        attempts = [i for i, m in enumerate(talk) if m["role"] == "assistant"]
+        if len(attempts) > 1:
+            del talk[attempts[0] : attempts[0] + 2]  # the answer, and what was wrong about it
         elif place is not None:
             talk[place] = {**talk[place], "content": _shorter(talk[place]["content"], left_out + 1)}
         else:

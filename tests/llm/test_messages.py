@@ -3,7 +3,7 @@
 from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN, Fitted, fitted
 from llm.records import Write
 from llm.writer import ask, write
-from tests.llm.experiment import PROBLEM, Experiment
+from tests.llm.experiment import PROBLEM, Experiment, Says
 from tests.llm.test_writer import QUESTION, Scripted, accept, program
 
 
@@ -54,3 +54,45 @@ def test_writer_and_ask_send_what_fits_and_a_bought_answer_to_it_is_kept():
     assert write(silent, wanted, PROBLEM, accept, saved=written.calls, room=1).candidates == written.candidates
     assert silent.asked == []
     assert ask(Scripted(lambda m, s: "yes"), QUESTION, room=1).text == "yes"
+
+
+def longest(experiment):
+    """The text of the longest prompt to write from."""
+    experiment.run()
+    return max((request.messages for request in experiment.of(Write)), key=size)
+
+
+def test_rf_agents_other_nodes_and_earlier_verdicts_go_and_the_parent_stays():
+    messages = longest(Experiment("rf_agent_judged", k=3, options={"budget": 27}))
+    whole, least = messages[1]["content"], fitted(messages, 1)
+    text = least.messages[1]["content"]
+    others = ("# Elite reward function", "# Reward function on the path", "# Reward function of another branch")
+    assert any(title in whole for title in others) and not any(title in text for title in others)
+    assert text.count("# Parent reward function") == 1 and text.count("Judged ") <= 1
+    assert f"(The oldest {least.left_out} left out" in text and text.endswith(whole.rpartition("# Now")[2])
+
+
+def test_of_what_a_judge_said_in_many_rounds_the_last_stays():
+    said = ' About that round the judge said: "It fell.\nThen not. Judged by its legs"'
+    rounds = [f"Judged best of itself and 8 others in round {number}.{said}" for number in (1, 2, 3)]
+    talk = [{"role": "user", "content": f"# Parent reward function\n\n{' '.join(rounds)}\n\n# Now"}]
+    shorter = fitted(talk, room_for(size(talk) - 10))
+    assert shorter.left_out == 1 and "round 1." not in shorter.messages[0]["content"]
+    least = fitted(talk, 1).messages[0]["content"]
+    assert least.endswith(f"too long for this model.)\n\n{rounds[2]}\n\n# Now") and "round 2" not in least
+
+
+def test_the_first_candidates_that_one_more_is_to_differ_from_go_from_the_oldest_on():
+    messages = longest(Experiment(k=4, n=1, options={"diverse": True}))
+    text = fitted(messages, room_for(size(messages) - 10)).messages[1]["content"]
+    assert "## Parent 1\n" not in text and "## Parent 2\n" in text and "## Parent 3\n" in text
+
+
+def test_a_second_repair_has_no_room_for_the_first_attempt():
+    refused = Says(False, "parse", "wrong" * 300)
+    backend = Scripted(lambda messages, seed: program(seed))
+    wanted = Write(1, QUESTION.messages, 1, 5)
+    room = room_for(size(QUESTION.messages) + 2500)
+    written = write(backend, wanted, PROBLEM, lambda sources: [refused] * len(sources), room=room)
+    assert [len(talk) for _, talk in backend.asked[:3]] == [1, 3, 3] and written.left_out == 1
+    assert program(6).strip() in backend.asked[2][1][1]
