@@ -328,6 +328,10 @@ def test_the_page_offers_what_there_is(person: Participant, mailbox: Mailbox, se
     rows.training(person)
     page = waiting_page(person)
     assert "Write to me" in page and "Tell me in this browser" in page and push.public_key() in page
+    closed(days_ago=31)
+    page = waiting_page(person)
+    assert "Write to me" not in page and "Tell me in this browser" not in page and "writes to nobody any more" in page
+    closed(days_ago=29)
     settings.EMAIL_READY = False
     page = waiting_page(person)
     assert "Write to me" not in page and "E-mail is not set up on this site" in page

@@ -98,6 +98,28 @@ def test_the_fourth_begins_the_next_panel(client):
     assert "Waiting for two other people" in page(client, people[3])
 
 
+KEPT_OUT = [
+    ("nobody", {}, {}, 0),
+    ("a close", {"status": "closed"}, {}, 1),
+    ("a full study", {"quota": 2}, {}, 1),
+    ("a full arm", {}, {"quota": 2}, 1),
+    ("its time", {"closes_at": timezone.now() - timedelta(days=1)}, {}, 1),
+    ("its protocol", {"ethics_expires_on": "2020-01-01"}, {}, 1),
+    ("its beginning", {"opens_at": timezone.now() + timedelta(days=1)}, {}, 0),
+]
+
+
+@pytest.mark.parametrize(("what", "values", "plan", "panels"), KEPT_OUT)
+def test_who_waits_for_people_that_are_kept_out_is_told(what, values, plan, panels, client):
+    of = study()
+    joined(of, 2)
+    type(of).objects.update(**values)
+    of.arms.update(**plan)
+    client.force_login(boards.staff())
+    told = client.get(reverse("board:study", args=[of.pk])).content.decode()
+    assert ("1 panel waits for people who may not come any more" in told) == bool(panels), what
+
+
 def test_the_seat_of_somebody_who_left_is_free():
     of = study()
     [first, second] = joined(of, 2)
