@@ -10,9 +10,12 @@ import pytest
 
 from tests.webapp.servers import ROOT, database_url
 
-LOOP = ("test_jobs", "test_loop", "test_loop_command", "test_loop_endpoint", "test_events", "test_panel")
+LOOP = (
+    *("test_jobs", "test_loop", "test_loop_command", "test_loop_endpoint", "test_loop_real"),
+    *("test_requests", "test_events", "test_panel"),
+)
 MODULES = (*LOOP, "test_nul", "test_archive_import")
-"""Training and filming there: test_crash.py."""
+"""What is killed in the middle there: test_crash.py."""
 
 
 @pytest.mark.timeout(3600)

@@ -23,7 +23,7 @@ from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
 from simulation import catalog
 from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
-from webapp.experiments import dossier, execute, loop, progress
+from webapp.experiments import dossier, execute, leases, loop, progress
 from webapp.experiments.execute import calls, frames
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
@@ -38,6 +38,12 @@ def started(**values: Any) -> Experiment:
     row = experiment(**values)
     loop.start(row)
     return row
+
+
+@pytest.fixture(autouse=True)
+def without_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that renews a lease sees no row of a transaction that is never committed: on PostgreSQL it loses it."""
+    monkeypatch.setattr(leases, "BEAT_SECONDS", 60.0)
 
 
 def answered(row: Experiment, kind: str) -> Any:
