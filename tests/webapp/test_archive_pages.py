@@ -5,9 +5,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -94,6 +96,7 @@ class TestExporting:
         part = await async_client.get(address, headers={"range": "bytes=3-6"})
         assert part.status_code == 206 and await whole(part) == b"0123"
         assert await Entry.objects.filter(action="downloaded export", actor="ada").acount() == 2
+        await sync_to_async(connections.close_all)()  # of the thread that did all this
 
     def test_one_at_a_time(self, ada, study):
         for _ in range(2):
