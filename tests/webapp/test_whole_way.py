@@ -185,6 +185,7 @@ def after_the_rounds(page: Page) -> None:
 def leaves(page: Page) -> None:
     press(page, "Leave the study", role="link")
     expect(page.get_by_role("heading", name="Leave the study?")).to_be_visible()
+    expect(page.get_by_text("Leaving now takes your part back")).to_be_visible()
     press(page, "Leave the study")
     expect(page.get_by_role("heading", name="You have left the study")).to_be_visible()
     expect(page.get_by_text("LEFT-1")).to_be_visible()

@@ -22,6 +22,8 @@ def test_a_winner_is_promised_by_those_that_ask_for_one(name):
     assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
     assert said.pairs == METHODS[name].compares
     assert (said.winner == "Your winner") == said.chosen == METHODS[name].chooses
+    wait = words.wait_for_the_end(METHODS[name].chooses)
+    assert (wait.path[-1] == ("Your turn", "now")) == METHODS[name].chooses, "a turn that comes"
 
 
 def test_one_round_has_no_choice_of_a_winner():
