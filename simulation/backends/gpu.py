@@ -31,6 +31,8 @@ STATE_FIELDS = (
 LOST = int(mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS))
 """Overflows after which a world's contacts or constraints are incomplete. (A solver that stops early is no loss.)"""
 LOST_CONTACTS = int(mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE | mjw.OverflowType.CCD)
+HOLDING = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
+"""Constraints that hold bodies together: of closed chains."""
 GROW_AFTER = 10
 """Control steps with an overflow after which the buffers are doubled."""
 PLACED_SHARE, PLACED_LEAST = 16, 16
@@ -66,6 +68,7 @@ class WarpPhysics:
         self.overflows = 0
         self.sizes = sizes or capacity.measured(model)
         self._model, self._substeps = model, substeps
+        self._holds_bodies = bool(np.isin(model.eq_type, HOLDING).any())
         self._fields = ("qpos", "qvel", *fields)
         self._shapes = {name: np.shape(getattr(mujoco.MjData(model), name)) for name in self._fields}
         self._device = wp.get_device(device)
@@ -147,7 +150,7 @@ class WarpPhysics:
             self._views = self._shaped(data)
             self._portion = self._shaped(small)
             self._ctrl = wp.to_torch(data.ctrl)
-            self._derive = _recorded(lambda: mjw.forward(self._warp_model, small))
+            self._derive = _recorded(lambda: self._forward(small))
             self._advance = _recorded(lambda: self._control_step(data))
             mjw.reset_data(self._warp_model, data)  # what the rehearsal did
 
@@ -158,6 +161,7 @@ class WarpPhysics:
     def _control_step(self, data: mjw.Data) -> None:
         """What the graph of a step holds."""
         for _ in range(self._substeps):
+            self._move_bodies(data)
             mjw.step(self._warp_model, data)
         self._counts.zero_()  # type: ignore[no-untyped-call]
         wp.launch(
@@ -165,6 +169,21 @@ class WarpPhysics:
             dim=self.worlds,
             inputs=[data.qpos, data.qvel, LOST, data.overflow, self._failed, self._counts],
         )
+
+    def _forward(self, data: mjw.Data) -> None:
+        """Every field of the states as they are."""
+        self._move_bodies(data)
+        mjw.forward(self._warp_model, data)
+
+    def _move_bodies(self, data: mjw.Data) -> None:
+        """Compute the bodies' velocities ahead, where constraints hold bodies together.
+
+        MuJoCo Warp makes such constraints, which need them, before it computes them: it would take those of the step
+        before, and of another world after a reset.
+        """
+        if self._holds_bodies:
+            for compute in (mjw.kinematics, mjw.com_pos, mjw.com_vel):
+                compute(self._warp_model, data)
 
     def _overflowed(self, worlds: int, kinds: int) -> None:
         """Count, and after GROW_AFTER such steps go on with buffers twice as large."""

@@ -9,6 +9,16 @@ from typing import Any
 import mujoco
 import numpy as np
 
+CONTACT_DATA = {
+    "force": int(mujoco.mjtConDataField.mjCONDATA_FORCE),
+    "torque": int(mujoco.mjtConDataField.mjCONDATA_TORQUE),
+    "pos": int(mujoco.mjtConDataField.mjCONDATA_POS),
+}
+"""In the order in which a sensor reads them."""
+NETFORCE = 3
+"""A contact sensor's reduce="netforce"."""
+BOUNDLESS = 1e30
+
 
 def shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]:
     """Name -> shape of one world's field, as MuJoCo has it."""
@@ -19,13 +29,20 @@ def shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]
 def described(model: mujoco.MjModel, folder: Path, asset: Path | None) -> dict[str, Any]:
     """What a worker needs to build the model. Writes MuJoCo's binary model into `folder`, which must stay until then.
 
-    joints      name, kind (mjtJoint's name), first index in qpos and in qvel, in MuJoCo's order
-    actuators   joint, gear, gain and bias: force = gain * ctrl + bias . (1, length, velocity)
+    joints      name, kind (mjtJoint's name), first index in qpos and in qvel, in MuJoCo's order; of hinges and slides
+                damping, armature, stiffness and the position at which the spring is at rest
+    actuators   joint, gear, gain, bias and what control and force are kept within: force = gain * ctrl +
+                bias . (1, length, velocity)
     sites       body and position in it in m
-    contacts    first index in sensordata and body of each <contact data="force torque pos" reduce="netforce"/> sensor
+    contacts    of each sensor of the world's net force on some bodies, in order: the bodies, and what it reads of
+                CONTACT_DATA, three numbers each
+    sensors_left    names of the sensors that are none of these
+    self_collision  whether parts of what moves can touch each other
+    trees       how many things move, a robot being one
     """
     binary = folder / "model.mjb"
     mujoco.mj_saveModel(model, str(binary))
+    contacts = {index: _contact(model, index) for index in range(model.nsensor)}
     return {
         "nq": model.nq,
         "nv": model.nv,
@@ -41,29 +58,68 @@ def described(model: mujoco.MjModel, folder: Path, asset: Path | None) -> dict[s
             {"body": model.body(body).name, "position": position.tolist()}
             for body, position in zip(model.site_bodyid, model.site_pos, strict=True)
         ],
-        "contacts": _contacts(model),
+        "contacts": [contact for contact in contacts.values() if contact],
+        "sensors_left": [model.sensor(index).name for index, contact in contacts.items() if not contact],
+        "self_collision": _self_collision(model),
+        "trees": model.ntree,
     }
 
 
 def _joint(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     joint = model.joint(index)
     kind = mujoco.mjtJoint(int(model.jnt_type[index])).name.removeprefix("mjJNT_").lower()
-    return {"name": joint.name, "kind": kind, "qpos": int(joint.qposadr[0]), "qvel": int(joint.dofadr[0])}
+    qpos, qvel = int(joint.qposadr[0]), int(joint.dofadr[0])
+    return {
+        **{"name": joint.name, "kind": kind, "qpos": qpos, "qvel": qvel},
+        "damping": float(model.dof_damping[qvel]),
+        "armature": float(model.dof_armature[qvel]),
+        "stiffness": float(model.jnt_stiffness[index]),
+        "rest": float(model.qpos_spring[qpos]),
+    }
 
 
 def _actuator(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     on_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
+    control, force = model.actuator_ctrlrange[index], model.actuator_forcerange[index]
     return {
         "joint": model.joint(model.actuator_trnid[index, 0]).name if on_joint else None,
         "gear": float(model.actuator_gear[index, 0]),
         "gain": float(model.actuator_gainprm[index, 0]),
         "bias": model.actuator_biasprm[index, :3].tolist(),
+        "control_range": control.tolist() if model.actuator_ctrllimited[index] else [-BOUNDLESS, BOUNDLESS],
+        "force_range": force.tolist() if model.actuator_forcelimited[index] else [-BOUNDLESS, BOUNDLESS],
     }
 
 
-def _contacts(model: mujoco.MjModel) -> list[dict[str, Any]]:
-    found = []
-    for index in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT):
-        geom = model.sensor_refid[index]
-        found.append({"sensor": int(model.sensor_adr[index]), "body": model.body(model.geom_bodyid[geom]).name})
-    return found
+def _contact(model: mujoco.MjModel, index: int) -> dict[str, Any] | None:
+    """What a sensor reads, if it is <contact reduce="netforce"/> of the world with a geom, a body or a subtree."""
+    if model.sensor_type[index] != mujoco.mjtSensor.mjSENS_CONTACT:
+        return None
+    wanted, reduce, count = model.sensor_intprm[index]
+    read = [name for name, bit in CONTACT_DATA.items() if wanted & 1 << bit]
+    known = sum(1 << CONTACT_DATA[name] for name in read) == wanted
+    of_world = _bodies(model, model.sensor_objtype[index], model.sensor_objid[index])[:1] == [0]
+    if not known or not of_world or reduce != NETFORCE or count != 1:
+        return None
+    bodies = _bodies(model, model.sensor_reftype[index], model.sensor_refid[index])
+    return {"bodies": [model.body(body).name for body in bodies], "data": read}
+
+
+def _bodies(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
+    """The bodies that a contact sensor's geom (whose others may not touch anything), body or subtree stands for."""
+    if kind == mujoco.mjtObj.mjOBJ_GEOM:
+        return [int(model.geom_bodyid[index])]
+    if kind == mujoco.mjtObj.mjOBJ_BODY:
+        return [int(index)]
+    inside = {int(index)}
+    for body in range(index + 1, model.nbody):  # parents come before their children
+        if model.body_parentid[body] in inside:
+            inside.add(body)
+    return sorted(inside)
+
+
+def _self_collision(model: mujoco.MjModel) -> bool:
+    moving = np.flatnonzero(model.body_weldid[model.geom_bodyid] != 0)
+    kinds, masks, bodies = model.geom_contype[moving], model.geom_conaffinity[moving], model.geom_bodyid[moving]
+    touching = (kinds[:, None] & masks[None, :]) != 0
+    return bool((touching & (bodies[:, None] != bodies[None, :])).any())

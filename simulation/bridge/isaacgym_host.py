@@ -1,12 +1,13 @@
 """NVIDIA IsaacGym (Preview 4) behind the bridge, in its own Python 3.8. NOT YET RUN: nobody had the package at hand.
 
-Written against its public interface (gymapi, gymtorch): one actor per world, loaded from `asset` (MJCF or URDF), which
-must have the joints of the task's model under the same names. Positions and velocities are handed over in MuJoCo's
-conventions: quaternions wxyz, a free body's angular velocity in its own frame. Motors are simulated as efforts computed
-here in every physics step from MuJoCo's gear, gain and bias, so that a controller means the same on both engines.
+Written against its public interface (gymapi, gymtorch), which the tests mimic: one actor per world, loaded from `asset`
+(MJCF or URDF), which must have the joints and bodies of the task's model under the same names. Positions and velocities
+are handed over in MuJoCo's conventions: quaternions wxyz, a free body's angular velocity in its own frame. Motors and
+springs are efforts computed here in every physics step from MuJoCo's numbers, damping and armature are given to PhysX,
+so that a controller means the same on both engines.
 
-Differences that remain: PhysX instead of MuJoCo's solver, no armature unless the asset says so, contact sensors read
-the net force on a whole body, and a saved state holds positions and velocities only.
+Differences that remain: PhysX instead of MuJoCo's solver, contact sensors read all that touches a body, positions and
+forces of bodies become current in the step after a reset, and a saved state holds positions and velocities only.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from isaacgym import gymapi, gymtorch  # before torch, or it refuses to load
 import numpy as np  # isort: skip
 import torch  # isort: skip
 
-FIELDS = ("qpos", "qvel", "qfrc_actuator", "site_xpos", "sensordata")
+FIELDS = ("qpos", "qvel", "qfrc_actuator", "actuator_force", "site_xpos", "sensordata")
 ENVS_PER_ROW = 64
 SPACING = 4.0
 MAX_VALUE = 1e10
@@ -29,8 +30,7 @@ def prepare(described: dict[str, Any]) -> dict[str, Any]:
     """The description as it is; refuses what one actor per world cannot be. Raises ValueError saying why."""
     if not described["asset"]:
         raise ValueError("IsaacGym needs an asset file (MJCF or URDF) of the robot")
-    free = [joint for joint in described["joints"] if joint["kind"] == "free"]
-    if len(free) > 1 or any(joint["kind"] == "ball" for joint in described["joints"]):
+    if described["trees"] != 1 or any(joint["kind"] == "ball" for joint in described["joints"]):
         raise ValueError("IsaacGym hosts models of one robot with hinges and slides; this one has more")
     if any(actuator["joint"] is None for actuator in described["actuators"]):
         raise ValueError("IsaacGym hosts motors on joints only; this model has others")
@@ -54,6 +54,8 @@ class Host:
         unknown = sorted(set(fields) - set(FIELDS))
         if unknown:
             raise ValueError(f"IsaacGym cannot give {', '.join(unknown)}; it gives {', '.join(FIELDS)}")
+        if "sensordata" in fields and model["sensors_left"]:
+            raise ValueError(f"IsaacGym has no sensors like {', '.join(model['sensors_left'])}")
         self._model, self._worlds, self._substeps, self._shapes = model, worlds, substeps, fields
         self._gpu = device.startswith("cuda")
         self._device = device if self._gpu else "cpu"
@@ -67,11 +69,12 @@ class Host:
         """One control step; ids of the worlds whose state is not finite."""
         controls = torch.from_numpy(ctrl).to(self._device)
         for _ in range(self._substeps):
-            self._effort[:, self._driven] = self._forces(controls)
+            self._push(controls)
             self._gym.set_dof_actuation_force_tensor(self._sim, gymtorch.unwrap_tensor(self._effort))
             self._gym.simulate(self._sim)
             if not self._gpu:
                 self._gym.fetch_results(self._sim, True)
+            self._placed[:] = False
             self._refresh()
         state = torch.cat((self._root, self._dofs.flatten(1)), dim=1)
         failed = ~(state.abs() < MAX_VALUE).all(1)
@@ -90,7 +93,8 @@ class Host:
             spin = _rotated(quaternion, velocities[:, v + 3 : v + 6])
             parts = (positions[:, p : p + 3], quaternion, velocities[:, v : v + 3], spin)
             self._root[rows] = torch.cat(parts, dim=1)
-        self._write(rows)
+        self._placed[rows] = True
+        self._write()
 
     def fields(self, ids: np.ndarray | None) -> dict[str, np.ndarray]:
         """Copies of the fields that were asked for, in MuJoCo's shapes."""
@@ -143,14 +147,17 @@ class Host:
             raise ValueError(f"IsaacGym cannot load {self._model['asset']}; its own message is in the log")
         self._map_joints(self._gym.get_asset_dof_names(asset))
         self._bodies = {name: index for index, name in enumerate(self._gym.get_asset_rigid_body_names(asset))}
+        self._check_bodies()
         self._add_sensors(asset)
+        properties = self._dof_properties(asset)
+        filter_bits = 0 if self._model["self_collision"] else 1  # shapes with a bit in common do not collide
         start = gymapi.Transform()
         start.p = gymapi.Vec3(*(self._model["qpos0"][:3] if self._free is not None else (0.0, 0.0, 0.0)))
         lower, upper = gymapi.Vec3(-SPACING, -SPACING, 0.0), gymapi.Vec3(SPACING, SPACING, SPACING)
         for world in range(self._worlds):
             env = self._gym.create_env(self._sim, lower, upper, ENVS_PER_ROW)
-            actor = self._gym.create_actor(env, asset, start, "robot", world, 0, 0)
-            self._gym.enable_actor_dof_force_sensors(env, actor)
+            actor = self._gym.create_actor(env, asset, start, "robot", world, filter_bits, 0)
+            self._gym.set_actor_dof_properties(env, actor, properties)
 
     def _map_joints(self, names: list[str]) -> None:
         """Where the asset's dofs are in MuJoCo's qpos and qvel, and which of them each motor drives."""
@@ -163,53 +170,86 @@ class Host:
         free = [joint for joint in self._model["joints"] if joint["kind"] == "free"]
         self._free = (free[0]["qpos"], free[0]["qvel"]) if free else None
         motors = self._model["actuators"]
-        self._gear = torch.tensor([motor["gear"] for motor in motors], device=self._device)
-        self._gain = torch.tensor([motor["gain"] for motor in motors], device=self._device)
-        self._bias = torch.tensor([motor["bias"] for motor in motors], device=self._device).view(-1, 3)
+        self._gear, self._gain = (self._numbers([motor[name] for motor in motors]) for name in ("gear", "gain"))
+        self._bias = self._numbers([motor["bias"] for motor in motors]).view(-1, 3)
+        self._control_range, self._force_range = (
+            self._numbers([motor[name] for motor in motors]).view(-1, 2).unbind(1)
+            for name in ("control_range", "force_range")
+        )
+        self._stiffness, self._rest = (
+            self._numbers([joints[name][key] for name in names]) for key in ("stiffness", "rest")
+        )
+        self._dof_joints = [joints[name] for name in names]
+
+    def _numbers(self, values: list[Any]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=self._device)
+
+    def _check_bodies(self) -> None:
+        wanted = [site["body"] for site in self._model["sites"]] if "site_xpos" in self._shapes else []
+        wanted += [body for contact in self._model["contacts"] for body in contact["bodies"]]
+        missing = sorted(set(wanted) - set(self._bodies))
+        if missing:
+            raise ValueError(f"the asset has no body {', '.join(missing)}; it has {', '.join(self._bodies)}")
+
+    def _dof_properties(self, asset: Any) -> Any:
+        """Of every dof, a row of numpy's: an effort of ours, beside which PhysX damps implicitly."""
+        properties = self._gym.get_asset_dof_properties(asset)
+        properties["driveMode"].fill(int(gymapi.DOF_MODE_EFFORT))
+        properties["stiffness"].fill(0.0)
+        properties["effort"].fill(MAX_VALUE)
+        properties["damping"][:] = [joint["damping"] for joint in self._dof_joints]
+        properties["armature"][:] = [joint["armature"] for joint in self._dof_joints]
+        return properties
 
     def _add_sensors(self, asset: Any) -> None:
         properties = gymapi.ForceSensorProperties()
         properties.enable_forward_dynamics_forces = False  # contacts and limits only
         properties.enable_constraint_solver_forces = True
         properties.use_world_frame = True
-        for contact in self._model["contacts"]:
-            body = self._bodies[contact["body"]]
-            self._gym.create_asset_force_sensor(asset, body, gymapi.Transform(), properties)
+        twisted = [contact["bodies"] for contact in self._model["contacts"] if "torque" in contact["data"]]
+        self._sensed = sorted({body for bodies in twisted for body in bodies})
+        for body in self._sensed:
+            self._gym.create_asset_force_sensor(asset, self._bodies[body], gymapi.Transform(), properties)
 
     def _acquire(self) -> None:
         gym, sim, worlds = self._gym, self._sim, self._worlds
         self._root = gymtorch.wrap_tensor(gym.acquire_actor_root_state_tensor(sim)).view(worlds, 13)
         self._dofs = gymtorch.wrap_tensor(gym.acquire_dof_state_tensor(sim)).view(worlds, -1, 2)
         self._rigid = gymtorch.wrap_tensor(gym.acquire_rigid_body_state_tensor(sim)).view(worlds, -1, 13)
-        self._dof_forces = gymtorch.wrap_tensor(gym.acquire_dof_force_tensor(sim)).view(worlds, -1)
-        if self._model["contacts"]:
+        self._contacts = gymtorch.wrap_tensor(gym.acquire_net_contact_force_tensor(sim)).view(worlds, -1, 3)
+        if self._sensed:
             self._sensors = gymtorch.wrap_tensor(gym.acquire_force_sensor_tensor(sim)).view(worlds, -1, 6)
         self._effort = torch.zeros(worlds, self._dofs.shape[1], device=self._device)
+        self._drive = torch.zeros(worlds, len(self._driven), device=self._device)
+        self._placed = torch.zeros(worlds, dtype=torch.bool, device=self._device)
         self._refresh()
 
     def _refresh(self) -> None:
         self._gym.refresh_actor_root_state_tensor(self._sim)
         self._gym.refresh_dof_state_tensor(self._sim)
         self._gym.refresh_rigid_body_state_tensor(self._sim)
-        self._gym.refresh_dof_force_tensor(self._sim)
-        if self._model["contacts"]:
+        self._gym.refresh_net_contact_force_tensor(self._sim)
+        if self._sensed:
             self._gym.refresh_force_sensor_tensor(self._sim)
 
-    def _write(self, rows: torch.Tensor) -> None:
-        """Tell the simulation about the rows of the root and dof tensors that were changed."""
-        actors = rows.to(torch.int32)
+    def _write(self) -> None:
+        """Tell the simulation about the worlds that were placed since the last step: of several calls it heeds one."""
+        actors = torch.nonzero(self._placed).squeeze(1).to(torch.int32)
         for tensor, setter in (
             (self._root, self._gym.set_actor_root_state_tensor_indexed),
             (self._dofs, self._gym.set_dof_state_tensor_indexed),
         ):
             setter(self._sim, gymtorch.unwrap_tensor(tensor), gymtorch.unwrap_tensor(actors), len(actors))
+        self._written = actors  # which the simulation may read as late as in its next step
 
-    def _forces(self, ctrl: torch.Tensor) -> torch.Tensor:
-        """Joint forces (worlds, nu) of MuJoCo's affine motors: gear (gain ctrl + bias . (1, length, velocity))."""
+    def _push(self, ctrl: torch.Tensor) -> None:
+        """Efforts of springs and of MuJoCo's affine motors: gear (gain ctrl + bias . (1, length, velocity))."""
         dofs = self._dofs[:, self._driven] * self._gear.unsqueeze(1)
-        bias = self._bias[:, 0] + self._bias[:, 1] * dofs[..., 0] + self._bias[:, 2] * dofs[..., 1]
-        forces: torch.Tensor = self._gear * (self._gain * ctrl + bias)
-        return forces
+        control = torch.minimum(torch.maximum(ctrl, self._control_range[0]), self._control_range[1])
+        force = self._gain * control + self._bias[:, 0] + (self._bias[:, 1:] * dofs).sum(-1)
+        self._drive = torch.minimum(torch.maximum(force, self._force_range[0]), self._force_range[1])
+        self._effort[:] = self._stiffness * (self._rest - self._dofs[..., 0])
+        self._effort[:, self._driven] += self._gear * self._drive
 
     def _qpos(self) -> torch.Tensor:
         values = torch.zeros(self._worlds, self._model["nq"], device=self._device)
@@ -231,8 +271,11 @@ class Host:
 
     def _qfrc_actuator(self) -> torch.Tensor:
         values = torch.zeros(self._worlds, self._model["nv"], device=self._device)
-        values[:, self._qvel_of_dof] = self._dof_forces
+        values[:, [self._qvel_of_dof[dof] for dof in self._driven]] = self._gear * self._drive
         return values
+
+    def _actuator_force(self) -> torch.Tensor:
+        return self._drive
 
     def _site_xpos(self) -> torch.Tensor:
         places = []
@@ -243,13 +286,20 @@ class Host:
         return torch.stack(places, dim=1)
 
     def _sensordata(self) -> torch.Tensor:
-        """Force, torque and point of each contact sensor, at its address; other sensors read zero."""
-        values = torch.zeros(self._worlds, *self._shapes["sensordata"], device=self._device)
-        for index, contact in enumerate(self._model["contacts"]):
-            first, body = contact["sensor"], self._bodies[contact["body"]]
-            values[:, first : first + 6] = self._sensors[:, index]
-            values[:, first + 6 : first + 9] = self._rigid[:, body, :3]
-        return values
+        """Net force on each contact sensor's bodies, its torque about the origin of the first, and where that is."""
+        parts = []
+        for contact in self._model["contacts"]:
+            bodies = [self._bodies[body] for body in contact["bodies"]]
+            read = {"pos": self._rigid[:, bodies[0], :3]}
+            if "torque" in contact["data"]:
+                wrenches = self._sensors[:, [self._sensed.index(body) for body in contact["bodies"]]]
+                arms = self._rigid[:, bodies, :3] - read["pos"].unsqueeze(1)
+                read["force"] = wrenches[..., :3].sum(1)
+                read["torque"] = (wrenches[..., 3:] + torch.cross(arms, wrenches[..., :3], dim=2)).sum(1)
+            else:
+                read["force"] = self._contacts[:, bodies].sum(1)
+            parts += [read[name] for name in contact["data"]]
+        return torch.cat(parts, dim=1)
 
 
 def _conjugate(quaternion: torch.Tensor) -> torch.Tensor:
