@@ -146,7 +146,7 @@ class GaveUp(Exception):
 def test_a_request_that_is_given_up_stops_being_written(server):
     """Measured by what the server computes: far less than the answer that was asked for would have taken."""
     before = server.cpu_seconds()
-    (reply,) = asking(server).complete(STORY, 1, 1, tokens=24)
+    asking(server).complete(STORY, 1, 1, tokens=24)
     a_token = (server.cpu_seconds() - before) / 24
     lost = []
 
@@ -159,8 +159,7 @@ def test_a_request_that_is_given_up_stops_being_written(server):
         asking(server).complete(STORY, 1, 1, lost.append, tokens=900, watch=watch)
     raw(server)  # answered once the place is free
     assert server.cpu_seconds() - before < 300 * a_token
-    assert lost[0].finish_reason == client.LOST and lost[0].usage.estimated
-    assert reply.text.startswith(lost[0].text[:5])
+    assert lost[0].finish_reason == client.LOST and lost[0].text and lost[0].usage.estimated
 
 
 def test_a_server_that_dies_in_the_middle_is_no_answer(server):
