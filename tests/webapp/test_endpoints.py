@@ -191,7 +191,13 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
     fresh(under)
     assert lease.progress == {"tokens": 100, "text": "0 of 4 answers, about 100 tokens so far"}
     for seed, tokens in enumerate((200, 300)):
-        call = {"request": request, "model": "m", "request_hash": "h", "data": {"finish_reason": "stop"}, "completion_tokens": tokens}
+        call = {
+            "request": request,
+            "model": "m",
+            "request_hash": "h",
+            "data": {"finish_reason": "stop"},
+            "completion_tokens": tokens,
+        }
         ModelCall.objects.create(**call, seed=seed)
     known = Watching(lease, lambda: None, request, 4)
     known.under[threading.get_ident()] = under
