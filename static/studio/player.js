@@ -119,7 +119,11 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
   scrub.addEventListener("change", () => { count.scrubs += 1; });
   scrub.addEventListener("pointerdown", () => { scrubbing = true; });
   addEventListener("pointerup", () => { scrubbing = false; });
-  scrub.addEventListener("input", () => { if (playing) pause(); seek(Number(scrub.value)); });
+  scrub.addEventListener("input", () => {
+    const to = Number(scrub.value); // pausing draws it where the videos are
+    if (playing) pause();
+    seek(to);
+  });
   draw();
 
   return {

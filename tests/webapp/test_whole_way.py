@@ -98,7 +98,7 @@ def before_the_rounds(page: Page) -> None:
     expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
     press(page, "Confirm")
     press(page, "Go on")
-    expect(page.get_by_text("Is it clear?")).to_be_visible()
+    expect(page.locator("main").get_by_text("Is it clear?")).to_be_visible()
     for answer, button, then in (
         ("Never", "Go on", "Please try once more"),
         ("At any time", "Try again", "Round 1 of 2"),
@@ -110,7 +110,7 @@ def before_the_rounds(page: Page) -> None:
             page.keyboard.press("ArrowDown")
         expect(page.get_by_role("radio", name=answer)).to_be_checked()
         press(page, button)
-        expect(page.get_by_text(then)).to_be_visible()
+        expect(page.locator("main").get_by_text(then)).to_be_visible()
     is_kept(page)
 
 
