@@ -25,7 +25,7 @@ from webapp.problems.models import Attachment
 from webapp.review import ballot
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import screening_of
-from webapp.studies import assigning, enrolment
+from webapp.studies import assigning, comprehension, enrolment
 from webapp.studies.models import CompletionCode, Participant, Question
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
@@ -90,8 +90,9 @@ def before_the_first_round(browser):
         browser.post(practise, {"best": "A", "worst": "B"}, follow=True)
         browser.post(practise, {"then": "on"}, follow=True)
         assert "Is it clear?" in browser.see(person.get_absolute_url())
-        name = f"question-{Question.objects.get().pk}"
-        browser.post(reverse("check", args=[person.token]), {"attempt": 0, name: answer}, follow=True)
+        asked = Question.objects.get()
+        fields = {"attempt": 0, "version": comprehension.version([asked]), f"question-{asked.pk}": answer}
+        browser.post(reverse("check", args=[person.token]), fields, follow=True)
     passed = rows.participant(study, label="P13")
     rows.round_of(passed)
     rows.finished(passed)

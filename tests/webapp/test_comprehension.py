@@ -50,8 +50,9 @@ def page(client, person):
 
 def filled(person, right):
     """The form's fields: every question right, or the first one wrong."""
-    fields = {"attempt": person.attempts}
-    for number, question in enumerate(person.study.questions.all()):
+    questions = list(person.study.questions.all())
+    fields = {"attempt": person.attempts, "version": comprehension.version(questions)}
+    for number, question in enumerate(questions):
         answers = comprehension.drawn(person, question)
         wanted = comprehension.correct(question)
         place = answers.index(wanted)
@@ -112,6 +113,16 @@ def test_a_try_sent_twice_counts_once(client, person):
     assert "out of date" in html
     person.refresh_from_db()
     assert person.attempts == 1 and person.outcome == ""
+
+
+@pytest.mark.parametrize("change", [{"text": "What do you not mark?"}, {"answers": "Nothing\nThe best and the worst"}])
+def test_questions_changed_while_somebody_reads_cost_no_try(client, person, change):
+    fields = filled(person, right=True)
+    person.study.questions.filter(position=0).update(**change)
+    html = client.post(reverse("check", args=[person.token]), fields, follow=True).content.decode()
+    assert "The questions were changed while you were reading" in html
+    person.refresh_from_db()
+    assert person.attempts == 0 and person.understood_at is None
 
 
 @pytest.mark.parametrize("place", ["", "3", "-1", "99999", "x", "\0", "²"])

@@ -5,6 +5,8 @@ What was answered last lives in the browser's session until the next try; every 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
@@ -58,6 +60,12 @@ def given_in(posted: Mapping[str, str], participant: Participant, questions: lis
     return given
 
 
+def version(questions: list[Question]) -> str:
+    """Which questions and answers a page shows: changes with every word of them."""
+    words = json.dumps([(row.pk, row.text, row.choices) for row in questions])
+    return hashlib.sha256(words.encode()).hexdigest()
+
+
 def wrong(questions: list[Question], given: Mapping[str, str]) -> list[Question]:
     return [question for question in questions if given.get(str(question.pk)) != correct(question)]
 
@@ -74,6 +82,7 @@ def page_context(participant: Participant, session: Mapping[str, Any]) -> dict[s
     return {
         "action": reverse("check", args=[participant.token]),
         "attempt": participant.attempts,
+        "version": version(questions),
         "questions": [_asked(participant, question, given) for question in questions],
         "count": "one question" if len(questions) == 1 else f"{count_of(len(questions))} questions",
         "again": _said(len(wrong(questions, given))) if given else "",

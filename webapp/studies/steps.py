@@ -57,13 +57,17 @@ def practise(request: HtmxHttpRequest, participant: Participant) -> HttpResponse
 @require_POST
 @personal
 def check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """Take one try. The page says which try it is, so that one sent twice counts once."""
+    """Take one try. The page says which try it is, so that one sent twice counts once, and which
+    questions were read, so that nobody answers others.
+    """
     if page_of(participant).name != "check":
         return redirect(participant)
     questions = list(participant.study.questions.all())
     given = comprehension.given_in(request.POST, participant, questions)
     if request.POST.get("attempt") != str(participant.attempts):
         messages.info(request, OUT_OF_DATE)
+    elif request.POST.get("version") != comprehension.version(questions):
+        messages.warning(request, "The questions were changed while you were reading. Please answer these.")
     elif len(given) < len(questions):
         messages.warning(request, "Please answer every question.")
     elif comprehension.take(participant, questions, given):
