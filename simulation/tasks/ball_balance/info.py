@@ -26,9 +26,9 @@ INFO = TaskInfo(
     metric_row="episode_length",
     presets={
         "quick": Preset(
-            worlds=128,
+            worlds=256,
             horizon=32,
-            iterations=500,
+            iterations=300,
             epochs=5,
             minibatches=4,
             hidden=(64, 64),

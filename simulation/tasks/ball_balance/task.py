@@ -19,7 +19,7 @@ BALL = slice(13, 16)
 BALL_RADIUS = 0.1
 TARGET_SPEED = 20.0
 """rad/s: how fast a full action moves a knee's position target."""
-TARGET_RANGE = (-0.5, 0.5)
+TARGET_RANGE = (-0.4, 0.4)
 """rad: knees reach farther, but a leg that is nearly straight, or folded, hardly moves the tray, and a tray that drops
 away from under a ball that hops does not catch it."""
 DISTANCES = (0.001, 0.4)
