@@ -26,7 +26,7 @@ from webapp.review import ballot
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import screening_of
 from webapp.studies import assigning, comprehension, enrolment
-from webapp.studies.models import CompletionCode, Participant, Question
+from webapp.studies.models import CompletionCode, Participant, Question, Study
 
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
 PAGES = {f"studio/states/{path.name}" for path in (TEMPLATES / "studio" / "states").glob("*.html")}
@@ -75,6 +75,14 @@ def numbered(transactional_db):
         _number_from(table, 100_001 * number)
 
 
+def practised(browser, person):
+    assert "Practice" in browser.see(person.get_absolute_url())
+    practise = reverse("practice", args=[person.token])
+    browser.post(practise, {"best": "A", "worst": "A"}, follow=True)
+    browser.post(practise, {"best": "A", "worst": "B"}, follow=True)
+    browser.post(practise, {"then": "on"}, follow=True)
+
+
 def before_the_first_round(browser):
     """The practice trial, the check, passed and not passed, the debriefing."""
     study = rows.study(practice=True, debriefing="It was about how people judge.", most_attempts=1)
@@ -84,11 +92,7 @@ def before_the_first_round(browser):
         person = rows.participant(study, label=label)
         rows.round_of(person)
         rows.judging(person)
-        assert "Practice" in browser.see(person.get_absolute_url())
-        practise = reverse("practice", args=[person.token])
-        browser.post(practise, {"best": "A", "worst": "A"}, follow=True)
-        browser.post(practise, {"best": "A", "worst": "B"}, follow=True)
-        browser.post(practise, {"then": "on"}, follow=True)
+        practised(browser, person)
         assert "Is it clear?" in browser.see(person.get_absolute_url())
         asked = Question.objects.get()
         fields = {"attempt": 0, "version": comprehension.version([asked]), f"question-{asked.pk}": answer}
@@ -150,8 +154,10 @@ def answers_to_a_problem(browser):
     address = reasoners.judging(problem, [reasoners.GOOD, reasoners.BROKEN], tried)
     person = Participant.objects.get(token=address.split("/")[2])
     Participant.objects.filter(pk=person.pk).update(instructed_at=None)
+    Study.objects.filter(pk=person.study_id).update(practice=True)
     browser.see(address)
     browser.post(reverse("ready", args=[person.token]), follow=True)
+    practised(browser, person)
     assert "Round 1" in browser.see(address)
     screening = Screening.objects.get(participant=person)
     browser.post(reverse("vote", args=[person.token]), {"screening": screening.token, "best": "A", "worst": "B"})
