@@ -111,6 +111,14 @@ class TestErasure:
         assert pair.first is None and pair.origin["first"]["name"] == "deleted" and pair.origin["first"]["method"]
         assert Path(rows.settings.MEDIA_ROOT, f"votes/{pair.first_file}.mp4").is_file()
 
+    @pytest.mark.parametrize("panel", [1, 2])
+    def test_votes_on_answers_forget_the_words_in_them(self, panel):
+        """Whether the experiment goes, or stays with the rest of its panel."""
+        made = archives.made(panel=panel)
+        Pair.objects.update(answers={"first": {"source": f"As somebody said: {archives.REASON}"}})
+        erasure.erase(made.first)
+        assert Pair.objects.get().answers == {"first": {"source": "As somebody said: [deleted]"}}
+
     def test_browsers_forget_what_was_answered_in_practice_and_check(self):
         made = archives.made()
         for person in (made.first, made.second):

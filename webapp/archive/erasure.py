@@ -74,6 +74,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
         if others.exists():
             _leave_to_others(experiment, people)
         else:
+            redaction.redact_copies(experiment, *_told(experiment, people))
             counts += _delete_gold_sets(experiment) + _delete_experiment(experiment)
     counts += _delete_rows(keys)
     for person in people:
@@ -110,9 +111,14 @@ def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
 def _leave_to_others(experiment: Experiment, people: Sequence[Participant]) -> None:
     """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
     loop.lock(experiment.pk)
+    redaction.redact(experiment, *_told(experiment, people))
+
+
+def _told(experiment: Experiment, people: Sequence[Participant]) -> tuple[set[str], set[str]]:
+    """The reasons that these people gave in it, and their labels."""
     votes = Vote.objects.filter(request__experiment=experiment, screening__participant__in=people)
     reasons = {reason.strip() for reason in votes.values_list("reason", flat=True)}
-    redaction.redact(experiment, reasons - {""}, {person.label for person in people})
+    return reasons - {""}, {person.label for person in people}
 
 
 def _delete_rows(keys: Sequence[int]) -> Counter[str]:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import JSONField, Model, QuerySet, TextField
+from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
 from llm.records import canonical
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
+from webapp.votes.models import Pair
 
 GONE = "[deleted]"
 WRITTEN = ("job.json", "log.txt")
@@ -45,8 +46,16 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
     for rows in mine:
         for row in rows.iterator(200):
             _redact_row(row, swap)
+    redact_copies(experiment, reasons, labels)
     runs = [request.run_dir for request in experiment.requests.filter(kind="Train")]
     transaction.on_commit(partial(_redact_files, runs, swap), robust=True)
+
+
+def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
+    """The same in what A/B votes keep of it: an answer may quote a reason, and outlives its experiment there."""
+    of, swap = str(experiment.public_id), _swapper(reasons, labels)
+    for pair in Pair.objects.filter(Q(origin__first__experiment=of) | Q(origin__second__experiment=of)):
+        _redact_row(pair, swap)
 
 
 def _redact_files(runs: Collection[Path], swap: Any) -> None:
