@@ -70,3 +70,4 @@ def test_intervals_and_sign_test_are_scipys(right, n):
     assert wilson(right, n) == pytest.approx(tuple(found.proportion_ci(method="wilson")), abs=1e-6)
     assert sign_test(right, n - right) == pytest.approx(found.pvalue)
     assert sign_test(0, 0) == 1.0
+    assert sign_test(1000, 1000) == 1.0  # more than a float's exponent holds

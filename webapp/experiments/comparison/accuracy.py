@@ -87,7 +87,7 @@ def sign_test(wins: int, losses: int) -> float:
     p = min(1, 2 P(K <= min(wins, losses))), K binomial with n = wins + losses and 1/2.
     """
     n = wins + losses
-    return min(1.0, sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2.0 ** (n - 1))
+    return min(1.0, 2 * sum(comb(n, k) for k in range(min(wins, losses) + 1)) / (1 << n))
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:

@@ -13,8 +13,8 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Of the experiments that are still to be finished. Budgets are looked at before each round of answers, so each of
-    these experiments may go over its own by one such round.
+    """Of the experiments that are still to be finished. Budgets are looked at before each answer, so each of these
+    experiments goes over its own only by what answers are longer than usual.
     """
 
     experiments: int
