@@ -47,7 +47,7 @@ def problems(first: Candidate, second: Candidate) -> list[str]:
 
 
 def copied(first: Candidate, second: Candidate) -> dict[str, Any]:
-    """All that evaluators will read: nothing that is changed or deleted later changes what was judged."""
+    """All text that evaluators will read: later changes and deletions leave it alone. Files are the problem's own."""
     problem = problem_named(first.iteration.experiment.task)
     return {
         "problem": {name: getattr(problem, name) for name in OF_PROBLEM},
