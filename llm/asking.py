@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,11 +85,10 @@ class Asking:
         finally:
             for future in self.running:
                 future.cancel()
-            for turn in self.running.values():
-                try:
-                    self._lose(turn, None)
-                finally:
-                    self.gate.leave(turn.ticket, None)
+            with ExitStack() as ends:  # every place is left, also where something lost cannot be saved
+                for turn in self.running.values():
+                    ends.callback(self.gate.leave, turn.ticket, None)
+                    ends.callback(self._lose, turn, None)
 
     def _start(self, client: openai.AsyncOpenAI) -> None:
         now = time.monotonic()

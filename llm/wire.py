@@ -140,6 +140,8 @@ async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
         if data.startswith(b"[DONE]"):
             done = True
             break
+        if not data:  # by which some servers keep a silent connection open
+            continue
         chunk = _read(data, response.request)
         if not isinstance(chunk, dict):
             continue

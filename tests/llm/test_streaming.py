@@ -59,7 +59,7 @@ def test_a_stream_with_a_reason_for_its_end_is_whole_without_being_done():
 
 
 def test_comments_line_ends_and_odd_characters_are_read_as_the_standard_has_them():
-    said = ': ping\n\nevent: message\ndata: {"model": "m-1",\ndata: "choices": []}\n\n: ping\r\n\r\n'
+    said = ': ping\n\ndata:\n\nevent: message\ndata: {"model": "m-1",\ndata: "choices": []}\n\n: ping\r\n\r\n'
     last = 'data: {"choices": [{"delta": {"content": "!"}, "finish_reason": "stop"}]}'  # and no empty line after it
     with serving(lambda body: stream("a\u2028b", "c\x85", finish="", done=last, sent=said)) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)
@@ -129,6 +129,20 @@ def test_giving_up_closes_the_connection_while_the_server_still_writes():
             backend(server).complete(ASK, 1, 0, told.append, watch=watch)
         assert server.hung_up.wait(60)
     assert told[0].finish_reason == client.LOST and told[0].text.startswith("xx") and len(told) == 1
+
+
+def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others():
+    def watch(under):
+        if under.tokens >= 60:
+            raise GaveUp
+
+    def full(reply):
+        raise OSError("no space left")
+
+    gate = Slots(3)
+    with serving(lambda body: stream(*["x"] * 2000, pause=0.02)) as server, pytest.raises(OSError, match="no space"):
+        backend(server, gate=gate).complete(ASK, 3, 0, full, watch=watch)
+    assert all(gate.enter(0) is not None for _ in range(3))
 
 
 def test_giving_up_before_the_first_word_is_as_quick():
