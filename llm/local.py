@@ -64,9 +64,10 @@ class LocalWriter:
         """See ChatBackend. Raises errors.ModelError where file or package are missing, or it does not answer."""
         replies: list[Reply] = []
         for number in range(seed, seed + count):
-            told = partial(watch or (lambda underway: None), Underway(0, len(replies), count, held=False))
-            told()
-            admitted = ticket(self.gate, token_estimate(messages) + tokens, told)
+            told = watch or (lambda underway: None)
+            told(Underway(0, len(replies), count, held=False))
+            held = partial(told, Underway(0, len(replies), count, held=True))
+            admitted = ticket(self.gate, token_estimate(messages) + tokens, held)
             try:
                 replies.append(self._one(messages, number, tokens))
                 if on_reply:
