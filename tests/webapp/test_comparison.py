@@ -324,7 +324,7 @@ def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.C
     said = capsys.readouterr().out
     assert re.search(r"Cartpole +ICPL +6 x 5 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +5 +0", said)
     assert re.search(r"Ant +RDA +5 x 6 +5 +0", said)
-    assert "900 of 900 candidates to train; time: not known before a first round." in said
+    assert "900 of 900 candidates to try; time: not known before a first round." in said
     assert not Experiment.objects.exists()
 
 
@@ -346,7 +346,7 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     assert "1 of 2 experiments finished" in first
 
     said = data.manage(*words)
-    assert re.search(r"ICPL +2 x 1 +1 +1\n", said) and "2 of 4 candidates to train" in said
+    assert re.search(r"ICPL +2 x 1 +1 +1\n", said) and "2 of 4 candidates to try" in said
     assert "RF-Agent on Cartpole, 1 of 1: 1-" in said and "ICPL on Cartpole, 1 of 1:" not in said
     text = (tmp_path / "out" / "report.md").read_text()
     assert "2 of 2 experiments finished" in text and (tmp_path / "out" / "curves-Cartpole.svg").exists()

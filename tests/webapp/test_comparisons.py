@@ -138,7 +138,7 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     assert board.of(planned(model=model, token_budget=20_000, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
     assert board.of(planned(model=model)).most.tokens is None
     page = admin_client.get(f"/bench/comparisons/{dear.public_id}/").content.decode()
-    assert "Policies to train</dt><dd>24<" in page and "$0.40" in page
+    assert "Candidates to try</dt><dd>24<" in page and "$0.40" in page
     going.start(dear)
     assert running(dear).token_budget == 20_000
 
@@ -206,7 +206,7 @@ def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureF
     words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "2"]
     call_command("compare", *words)
     said = capsys.readouterr().out
-    assert "0 of 12 candidates to train" in said and Experiment.objects.count() == 2
+    assert "0 of 12 candidates to try" in said and Experiment.objects.count() == 2
 
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
@@ -317,7 +317,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     going.pick_up()
     play(running(row), until="Write")
     shown = admin_client.get(page).content.decode()
-    assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates trained</dt><dd>6 of 24<" in shown
+    assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates tried</dt><dd>6 of 24<" in shown
     assert re.search(r'id="running">OpenLoop on Cartpole, 1 of 2</a>: round 1, writing', shown)
     assert 'hx-trigger="every 5s"' in shown and "499 ± 0 (ICPL)" in shown
     assert re.search(r'data-label="Mean TS">22\.00?0?\s*<', shown)
