@@ -278,6 +278,18 @@ def test_debriefing_comes_before_thanks_and_its_code(client, ended):
     assert "CODE-finished" in page(Client(), ended)
 
 
+def test_the_code_is_there_when_another_process_notes_the_end_meanwhile(client, ended):
+    rows.finished(ended)
+    Participant.objects.update(debriefed_at=timezone.now())
+
+    def noted_by_the_reaper(alone):
+        alone.update(outcome=Outcome.FINISHED, finished_at=timezone.now())
+        return 0
+
+    with patch("webapp.studies.enrolment.finish_due", noted_by_the_reaper):
+        assert "CODE-finished" in page(client, ended)
+
+
 def test_debriefing_cannot_be_skipped_to(client, ended):
     html = text(client.post(reverse("debriefed", args=[ended.token]), follow=True))
     assert "CODE-" not in html

@@ -249,6 +249,6 @@ def _thanks(participant: Participant, experiment: Experiment) -> Page:
     winner = experiment.winner
     clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
     token = tickets(participant, [clip])[clip.pk] if clip else ""
-    return Page(
-        "thanks", {"clip": Tile("", token, "ready") if clip else None, **_code(participant)}, participant.outcome
-    )
+    outcome = participant.outcome or Outcome.FINISHED  # another process may note it while this page is made
+    code = code_for(participant.study, outcome)
+    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code}, outcome)
