@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 WAIT_SECONDS = 0.2
@@ -48,9 +49,13 @@ class Slots:
         self._closed_until = max(self._closed_until, time.monotonic() + seconds)
 
 
-def ticket(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Any:
-    """A ticket, as soon as there is one; `waiting` is called now and then until there is, and may raise."""
-    while (given := gate.enter(tokens)) is None:
+@contextmanager
+def inside(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Iterator[None]:
+    """Beyond the gate, once it lets somebody in; `waiting` is called now and then until it does, and may raise."""
+    while (ticket := gate.enter(tokens)) is None:
         waiting()
         time.sleep(WAIT_SECONDS)
-    return given
+    try:
+        yield
+    finally:
+        gate.leave(ticket, None)

@@ -19,7 +19,7 @@ from typing import Any
 from llm import errors, extract
 from llm.asking import Underway, Watch
 from llm.client import OnReply, Reply, digested, request_hash
-from llm.gate import Gate, Slots, ticket
+from llm.gate import Gate, Slots, inside
 from llm.messages import token_estimate
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
@@ -67,13 +67,10 @@ class LocalWriter:
             told = watch or (lambda underway: None)
             told(Underway(0, len(replies), count, held=False))
             held = partial(told, Underway(0, len(replies), count, held=True))
-            admitted = ticket(self.gate, token_estimate(messages) + tokens, held)
-            try:
+            with inside(self.gate, token_estimate(messages) + tokens, held):
                 replies.append(self._one(messages, number, tokens))
                 if on_reply:
                     on_reply(replies[-1])
-            finally:
-                self.gate.leave(admitted, None)
         return replies
 
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:

@@ -16,7 +16,7 @@ from functools import partial
 
 from llm.asking import Underway, Watch
 from llm.client import OnReply, Reply, digested, request_hash
-from llm.gate import Gate, Slots, ticket
+from llm.gate import Gate, Slots, inside
 from llm.messages import token_estimate
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
@@ -54,13 +54,10 @@ class OfflineWriter:
         replies: list[Reply] = []
         told = partial(watch, Underway(0, 0, count, held=True)) if watch else lambda: None
         for number in range(seed, seed + count):
-            admitted = ticket(self.gate, token_estimate(messages) + tokens, told)
-            try:
+            with inside(self.gate, token_estimate(messages) + tokens, told):
                 replies.append(self._one(messages, number, tokens))
                 if on_reply:
                     on_reply(replies[-1])
-            finally:
-                self.gate.leave(admitted, None)
         return replies
 
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
