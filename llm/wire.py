@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -73,6 +74,9 @@ CUT_OFF = ("length", "max_tokens", "model_length")
 """What servers say of an answer that ended at its limit of tokens."""
 GIVEN_UP = ("error", "abort", "insufficient_system_resource")
 """What servers say of an answer that they did not finish."""
+MOST_BYTES = 64 << 20
+"""Of one answer, events and all: about 250 bytes a token. What goes on for ever fills no memory."""
+LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 Heard = Callable[[str], None]
 
 
@@ -85,31 +89,47 @@ async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) 
     try:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             return await _streamed(response, heard)
-        await response.aread()
-        return _whole(_read(response.content, response.request))
+        content = b"".join([piece async for piece in _pieces(response)])
+        return _whole(_read(content, response.request))
     finally:
         await response.aclose()
 
 
 async def events(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """The data of each server-sent event. Comments, by which servers keep a silent connection open, are passed over.
-
-    Split at line feeds alone: a JSON text may hold other characters that Python takes for ends of lines.
-    """
+    """The data of each server-sent event. Comments, by which servers keep a silent connection open, are passed over."""
     data: list[bytes] = []
-    rest = b""
-    async for piece in response.aiter_bytes():
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in (line.rstrip(b"\r") for line in lines):
-            if line.startswith(b"data:"):
-                data.append(line[5:].strip())
-            elif not line and data:
-                yield b"\n".join(data)
-                data = []
-    if rest.startswith(b"data:"):
-        data.append(rest[5:].strip())
+    async for line in _lines(response):
+        if line.startswith(b"data:"):
+            data.append(line[5:].strip())
+        elif not line and data:
+            yield b"\n".join(data)
+            data = []
     if data:  # the empty line that ends an event is missing at the end of some streams
         yield b"\n".join(data)
+
+
+async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """Lines end with CR LF, LF or CR and nothing else: a JSON text may hold what Python takes for other ends."""
+    begun: list[bytes] = []
+    after_return = False
+    async for piece in _pieces(response):
+        first, *others = LINE_ENDS.split(piece.removeprefix(b"\n") if after_return else piece)
+        after_return = piece.endswith(b"\r")
+        begun.append(first)
+        for line in others:
+            yield b"".join(begun)
+            begun = [line]
+    yield b"".join(begun)
+
+
+async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """What comes, as it comes. Raises NoAnswer where it is more than any answer can be."""
+    size = 0
+    async for piece in response.aiter_bytes():
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise NoAnswer(f"with more than {MOST_BYTES >> 20} MiB")
+        yield piece
 
 
 def _read(data: bytes, request: httpx2.Request) -> Any:

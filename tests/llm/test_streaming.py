@@ -1,12 +1,13 @@
 """Streamed answers over real HTTP: heard piece by piece, given up in the middle, broken off, waited for."""
 
+import asyncio
 import itertools
 import threading
 import time
 
 import pytest
 
-from llm import client, errors, failures
+from llm import client, errors, failures, wire
 from llm.gate import Slots
 from llm.prices import Usage
 from tests.llm.faulty import Stream, completion, failure, serving, stream
@@ -64,6 +65,32 @@ def test_comments_line_ends_and_odd_characters_are_read_as_the_standard_has_them
     with serving(lambda body: stream("a\u2028b", "c\x85", finish="", done=last, sent=said)) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)
     assert (reply.text, reply.model, reply.finish_reason) == ("a\u2028bc\x85!", "m-1", "stop")
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("size", [1, 7, 1 << 16])
+def test_lines_may_end_with_a_carriage_return_alone_and_be_torn_anywhere(end, size):
+    lines = [": ping", "", "data: {", 'data: "a\u2028": 1}', "", "event: x", "data:  last"]
+    text = end.join(lines).encode()
+
+    class Response:
+        async def aiter_bytes(self):
+            for first in range(0, len(text), size):
+                yield text[first : first + size]
+
+    async def read() -> list[bytes]:
+        return [data async for data in wire.events(Response())]
+
+    assert asyncio.run(read()) == ['{\n"a\u2028": 1}'.encode(), b"last"]
+
+
+@pytest.mark.parametrize(
+    "answer", [completion("x" * 300_000), stream("x", sent=": " + "x" * 300_000), stream(*["x" * 50_000] * 6)]
+)
+def test_an_answer_without_an_end_is_given_up_in_words(answer, monkeypatch):
+    monkeypatch.setattr(wire, "MOST_BYTES", 1 << 17)
+    with serving(lambda body: answer) as server, pytest.raises(errors.BadAnswer, match="answered with more than 0 MiB"):
+        backend(server, max_retries=0).complete(ASK, 1, 0)
 
 
 @pytest.mark.parametrize(
