@@ -105,10 +105,11 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        answer = {"stage": "input", "reason": f"exit status {done.returncode}: {done.stderr.strip()[-1000:]}"}
+        said = f"the reward checker failed with exit status {done.returncode}: {done.stderr.strip()[-1000:]}"
+        answer = {"stage": "input", "reason": said}
     verdicts = [answer] if isinstance(answer, dict) else answer
     if verdicts[0]["stage"] == "input":
-        raise RuntimeError(f"the reward checker failed: {verdicts[0]['reason']}")
+        raise RuntimeError(verdicts[0]["reason"])
     return [Verdict(**verdict) for verdict in verdicts]
 
 

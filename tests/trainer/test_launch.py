@@ -46,3 +46,24 @@ def test_a_checker_that_hangs_is_stopped(monkeypatch, tmp_path):
         launch.check("Cartpole", ["x"])
     started = tmp_path / "pid"
     assert not started.exists() or not os.path.exists(f"/proc/{started.read_text()}")
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            "import json\nprint(json.dumps({'ok': False, 'stage': 'input', 'reason': 'the checking process failed: x'}))",
+            "the checking process failed: x",
+        ),
+        ("raise SystemExit('no room')", "the reward checker failed with exit status 1: no room"),
+    ],
+)
+def test_a_checker_that_fails_says_so_once(monkeypatch, tmp_path, program, said):
+    failing = tmp_path / "simulation" / "rewards" / "check.py"
+    failing.parent.mkdir(parents=True)
+    failing.write_text(program)
+    monkeypatch.setattr(launch, "ROOT", tmp_path)
+    monkeypatch.setattr(launch, "clean_environment", lambda: {"PYTHONPATH": str(tmp_path)})
+    with pytest.raises(RuntimeError) as raised:
+        launch.check("Cartpole", ["x"])
+    assert str(raised.value) == said
