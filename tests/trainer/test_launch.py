@@ -52,7 +52,7 @@ def test_a_checker_that_hangs_is_stopped(monkeypatch, tmp_path):
     ("program", "said"),
     [
         (
-            "import json\nprint(json.dumps({'ok': False, 'stage': 'input', 'reason': 'the checking process failed: x'}))",
+            'print(\'{"ok": false, "stage": "input", "reason": "the checking process failed: x"}\')',
             "the checking process failed: x",
         ),
         ("raise SystemExit('no room')", "the reward checker failed with exit status 1: no room"),
