@@ -1,5 +1,7 @@
 """A/B votes on answers to a problem: what can be paired, what evaluators read, and that it stays what it was."""
 
+import re
+
 import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
@@ -7,6 +9,7 @@ from django.urls import reverse
 from tests.webapp import boards, polls, reasoners, rows
 from tests.webapp.reasoners import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Experiment
+from webapp.problems import exchange
 from webapp.problems.models import Attachment
 from webapp.votes import opening, results
 from webapp.votes.models import Poll
@@ -101,3 +104,61 @@ def test_answers_are_chosen_in_the_admin(client, problem, two):
     assert pair.first_arm == "One" and pair.second_arm.lower().startswith("3d")
     change = client.get(reverse("admin:votes_poll_change", args=[pair.poll.pk])).content.decode()
     assert f'value="answer-{two[1].pk}" selected' in change
+
+
+FIGURES = """format: 1
+problems:
+  - {name: sum, title: A sum, statement: s, subject: mathematics, attachments: [%s]}
+"""
+
+
+def figures(*names, **contents):
+    """A set with these figures, each made of its own name where no other content is given."""
+    listed = ", ".join(f"{{file: {name}.gif, caption: {name}}}" for name in names)
+    files = {f"{name}.gif": b"GIF89a" + contents.get(name, name).encode() for name in names}
+    exchange.import_set({exchange.SET: (FIGURES % listed).encode(), **files})
+    return [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")]
+
+
+def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two):
+    before = figures("a", "b")
+    poll = polls.of_answers(*two)
+    assert opening.open_poll(poll) == []
+    html = polls.page(client, polls.evaluator(poll))
+    addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
+    assert figures("a", "b", "c")[:2] == before
+    assert {b"".join(client.get(address)) for address in addresses} == {b"GIF89aa", b"GIF89ab"}
+    for names, contents in ((("a",), {}), (("b", "a"), {}), (("a", "b"), {"b": "another"})):
+        with pytest.raises(exchange.BadSet, match="open vote “Which is better” shows a file"):
+            figures(*names, **contents)
+    assert len(figures("a", "b")) == 2
+    opening.close(poll)
+    assert [name for name, _ in figures("b", "a")] == ["b", "a"]
+
+
+def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two):
+    figures("a")
+    figure = Attachment.objects.get()
+    poll = polls.of_answers(*two)
+    assert opening.open_poll(poll) == []
+    client.force_login(boards.staff())
+    address = reverse("admin:problems_problem_change", args=[problem.pk])
+    groups = ("attachments", "subtasks", "cases")
+    fields = {f"{group}-{count}_FORMS": 0 for group in groups for count in ("TOTAL", "INITIAL")}
+    fields |= {"title": "t", "subject": "mathematics", "form": "answer", "language": "cpp", "statement": "s"}
+    fields |= {"tolerance": 0, "cpu_seconds": 2, "memory_mb": 256, "attachments-TOTAL_FORMS": 1}
+    fields |= {"attachments-INITIAL_FORMS": 1, "attachments-0-id": figure.pk, "attachments-0-problem": problem.pk}
+    refused = client.post(address, {**fields, "attachments-0-DELETE": "on"})
+    assert "The open vote “Which is better” shows this file" in refused.content.decode()
+    other = {"attachments-0-file": ContentFile(b"GIF89a other", name="o.gif")}
+    assert "shows this file" in client.post(address, {**fields, **other}).content.decode()
+    assert client.post(address, {**fields, "attachments-0-caption": "seen"}).status_code == 302
+    assert Attachment.objects.get().caption == "seen"
+
+
+def test_files_keep_their_rows_where_their_order_allows(problem):
+    first = dict(figures("a", "b", "c"))
+    assert dict(figures("a", "b", "c", b="other")) == first
+    assert dict(figures("b", "c", b="other")) == {name: first[name] for name in "bc"}
+    moved = figures("d", "b", "c", b="other")
+    assert [name for name, _ in moved] == ["d", "b", "c"] and min(key for _, key in moved) > max(first.values())

@@ -7,18 +7,20 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import FileField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.decorators import action
+from unfold.forms import PaginationInlineFormSet
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from webapp.problems import exchange
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.problems.views import served
+from webapp.votes.answers import shown_in
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,17 @@ class AttachmentWidget(UnfoldAdminFileFieldWidget):
         return Link(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
 
 
+class AttachmentForms(PaginationInlineFormSet):
+    def clean(self) -> None:
+        super().clean()
+        changed = [form.instance for form in self.initial_forms if "file" in form.changed_data]
+        for title in shown_in([*changed, *(form.instance for form in self.deleted_forms)]):
+            raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
+
+
 class AttachmentInline(TabularInline):
     model = Attachment
+    formset = AttachmentForms
     extra = 0
     formfield_overrides = {FileField: {"widget": AttachmentWidget}}  # type: ignore[misc, assignment]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +17,8 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 
-from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase, ending_of
+from webapp.votes.answers import shown_in
 
 FORMAT = 1
 SET = "problems.yaml"
@@ -145,11 +146,9 @@ def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo:
         setattr(problem, field, value.strip() if isinstance(value, str) else value)
     problem.full_clean()
     problem.save()
-    problem.attachments.all().delete()
     problem.subtasks.all().delete()
     problem.cases.all().delete()
-    for given in _list(entry, "attachments", where):
-        undo.callback(default_storage.delete, _attach(problem, given, files, where))
+    _attachments(problem, entry, files, where, undo)
     for given in _list(entry, "subtasks", where):
         _subtask(problem, given, files, where)
     return problem
@@ -167,19 +166,64 @@ def _list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any
     return found
 
 
-def _attach(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> str:
-    """The name under which the file is stored."""
-    name = str(given.get("file", ""))
-    attachment = Attachment(
-        problem=problem,
-        file=ContentFile(_file(files, name, where), PurePosixPath(name).name),
-        name=str(given.get("name") or PurePosixPath(name).name)[:100],
-        caption=str(given.get("caption") or ""),
-        to_model=given.get("to_model", True),
-    )
-    attachment.full_clean()
-    attachment.save()
-    return str(attachment.file.name)
+def _attachments(
+    problem: Problem, entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack
+) -> None:
+    """One row for each file, in this order. A file that is there already keeps its row, and thereby its address on
+    the pages that people are reading.
+    """
+    rows, given = list(problem.attachments.all()), _list(entry, "attachments", where)
+    names = [str(about.get("file", "")) for about in given]
+    held = [_held(row) for row in rows]
+    wanted = [(ending_of(name), _file(files, name, where)) for name in names]
+    places = _places(held, wanted)
+    kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and held[place] == file}
+    changed = [row for number, row in enumerate(rows) if number not in kept]
+    for title in shown_in(changed):
+        raise BadSet(f"{where}: the open vote “{title}” shows a file that would be changed or removed; close it first")
+    for about, name, (_, data), place in zip(given, names, wanted, places, strict=True):
+        row = Attachment(problem=problem) if place is None else rows[place]
+        if place not in kept:
+            row.file = ContentFile(data, PurePosixPath(name).name)
+        row.name = str(about.get("name") or PurePosixPath(name).name)[:100]
+        row.caption = str(about.get("caption") or "")
+        row.to_model = about.get("to_model", True)
+        row.full_clean()
+        row.save()
+        if place not in kept:
+            undo.callback(default_storage.delete, str(row.file.name))
+    for number, row in enumerate(rows):
+        if number not in places:
+            row.delete()
+
+
+def _held(row: Attachment) -> tuple[str, bytes | None]:
+    """Kind and content of a row's file; the content is None where it is lost."""
+    kind = ending_of(row.file.name or "")
+    try:
+        with row.file.open("rb") as file:
+            return kind, file.read()
+    except FileNotFoundError:
+        return kind, None
+
+
+def _places(held: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
+    """Which row each wanted file gets, rows staying in order: the one that holds it; else one that holds what is not
+    wanted any more; else a new one, and then all behind it, too.
+    """
+    places: list[int | None] = []
+    first = 0
+    for number, file in enumerate(wanted):
+        rest = list(held[first:])
+        if file in rest:
+            place = first + rest.index(file)
+        elif rest and rest[0] not in wanted[number:]:
+            place = first
+        else:
+            return places + [None] * (len(wanted) - number)
+        places.append(place)
+        first = place + 1
+    return places
 
 
 def _subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:

@@ -128,7 +128,12 @@ def check_finite(row: models.Model, *names: str) -> None:
 
 
 def attachment_path(attachment: Attachment, name: str) -> str:
-    return f"problems/{uuid.uuid4()}{PurePath(name).suffix.lower()[:8]}"
+    return f"problems/{uuid.uuid4()}{ending_of(name)}"
+
+
+def ending_of(name: str) -> str:
+    """Of a stored file: what it is taken for."""
+    return PurePath(name).suffix.lower()[:8]
 
 
 class Attachment(models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -79,6 +79,13 @@ def page_context(pair: Pair, showing: Showing) -> dict[str, Any]:
         "answers": list(zip(("left", "right"), shown, strict=True)),
         **pages.reference(problem),
     }
+
+
+def shown_in(files: Iterable[Attachment]) -> list[str]:
+    """The titles of open votes whose pages show one of these files."""
+    keys = {file.pk for file in files}
+    pairs = Pair.objects.filter(poll__status=Poll.Status.OPEN).select_related("poll").order_by("pk")
+    return [pair.poll.title for pair in pairs if keys & set(pair.answers.get("files", ()))]
 
 
 @require_safe
