@@ -185,7 +185,7 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
     assert (begun.ts, begun.rounds) == (None, ())
     # 2 of 3 could be judged in each round: 1 + 1, and 1 for the winner; with 3: 3 + 3 + 1
     assert (first.queries, second.queries) == (3, 7)
-    icpl, loose = gather.scores(played)
+    icpl, loose = gather.scores(played, gather.results(played))
     assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
     assert (len(loose.values), loose.deviation) == (1, None)
 
@@ -207,7 +207,7 @@ def test_the_papers_49_queries() -> None:
 
 
 def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
-    row = gather.results(played)[2].experiment
+    row = Experiment.objects.get(public_id=gather.results(played)[2].public_id)
     row.winner = Candidate.objects.get(iteration__experiment=row, iteration__number=1, index=1)
     row.save()
     result = gather.results(played)[2]
@@ -215,7 +215,7 @@ def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan)
 
 
 def test_costs_are_added_and_an_unknown_price_is_unknown(played: Plan) -> None:
-    row = gather.results(played)[0].experiment
+    row = Experiment.objects.get(public_id=gather.results(played)[0].public_id)
     request = row.requests.get(step=0)
     Run.objects.create(request=row.requests.filter(kind="Train").first(), seconds=12.5)
     call = {"request": request, "model": "m", "data": {}, "prompt_tokens": 10, "completion_tokens": 4}

@@ -12,7 +12,7 @@ from webapp.comparisons import board
 from webapp.comparisons.forms import comparable
 from webapp.comparisons.models import Comparison
 from webapp.experiments.comparison.accuracy import accuracies, sign_test, wilson
-from webapp.experiments.comparison.gather import scores
+from webapp.experiments.comparison.gather import results, scores
 from webapp.problems.models import Problem
 
 METHODS = ["scaling_batch_vote", "scaling_batch_score:k=3"]
@@ -36,7 +36,7 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     assert "24 of 24 candidates to try" in said
     plan = row.plan
     assert len(plan.existing()) == 8 and all(one.status == "finished" for one in plan.existing().values())
-    vote, score = accuracies(plan, scores(plan))
+    vote, score = accuracies(plan, scores(plan, results(plan)))
     assert len(vote.scores) == len(score.scores) == 4 and set(vote.scores.values()) <= {0.0, 1.0}
     assert score.right >= vote.right and vote.better is None and score.better.losses == 0
     assert score.better.p == sign_test(score.right - vote.right, 0)

@@ -101,7 +101,7 @@ class Board:
 def of(comparison: Comparison) -> Board:
     """Raises ValueError where a task or method of the plan is not there any more."""
     plan = comparison.plan
-    scores = gather.scores(plan)
+    scores = gather.scores(plan, gather.results(plan))
     rows = plan.existing()
     places = tuple(Place(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells())
     running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,16 +30,17 @@ class State:
     """None until one candidate of every task that is left has been trained on this installation."""
 
 
-def state(plan: Plan) -> State:
-    """As the rows say it now."""
+def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
+    """As the rows say it now, and with these experiments finished elsewhere."""
     rows = plan.existing()
     trained = trained_of(rows.values())
     finished = spent = budget = 0
     left: dict[str, int] = {}
     for cell in plan.cells():
-        row = rows.get(plan.public_id(cell))
+        number = plan.public_id(cell)
+        row = rows.get(number)
         done = trained.get(row.pk, 0) if row else 0
-        ended = row is not None and row.status in OVER
+        ended = number in elsewhere or (row is not None and row.status in OVER)
         spent += cell.arm.candidates if ended else min(done, cell.arm.candidates)
         budget += cell.arm.candidates
         finished += ended
@@ -59,13 +61,16 @@ def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:
 
 
 def carry_through(
-    plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None]
+    plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
 ) -> Iterator[tuple[Cell, Experiment]]:
-    """Run every experiment that is not over, going on with those that were interrupted; yields each as it ends.
+    """Run every experiment that is not over, here or elsewhere, going on with those that were interrupted; yields each
+    as it ends.
 
     One that fails is tried again by the next run; the others go on meanwhile.
     """
     for cell in plan.cells():
+        if plan.public_id(cell) in elsewhere:
+            continue
         experiment = plan.experiment(cell)
         if experiment.status in OVER:
             continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import mean, stdev
 from typing import Any
 
@@ -32,12 +34,14 @@ class Round:
 
 @dataclass(frozen=True)
 class Result:
-    """One experiment."""
+    """One experiment, of a row here or of a report that was written elsewhere."""
 
     arm: Arm
     task: str
     index: int
-    experiment: Experiment
+    public_id: uuid.UUID
+    status: str
+    seed: int
     rounds: tuple[Round, ...]
     ts: float | None
     """Task score; None while unfinished."""
@@ -51,6 +55,11 @@ class Result:
     cost: float | None
     """US dollars; None where some call's price is not known."""
     train_seconds: float
+    finished_at: datetime | None = None
+    error: str = ""
+    """Why it stopped; not kept in reports, which are read back for what is finished."""
+    folder: str = ""
+    """Of the report that it was read from; empty where it is a row here."""
 
     @property
     def best(self) -> float | None:
@@ -59,7 +68,11 @@ class Result:
 
     @property
     def finished(self) -> bool:
-        return self.experiment.status == Experiment.Status.FINISHED
+        return self.status == Experiment.Status.FINISHED
+
+
+NOWHERE: Mapping[uuid.UUID, Result] = {}
+"""Nothing was finished elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +102,8 @@ class Score:
         return stdev(self.values) if len(self.values) > 1 else None
 
 
-def scores(plan: Plan) -> list[Score]:
-    """Task by task, in the order of the plan's arms."""
-    found = results(plan)
+def scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
+    """Of these results of the plan: task by task, in the order of its arms."""
     return [
         Score(arm, task, tuple(r for r in found if r.finished and (r.task, r.arm) == (task, arm)))
         for task in plan.tasks
@@ -99,13 +111,23 @@ def scores(plan: Plan) -> list[Score]:
     ]
 
 
-def results(plan: Plan) -> list[Result]:
-    """Every experiment of the plan that has begun, in the plan's order; as many queries however many these are."""
+def results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) -> list[Result]:
+    """Every experiment of the plan that has begun, in the plan's order; as many queries however many these are.
+
+    What is not finished here counts as it was finished elsewhere.
+    """
     rows = plan.existing()
-    cells = [(cell, rows[plan.public_id(cell)]) for cell in plan.cells() if plan.public_id(cell) in rows]
     spent = _spent([row.pk for row in rows.values()])
     rounds = _rounds([row.pk for row in rows.values()])
-    return [_result(cell, row, rounds.get(row.pk, ()), spent[row.pk]) for cell, row in cells]
+    found = []
+    for cell in plan.cells():
+        number = plan.public_id(cell)
+        row = rows.get(number)
+        if number in elsewhere and (row is None or row.status != Experiment.Status.FINISHED):
+            found.append(elsewhere[number])
+        elif row is not None:
+            found.append(_result(cell, row, rounds.get(row.pk, ()), spent[row.pk]))
+    return found
 
 
 @dataclass(frozen=True)
@@ -160,10 +182,14 @@ def _result(cell: Cell, experiment: Experiment, rounds: tuple[Round, ...], spent
         arm=cell.arm,
         task=cell.task,
         index=cell.index,
-        experiment=experiment,
+        public_id=experiment.public_id,
+        status=experiment.status,
+        seed=experiment.seed,
         rounds=rounds,
         ts=task_score(experiment),
         **vars(spent),
+        finished_at=experiment.finished_at,
+        error=experiment.error,
     )
 
 

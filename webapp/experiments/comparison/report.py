@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from webapp.experiments.comparison import figures, gather, published
+from webapp.experiments.comparison import figures, gather, published, tables
 from webapp.experiments.comparison.accuracy import accuracies
 from webapp.experiments.comparison.gather import Result, Score
 from webapp.experiments.comparison.plan import Plan
@@ -31,20 +30,20 @@ Mean TS over all experiments on problems; right: those with a TS of 1, with the 
 and losses: experiments in which an arm did better or worse than {first} did on the same problem with the same seed; p:
 two-sided exact sign test of these. All experiments are taken as independent: repetitions on few problems say little of
 other problems."""
+ELSEWHERE = """\
+These were finished by another installation, or by this one before its data went, and are read from the reports in the
+folders named here; they were not run again."""
 DIFFERS = """\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here."""
 
 
-def write(plan: Plan, folder: Path) -> Path:
-    """Write all files; returns the Markdown's path."""
+def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> Path:
+    """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = gather.results(plan)
-    scores = gather.scores(plan)
-    _write_csv(folder / "summary.csv", SUMMARY, [_summary(score) for score in scores])
-    _write_csv(folder / "experiments.csv", EXPERIMENTS, [_experiment(result) for result in results])
-    rows = [(*_who(result), *_round(r)) for result in results for r in result.rounds]
-    _write_csv(folder / "rounds.csv", ROUNDS, rows)
+    results = gather.results(plan, elsewhere)
+    scores = gather.scores(plan, results)
+    tables.write(folder, results, scores)
     pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
     path = folder / "report.md"
     path.write_text(markdown(plan, results, scores, pictures))
@@ -74,8 +73,10 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
         parts.append(_rounds_table(own))
         if printed := _published_table(own):
             parts.append(printed)
-    if broken := [r for r in results if r.experiment.error]:
-        lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.experiment.error}" for r in broken)
+    if foreign := [r for r in results if r.folder]:
+        parts += ["## From elsewhere", ELSEWHERE, _elsewhere_table(foreign)]
+    if broken := [r for r in results if r.error]:
+        lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
     differs = [] if all(is_problem(task) for task in plan.tasks) else [DIFFERS]
     return "\n\n".join([*parts, *differs]) + "\n"
@@ -167,6 +168,18 @@ def _costs_table(scores: Sequence[Score]) -> str:
     return _table([*head, "training s"], rows)
 
 
+def _elsewhere_table(foreign: Sequence[Result]) -> str:
+    rows = [
+        [
+            f"{r.arm.label} on {r.task}, {r.index + 1}",
+            f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-",
+            r.folder,
+        ]
+        for r in foreign
+    ]
+    return _table(["experiment", "finished (UTC)", "report"], rows)
+
+
 def _tests(scores: Sequence[Score]) -> str:
     """Every arm against the first, exact, with Holm's correction."""
     judged = [score for score in scores if score.values]
@@ -213,53 +226,3 @@ def _spread(mean: float | None, deviation: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.0f}"
-
-
-# --- CSV ------------------------------------------------------------------------------------------------------
-
-WHO = ("task", "method", "label", "experiment")
-SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts")
-EXPERIMENTS = (
-    *WHO,
-    "public_id",
-    "status",
-    "seed",
-    "ts",
-    "best_rts",
-    "rounds",
-    "untrainable",
-    "queries",
-    "model_calls",
-    "input_tokens",
-    "output_tokens",
-    "us_dollars",
-    "training_seconds",
-)
-ROUNDS = (*WHO, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far")
-
-
-def _who(result: Result) -> tuple[Any, ...]:
-    return result.task, result.arm.method, result.arm.label, result.index + 1
-
-
-def _summary(score: Score) -> tuple[Any, ...]:
-    who = (score.task, score.arm.method, score.arm.label)
-    return *who, len(score.values), score.fts, score.mean, score.deviation
-
-
-def _experiment(result: Result) -> tuple[Any, ...]:
-    row = result.experiment
-    spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
-    rounds = (len(result.rounds), result.failed, result.queries)
-    return *_who(result), row.public_id, row.status, row.seed, result.ts, result.best, *rounds, *spent
-
-
-def _round(r: gather.Round) -> tuple[Any, ...]:
-    return r.number, r.candidates, r.best, r.mean, r.best_so_far
-
-
-def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(["" if value is None else value for value in row] for row in rows)

@@ -3,6 +3,9 @@ from __future__ import annotations
 import signal
 import sys
 import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -13,10 +16,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from llm import methods
 from simulation import catalog
 from webapp.experiments import progress
-from webapp.experiments.comparison import carry, gather, report
+from webapp.experiments.comparison import carry, gather, report, tables
 from webapp.experiments.comparison import plan as plans
 from webapp.experiments.comparison.carry import State
 from webapp.experiments.comparison.ceiling import Ceiling, ceiling
+from webapp.experiments.comparison.gather import Result
 from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
@@ -73,6 +77,17 @@ class Command(BaseCommand):
         parser.add_argument("--token-budget", type=int, help="tokens read and written, at most, in each experiment")
         parser.add_argument("--dollar-budget", type=float, help="US dollars of each, where prices are known")
         parser.add_argument("--label", default="", help="run everything anew under this label")
+        parser.add_argument(
+            "--with",
+            dest="elsewhere",
+            nargs="+",
+            action="extend",
+            default=[],
+            type=Path,
+            metavar="FOLDER",
+            help="reports of the same experiments written on other machines, or of a data folder that is gone: what is "
+            "finished there is counted here and not run; what is finished here too is taken from here",
+        )
         parser.add_argument("--out", type=Path, help="folder of the report (default: comparisons/ in the data folder)")
         parser.add_argument("--plan", action="store_true", help="only say what would be run, and how long it takes")
         parser.add_argument("--report", action="store_true", help="only write the report of what is there")
@@ -80,9 +95,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         plan = planned(options)
         self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
+        try:
+            self.elsewhere = tables.read(plan, options["elsewhere"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         self.last_line, self.width = 0.0, 0
-        self.counted: tuple[float, State] = (0.0, carry.state(plan))
-        self.stdout.write(plan_text(plan, self.counted[1]))
+        self.counted: tuple[float, State] = (0.0, carry.state(plan, self.elsewhere))
+        self.stdout.write(plan_text(plan, self.counted[1], self.elsewhere))
         if options["plan"]:
             return
         failed: list[Experiment] = []
@@ -96,7 +115,7 @@ class Command(BaseCommand):
                 sys.exit(130)
             except OSError as error:  # a full disk; the step is queued again
                 raise CommandError(f"{error}\nThe same command goes on from here.") from error
-        self.stdout.write(f"Report: {report.write(plan, self.folder)}")
+        self.stdout.write(f"Report: {report.write(plan, self.folder, self.elsewhere)}")
         if failed:
             reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
             raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
@@ -104,12 +123,12 @@ class Command(BaseCommand):
     def run(self) -> list[Experiment]:
         """Everything that is not over; returns what did not finish."""
         left = []
-        for cell, experiment in carry.carry_through(self.plan, self.said):
+        for cell, experiment in carry.carry_through(self.plan, self.said, self.elsewhere):
             self.clear()
             self.stdout.write(ended_text(cell, experiment))
             if experiment.status != Experiment.Status.FINISHED:
                 left.append(experiment)
-            report.write(self.plan, self.folder)
+            report.write(self.plan, self.folder, self.elsewhere)
         return left
 
     def said(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
@@ -119,7 +138,7 @@ class Command(BaseCommand):
             return
         self.last_line = now
         if now - self.counted[0] > STATE_SECONDS:
-            self.counted = now, carry.state(self.plan)
+            self.counted = now, carry.state(self.plan, self.elsewhere)
         if experiment.status != Experiment.Status.RUNNING:
             return
         line = progress_text(cell, progress.of(experiment), self.counted[1])
@@ -192,17 +211,17 @@ def named(name: str) -> LanguageModel | None:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def plan_text(plan: Plan, state: State) -> str:
+def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> str:
     """What will be run, and how long that takes."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
     for task in plan.tasks:
         for one in plan.arms:
-            cells = [cell for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
-            here = [rows.get(plan.public_id(cell)) for cell in cells]
-            done = sum(row is not None and row.status in carry.OVER for row in here)
+            ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
+            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in carry.OVER)]
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
-            lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(cells):>12} {done:>9}")
+            lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
+    lines += elsewhere_lines(rows, elsewhere)
     paces = {task: gather.seconds_per_candidate(plan, task) for task in plan.tasks}
     known = ", ".join(f"{task} {pace:.1f} s a candidate" for task, pace in paces.items() if pace is not None)
     left = (
@@ -213,6 +232,15 @@ def plan_text(plan: Plan, state: State) -> str:
         lines.append(f"Measured here: {known}.")
     lines.append(ceiling_text(ceiling(plan, state.experiments - state.finished)))
     return "\n".join(lines)
+
+
+def elsewhere_lines(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
+    """What of it is read from other reports, and what of that had been begun here."""
+    here = {number for number, row in rows.items() if row.status == Experiment.Status.FINISHED}
+    folders = Counter(result.folder for number, result in elsewhere.items() if number not in here)
+    lines = [f"Finished elsewhere: {count} experiments in {folder}." for folder, count in folders.items()]
+    begun = sorted(rows[number].name for number in elsewhere.keys() & rows.keys() - here)
+    return lines + [f"Begun here, finished there: {name}. That one counts." for name in begun]
 
 
 def ceiling_text(most: Ceiling) -> str:
