@@ -85,10 +85,9 @@ class Asking:
         finally:
             for future in self.running:
                 future.cancel()
-            with ExitStack() as ends:  # every place is left, also where something lost cannot be saved
-                for turn in self.running.values():
-                    ends.callback(self.gate.leave, turn.ticket, None)
-                    ends.callback(self._lose, turn, None)
+            with ExitStack() as ends:  # every place is left, also where something cannot be saved
+                for future, turn in self.running.items():
+                    ends.callback(self._give_up, turn, future)
 
     def _start(self, client: openai.AsyncOpenAI) -> None:
         now = time.monotonic()
@@ -120,6 +119,19 @@ class Asking:
             self.answered += answer is not None
             if not self.ended(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
                 self.waiting.clear()
+        finally:
+            self.gate.leave(turn.ticket, _spent(answer))
+
+    def _give_up(self, turn: Turn, future: Future[wire.Answer]) -> None:
+        """An answer that was whole before it was given up is paid for, and kept."""
+        answer = failure = None
+        try:
+            if not future.cancelled():
+                answer, failure = _result(future)
+            if answer is None:
+                self._lose(turn, failure)
+            else:
+                self.ended(turn, answer)
         finally:
             self.gate.leave(turn.ticket, _spent(answer))
 

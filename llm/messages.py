@@ -62,7 +62,8 @@ and the nodes of RF-Agent's tree beside the parent. Within a prompt they stand f
 _JUDGED = r"Judged (?:best|worst|neither best nor worst) of itself and \d+ others in round \d+\."
 _EARLIER_WORDS = re.compile(rf"{_JUDGED}(?:(?!\n# ).)*?(?={_JUDGED})", re.DOTALL)
 """What RF-Agent's judge said of a node, but for the last time."""
-_NOTE = re.compile(r"^\(The oldest \d+ left out: too long for this model\.\)\n\n", re.MULTILINE)
+_NOTE = re.compile(r"^\(The oldest (\d+) left out: too long for this model\.\)\n\n", re.MULTILINE)
+_ATTEMPTS = "(Earlier attempts are left out: too long for this model.)\n\n"
 _LINE = re.compile(r"^.*$", re.MULTILINE)
 
 
@@ -89,8 +90,8 @@ def fitted(messages: Sequence[Message], room: int) -> Fitted:
     """The messages, without the oldest pieces of their history where they would not fit into `room` tokens (0: all).
 
     Of a program that is repaired for the second time the first attempt goes first; then what judges said before, then
-    earlier programs. The prompt says how many were left out. What is too long without any history stays so: the
-    endpoint will refuse it.
+    earlier programs. The prompt says that attempts were left out, and how many of the others. What is too long without
+    any history stays so: the endpoint will refuse it.
     """
     talk, left_out = list(messages), 0
     while room and sum(len(m["content"]) for m in talk) > (room - ANSWER_TOKENS) * LETTERS_PER_TOKEN:
@@ -98,21 +99,24 @@ def fitted(messages: Sequence[Message], room: int) -> Fitted:
         attempts = [i for i, m in enumerate(talk) if m["role"] == "assistant"]
         if len(attempts) > 1:
             del talk[attempts[0] : attempts[0] + 2]  # the answer, and what was wrong about it
+            place = attempts[1] - 1  # what was wrong about the next
+            talk[place] = {**talk[place], "content": _ATTEMPTS + talk[place]["content"]}
         elif place is not None:
-            talk[place] = {**talk[place], "content": _shorter(talk[place]["content"], left_out + 1)}
+            talk[place] = {**talk[place], "content": _shorter(talk[place]["content"])}
         else:
             break
         left_out += 1
     return Fitted(tuple(talk), left_out)
 
 
-def _shorter(text: str, left_out: int) -> str:
-    """Without its oldest piece of history, and with a note in its place."""
+def _shorter(text: str) -> str:
+    """Without its oldest piece of history, and with a note of how many are gone in its place."""
+    gone = 1 + sum(int(note[1]) for note in _NOTE.finditer(text))
     text = _NOTE.sub("", text)
     span = _oldest(text)
     assert span is not None
     line = text.rfind("\n", 0, span[0]) + 1
-    note = f"(The oldest {left_out} left out: too long for this model.)\n\n"
+    note = f"(The oldest {gone} left out: too long for this model.)\n\n"
     return text[:line] + note + text[line : span[0]] + text[span[1] :]
 
 

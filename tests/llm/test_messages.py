@@ -96,3 +96,16 @@ def test_a_second_repair_has_no_room_for_the_first_attempt():
     written = write(backend, wanted, PROBLEM, lambda sources: [refused] * len(sources), room=room)
     assert [len(talk) for _, talk in backend.asked[:3]] == [1, 3, 3] and written.left_out == 1
     assert program(6).strip() in backend.asked[2][1][1]
+
+
+def test_a_prompt_says_that_an_attempt_was_left_out_also_when_it_is_shortened_again():
+    first = long_prompt().messages
+    tried = [{"role": role, "content": f"{role} {n} {'x' * 3000}"} for n in (1, 2, 3) for role in ("assistant", "user")]
+    once = fitted((*first, *tried[:4]), room_for(size(first) + 7000))
+    assert once.left_out == 1 and [m["content"][:12] for m in once.messages[2:]] == ["assistant 2 ", "(Earlier att"]
+    again = fitted((*once.messages, *tried[4:]), room_for(size(first) + 6200))
+    said = again.messages[3]["content"]
+    assert said.count("Earlier attempts are left out") == 1 and said.endswith(tried[5]["content"])
+    assert again.messages[1] == first[1]  # no number there counts attempts
+    text = fitted(fitted(first, room_for(size(first) - 100)).messages, 1).messages[1]["content"]
+    assert "(The oldest 4 left out" in text and text.count("left out") == 1

@@ -4,10 +4,11 @@ import asyncio
 import itertools
 import threading
 import time
+from concurrent.futures import wait
 
 import pytest
 
-from llm import client, errors, failures, wire
+from llm import asking, client, errors, failures, wire
 from llm.gate import Slots
 from llm.prices import Usage
 from tests.llm.faulty import Stream, completion, failure, serving, stream
@@ -156,6 +157,34 @@ def test_giving_up_closes_the_connection_while_the_server_still_writes():
             backend(server).complete(ASK, 1, 0, told.append, watch=watch)
         assert server.hung_up.wait(60)
     assert told[0].finish_reason == client.LOST and told[0].text.startswith("xx") and len(told) == 1
+
+
+def test_an_answer_that_was_whole_when_all_were_given_up_is_kept():
+    kept, lost = [], []
+
+    def watch(under):
+        wait(now.running)
+        raise GaveUp
+
+    def script(body):
+        return stream("who", "le", finish="" if body["seed"] == 2 else "stop")
+
+    gate = Slots(3)
+    with serving(script) as server, asking.open_client(server.base_url, "key", 60) as connection:
+        now = asking.Asking(
+            gate=gate,
+            body=lambda seed: {"model": "m", "messages": ASK, "seed": seed, "stream": True},
+            refused=lambda name: None,
+            ended=lambda turn, answer: kept.append((turn.seed, answer.text)) or True,
+            lost=lambda turn, usage: lost.append(turn.seed),
+            size=1,
+            most_tries=1,
+            watch=watch,
+        )
+        with pytest.raises(GaveUp):
+            now.run(connection, range(3))
+    assert (sorted(kept), lost) == ([(0, "whole"), (1, "whole")], [2])
+    assert all(gate.enter(0) is not None for _ in range(3))
 
 
 def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others():

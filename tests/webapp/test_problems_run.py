@@ -6,6 +6,8 @@ from django.core.management import CommandError, call_command
 from programs import judging
 from tests.webapp import reasoners
 from tests.webapp.reasoners import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
+from webapp.experiments.execute import watching
+from webapp.experiments.execute.watching import Watching
 from webapp.experiments.models import Candidate, Experiment, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,6 +82,15 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
     problem = reasoners.sum_problem()
     problem.answer = "all sums of pairs"
     problem.save()
+    told = []
+    monkeypatch.setattr(watching, "SILENT_SECONDS", 0.0)
+    tell = Watching.tell
+
+    def tell_us(self, said):
+        told.append((self.lease.job.request.kind, said["text"]))
+        tell(self, said)
+
+    monkeypatch.setattr(Watching, "tell", tell_us)
     with reasoners.model({RIGHT.replace("$5050$", "every such pair"): 1.0}) as (model, server):
         monkeypatch.setattr(type(server.reasoner), "_judge", lambda self, prompt, rng: "Best: 1\nWorst: 2")
         say = type(server.reasoner).say
@@ -94,6 +105,7 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
     assert row.status == "finished", row.error
     assert sum("# Now: compare" in text for text in prompts(server)) == 1
     assert set(Candidate.objects.values_list("rts", flat=True)) == {1.0}
+    assert any(kind == "Run" and text.startswith("0 of 1 answers") for kind, text in told)
 
 
 def test_a_missing_compiler_stops_with_a_clear_message_and_retry_goes_on(monkeypatch):

@@ -108,11 +108,18 @@ class Purse:
             self.close()
 
     def leave(self, ticket: tuple[int, Any], tokens: int | None) -> None:
+        """Noted on the job's row at once: others wait for what is free again."""
         number, inner = ticket
         with self.lock:
             del self.held[number]
             self.tell(self.lease.progress)
-        self.gate.leave(inner, tokens)
+        try:
+            with self.lease.kept() as ours:
+                if ours:
+                    Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+        finally:
+            self.gate.leave(inner, tokens)
+            self.close()
 
     def rest(self, seconds: float) -> None:
         self.gate.rest(seconds)

@@ -12,6 +12,7 @@ from programs.records import JailError
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver
 from webapp.experiments.execute.train import candidates_of
+from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel, LoopSettings
 from webapp.problems import lookup, scoring
@@ -62,15 +63,16 @@ def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -
     model = experiment.model_for("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
+    watching = Watching(lease, stop_check, request, 1)
     said = writer.ask(
-        buyer(lease, model),
+        buyer(lease, model, watching),
         question,
         saved_calls(request),
-        saver(lease),
+        watching.saving(saver(lease)),
         accept=lambda text: scoring.read(text) is not None,
         stop_check=stop_check,
         room=room_of(model),
-        watch=lambda underway: stop_check(),
+        watch=watching,
     )
     if said.error:
         raise Unasked(f"comparing an answer with the reference failed: {said.error}")
