@@ -30,7 +30,7 @@ from simulation import catalog, models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
-from trainer.collect import score_horizon
+from trainer.scoring import Scorer, score_horizon
 
 LIBRARIES = ("gymnasium", "envpool")
 STEPS = 40
@@ -43,7 +43,7 @@ class Ours:
     def __init__(self, task: str, worlds: int, threads: int) -> None:
         self.env = Environment(task, worlds=worlds, seed=0, threads=threads)
         self.physics = CpuPhysics(self.env.model, worlds, self.env.info.substeps, self.env._task.fields, threads)
-        self.reward = compile_reward(catalog.reference_reward(task), task)
+        self.scorer = Scorer(compile_reward(catalog.reference_reward(task), task))
         self.start = self.env.state_dict()
         generator = torch.Generator().manual_seed(1)
         self.actions = torch.rand(STEPS, worlds, self.env.info.num_actions, generator=generator) * 2 - 1
@@ -96,7 +96,7 @@ class Ours:
             for action in self.actions:
                 self.env.step(action)
                 reached.append(self.env.attributes)
-            score_horizon(self.env, [self.reward], reached)
+            score_horizon(self.env, [self.scorer], reached)
         return seconds()
 
     def with_resets(self) -> float:
@@ -107,7 +107,7 @@ class Ours:
                 step = self.env.step(action)
                 reached.append(self.env.attributes)
                 self.env.reset(step.terminated | step.truncated)
-            score_horizon(self.env, [self.reward], reached)
+            score_horizon(self.env, [self.scorer], reached)
         return seconds()
 
 

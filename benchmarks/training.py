@@ -58,10 +58,11 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
     from trainer.lockstep import mixed_precision
     from trainer.networks import NetworkShape
     from trainer.ppo import PPO
+    from trainer.scoring import Scorer
 
     info, preset = catalog.task(task), catalog.preset(task, "quick")
     env = Environment(task, worlds=preset.worlds)
-    collector = Collector(env, [compile_reward(catalog.reference_reward(task), task)])
+    collector = Collector(env, [Scorer(compile_reward(catalog.reference_reward(task), task))])
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
     ppo = PPO(shape, preset, [0], mixed_precision=mixed and mixed_precision())
     shared = SharedNoise([0])

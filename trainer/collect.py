@@ -2,61 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from simulation.environment import Environment, Step
-from simulation.rewards.contract import RewardFailure, RewardFunction
 from trainer.experience import Experience
 from trainer.learner import Learner
-
-
-@dataclass(frozen=True)
-class Score:
-    """What one candidate's reward function said about a horizon."""
-
-    rewards: Tensor
-    """(T * M,) totals; zeros where it failed."""
-    sums: dict[str, float]
-    """"total" and every component -> its sum over steps and worlds; empty where it failed."""
-    reason: str = ""
-    """Why it failed."""
-
-
-def score_horizon(
-    env: Environment, rewards: Sequence[RewardFunction], reached: Sequence[Mapping[str, Any]]
-) -> list[Score]:
-    """Call each candidate's reward once, for all states of a horizon; `reached`: env.attributes after each step."""
-    read = {name for reward in rewards for name in (reward.world_input, *reward.arguments)}
-    per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
-    constants = {name: reached[0][name] for name in read - per_world}
-    # (K, T * M, ...): the worlds of all steps side by side
-    states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
-    with env.on_device():
-        return [
-            _score(reward, constants | {name: values[group] for name, values in states.items()})
-            for group, reward in enumerate(rewards)
-        ]
-
-
-def over_time(values: Sequence[Tensor], groups: int) -> Tensor:
-    """T tensors (K * M, ...) of K groups, as one, (K, T, M, ...)."""
-    shape = (len(values), groups, -1, *values[0].shape[1:])
-    return torch.stack(tuple(values)).view(shape).transpose(0, 1).contiguous()
-
-
-def _score(reward: RewardFunction, inputs: Mapping[str, Any]) -> Score:
-    try:
-        total, components = reward(inputs)
-    except RewardFailure as failure:
-        states = inputs[reward.world_input]
-        return Score(torch.zeros(len(states), device=states.device), {}, str(failure))
-    sums = torch.stack([total, *components.values()]).sum(1, dtype=torch.float64).tolist()
-    return Score(total, dict(zip(("total", *components), sums, strict=True)))
+from trainer.scoring import Score, Scorer, over_time, score_horizon
 
 
 @dataclass
@@ -83,9 +37,9 @@ class Collector:
     Rewards do not act on the worlds, so each is called once for the whole horizon: the inputs of every step are kept.
     """
 
-    def __init__(self, env: Environment, rewards: list[RewardFunction]) -> None:
+    def __init__(self, env: Environment, scorers: list[Scorer]) -> None:
         self.env = env
-        self.rewards = rewards
+        self.scorers = scorers
         self.ages = torch.zeros(env.num_envs, dtype=torch.int64, device=env.device)
         """(N,) steps since each world's episode began."""
 
@@ -113,7 +67,7 @@ class Collector:
                 self.ages[done] = 0
                 env.reset(done)
             observations.append(env.obs_buf)
-        scores = score_horizon(self.env, self.rewards, reached)
+        scores = score_horizon(self.env, self.scorers, reached)
         truncated = self._over_time([step.truncated for step in steps])
         cut_off = truncated.any(2).any(0).tolist()
         metric = self._over_time([step.metric for step in steps])
@@ -142,7 +96,7 @@ class Collector:
         """Go on with these groups only."""
         self.ages = self._grouped(self.ages)[groups].flatten()
         self.env.keep(groups)
-        self.rewards = [self.rewards[group] for group in groups]
+        self.scorers = [self.scorers[group] for group in groups]
 
     def _grouped(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""

@@ -23,6 +23,7 @@ from simulation.backends import choice
 from simulation.backends.interface import StartPhysics
 from simulation.bridge.client import BridgeError
 from simulation.environment import Environment
+from simulation.memory import is_exhausted
 from simulation.noise import SharedNoise
 from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
@@ -44,6 +45,7 @@ from trainer.records import (
     write_json,
 )
 from trainer.rollouts import record_rollouts
+from trainer.scoring import Scorer
 from trainer.traces import Series, write_table
 
 CHECKPOINT_SECONDS = 2.0
@@ -53,7 +55,9 @@ PROGRESS_SECONDS = 0.5
 MAX_DIVERGED = 0.5
 """Of a horizon's steps; where the physics fails more often, nothing can be learned."""
 MEMORY_BYTES = 16 << 30
-"""What a shard may take beyond its libraries; the largest preset needs a fraction of it."""
+"""What a shard may take beyond its libraries, where the machine has it: the largest preset needs a fraction, and a
+reward that asks for more than there is must meet this limit, not the kernel, which would kill the process.
+"""
 
 
 class Lockstep:
@@ -103,7 +107,7 @@ class Lockstep:
             self._take(saved.get("worlds", self.preset.worlds))
         else:
             saved = None
-        rewards = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
+        scorers = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
         self.active = [c for c in self.candidates if not c.reason]
         if not self.active:
             return
@@ -113,7 +117,7 @@ class Lockstep:
         assert env is not None
         if saved is None and len(self.active) < len(self.candidates):
             env.keep([group for group, candidate in enumerate(self.candidates) if not candidate.reason])
-        self.collector = Collector(env, [rewards[c.index] for c in self.active])
+        self.collector = Collector(env, [scorers[c.index] for c in self.active])
         mixed = mixed_precision(env.device)
         seeds = [self.job.seed_of(c.index) for c in self.active]
         self._noise = SharedNoise(seeds)
@@ -278,7 +282,8 @@ class Lockstep:
 
     def _compiled(self, candidate: Candidate) -> Any:
         try:
-            return compile_reward(self.job.sources[candidate.index], self.info.name)
+            reward = compile_reward(self.job.sources[candidate.index], self.info.name)
+            return Scorer(reward, f"candidate {candidate.index}")
         except Refused as refused:
             candidate.reason = f"{refused.stage}: {refused.reason}"
             return None
@@ -330,7 +335,7 @@ def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResu
     try:
         if device != "cpu":
             lockstep.open()
-        memory_bytes = MEMORY_BYTES + choice.memory_of(device)
+        memory_bytes = min(MEMORY_BYTES, memory.installed()) + choice.memory_of(device)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=memory_bytes):
             print(note, flush=True)
         choice.compile_into(device, lockstep.folder / "kernels")
@@ -339,7 +344,7 @@ def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResu
     except (BridgeError, ValueError) as error:
         return lockstep.fail(str(error))
     except (RuntimeError, MemoryError) as error:
-        if not memory.is_exhausted(error):
+        if not is_exhausted(error):
             raise
         return lockstep.fail(f"memory does not suffice, and less at a time is not possible any more: {error}")
 

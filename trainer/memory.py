@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 
+from simulation.memory import is_exhausted
+
 Result = TypeVar("Result")
 
-SAYINGS = ("allocate memory", "Failed to allocate", "out of memory", "ALLOC_FAILED")
-"""Of PyTorch on the CPU, Warp, CUDA, and CUDA's libraries, whose errors have no type of their own."""
 
-
-def is_exhausted(error: BaseException) -> bool:
-    """Whether this error says that memory, a GPU's or the machine's, did not suffice."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(saying in str(error) for saying in SAYINGS)
+def installed() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
@@ -32,8 +30,9 @@ def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
         except (RuntimeError, MemoryError) as error:
             if not is_exhausted(error):
                 raise
-            # anew: this one, and what it was raised from, keep every tensor alive that the work had by then
-            exhausted = type(error)(str(error))
+            # its frames, and those of what it was raised from, keep every tensor alive that the work had by then
+            exhausted = error.with_traceback(None)
+            exhausted.__cause__ = exhausted.__context__ = None
         gc.collect()
         torch.cuda.empty_cache()
         if not halve():

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from simulation import catalog
+from simulation.memory import is_exhausted
 from simulation.rewards import allowed, guards, helpers
 from simulation.rewards.syntax import FUNCTION_NAME, Refused, parse
 
@@ -45,6 +46,10 @@ class RewardFailure(RuntimeError):
         super().__init__(reason)
         self.stage = stage
         """run: it raised an error; limits: it ran out of memory; contract: what it returned is wrong."""
+
+
+class OutOfMemory(RewardFailure, MemoryError):
+    """It asked for more memory than there is: with fewer states at once it may not."""
 
 
 class _TooSlow(BaseException):
@@ -76,8 +81,9 @@ class RewardFunction:
         except _TooSlow:
             raise RewardFailure(f"one call took more than {CALL_SECONDS:g} s of processor time", "limits") from None
         except GENERATED_ERRORS as error:
-            out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
-            raise RewardFailure(self._explain(error), "limits" if out_of_memory else "run") from None
+            if is_exhausted(error):
+                raise OutOfMemory(self._explain(error), "limits") from None
+            raise RewardFailure(self._explain(error), "run") from None
         return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
 
     def _explain(self, error: BaseException) -> str:

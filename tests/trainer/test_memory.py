@@ -1,5 +1,8 @@
-"""Memory that does not suffice, simulated by work that refuses more than so much at a time."""
+"""Memory that does not suffice: of a real limit, or simulated by work that refuses more than so much at a time."""
 
+import os
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -9,12 +12,14 @@ import warp as wp
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
 from simulation.noise import SharedNoise
+from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from tests.trainer.test_ppo import experience, learner
 from trainer import memory
 from trainer.collect import Collector
 from trainer.ppo import MOST_PARTS, PPO
-from trainer.records import TrainJob
+from trainer.process import ROOT, clean_environment
+from trainer.records import TrainJob, TrainResult, read_result, shard_folder, write_json
 
 
 def test_work_is_halved_until_it_fits_and_other_errors_pass():
@@ -34,6 +39,23 @@ def test_work_is_halved_until_it_fits_and_other_errors_pass():
         memory.halving(lambda: (_ for _ in ()).throw(torch.OutOfMemoryError("still")), lambda: False)
     with pytest.raises(RuntimeError, match="shapes"):
         memory.halving(lambda: (_ for _ in ()).throw(RuntimeError("shapes differ")), halve)
+
+
+class Lost(MemoryError):
+    """With a signature of its own, as libraries have them."""
+
+    def __init__(self, *, tried: int) -> None:
+        super().__init__(f"tried to allocate {tried} bytes")
+        self.tried = tried
+
+
+def test_the_error_that_is_left_is_the_one_that_was_raised():
+    def work() -> None:
+        raise Lost(tried=1 << 50)
+
+    with pytest.raises(Lost, match="tried to allocate") as raised:
+        memory.halving(work, lambda: False)
+    assert raised.value.tried == 1 << 50 and raised.value.__context__ is None
 
 
 def test_what_did_not_fit_is_gone_before_less_is_tried():
@@ -149,3 +171,42 @@ def test_a_bridge_begins_anew_with_the_worker_that_it_has(monkeypatch, tmp_path)
     lockstep, result = trained(tmp_path, job)
     assert (lockstep.preset.worlds, [c.ok for c in result.candidates]) == (8, [True, True])
     started[0].close()
+
+
+HUNGRY = rewards.UPRIGHT.replace(
+    "    return ",
+    "    grid = dof_pos[:, 0:1] * torch.arange(80000)\n    upright = upright + 0.0 * grid.sum(-1)\n    return ",
+)
+"""The same, and 320 000 bytes for each state."""
+GREEDY = rewards.UPRIGHT.replace(
+    "    return ",
+    "    upright = upright + torch.ones(1000000).unsqueeze(1).mul(torch.ones(1000000)).mean()\n    return ",
+)
+"""Four terabytes whatever the states."""
+LIMITED = "from trainer import lockstep; lockstep.MEMORY_BYTES = 700 << 20; raise SystemExit(lockstep.main())"
+
+
+def trained_in_jail(folder, *sources: str) -> tuple[TrainResult, str]:
+    """What came of these rewards with 4096 states a horizon and 700 MiB, and what was printed."""
+    job = TrainJob("Cartpole", sources, overrides={"worlds": 128, "horizon": 32, "iterations": 2}, film_at=())
+    shard = shard_folder(folder, 0, len(sources))
+    shard.mkdir(parents=True)
+    write_json(folder / "job.json", job)
+    command = [sys.executable, "-c", LIMITED, str(folder), "0", str(len(sources)), "--parent", str(os.getpid())]
+    done = subprocess.run(command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=True)
+    result = read_result(shard)
+    assert result is not None
+    return result, done.stdout
+
+
+def test_a_reward_that_needs_too_much_for_all_states_is_called_for_fewer(tmp_path):
+    result, said = trained_in_jail(tmp_path, rewards.UPRIGHT, HUNGRY, GREEDY, rewards.STILL)
+    usual, hungry, greedy, still = result.candidates
+    assert (hungry.ok, hungry.trace, hungry.metric_trace) == (usual.ok, usual.trace, usual.metric_trace)
+    assert usual.ok and still.ok and not greedy.ok
+    assert "the reward of candidate 1 does not fit into memory: it is called in 2 parts" in said
+    assert "candidate 0" not in said and "candidate 3" not in said
+    assert "allocate memory" in greedy.reason and "torch.ones(1000000)" in greedy.reason
+    assert "(also with 64 states at once)" in greedy.reason
+    alone, _ = trained_in_jail(tmp_path / "alone", rewards.STILL)
+    assert alone.candidates[0].trace == still.trace

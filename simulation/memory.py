@@ -1,0 +1,15 @@
+"""How an error says that memory did not suffice."""
+
+from __future__ import annotations
+
+import torch
+
+SAYINGS = ("allocate memory", "Failed to allocate", "out of memory", "ALLOC_FAILED")
+"""Of PyTorch on the CPU, Warp, CUDA, and CUDA's libraries, whose errors have no type of their own."""
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether this error says that memory, a GPU's or the machine's, did not suffice."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(saying in str(error) for saying in SAYINGS)

@@ -1,0 +1,94 @@
+"""Call the candidates' reward functions, each once for all states of a horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simulation.environment import Environment
+from simulation.rewards.contract import RewardFailure, RewardFunction
+from trainer import memory
+
+MOST_PARTS = 64
+"""Of a horizon's states. A reward that asks for too much even so would do so for any number of states."""
+
+Rewarded = tuple[Tensor, dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one candidate's reward function said about a horizon."""
+
+    rewards: Tensor
+    """(T * M,) totals; zeros where it failed."""
+    sums: dict[str, float]
+    """"total" and every component -> its sum over steps and worlds; empty where it failed."""
+    reason: str = ""
+    """Why it failed."""
+
+
+class Scorer:
+    """A candidate's reward function, called in parts of the states where memory does not suffice for all at once.
+
+    No state's reward depends on another state (a dry run has tried that), so parts change its last digits at most.
+    """
+
+    def __init__(self, reward: RewardFunction, name: str = "a candidate") -> None:
+        self.reward, self.name = reward, name
+        self.parts = 1
+
+    def score(self, inputs: Mapping[str, Any], per_state: set[str]) -> Score:
+        """The reward's word on these inputs, of which `per_state` have a row for each state."""
+        states = inputs[self.reward.world_input]
+        try:
+            total, components = memory.halving(lambda: self._rewarded(inputs, per_state), self._halve)
+        except RewardFailure as failure:
+            smallest = f" (also with {len(states) // self.parts} states at once)" if self.parts > 1 else ""
+            return Score(torch.zeros(len(states), device=states.device), {}, f"{failure}{smallest}")
+        # a copy: what a reward returns may be a narrow view of much that would stay in memory
+        columns = torch.stack([total, *components.values()])
+        sums = columns.sum(1, dtype=torch.float64).tolist()
+        return Score(columns[0], dict(zip(("total", *components), sums, strict=True)))
+
+    def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str]) -> Rewarded:
+        if self.parts == 1:
+            return self.reward(inputs)
+        split = {name: inputs[name].chunk(self.parts) for name in per_state}
+        count = len(split[self.reward.world_input])
+        parts = [self.reward({**inputs, **{name: split[name][i] for name in split}}) for i in range(count)]
+        totals, components = zip(*parts, strict=True)
+        names = list(components[0])
+        if any(list(part) != names for part in components):
+            raise RewardFailure("its components depend on the states: each needs the same ones")
+        return torch.cat(totals), {name: torch.cat([part[name] for part in components]) for name in names}
+
+    def _halve(self) -> bool:
+        if self.parts >= MOST_PARTS:
+            return False
+        self.parts *= 2
+        print(f"the reward of {self.name} does not fit into memory: it is called in {self.parts} parts", flush=True)
+        return True
+
+
+def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]) -> list[Score]:
+    """Call each candidate's reward for all states of a horizon; `reached`: env.attributes after each step."""
+    read = {name for scorer in scorers for name in (scorer.reward.world_input, *scorer.reward.arguments)}
+    per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
+    constants = {name: reached[0][name] for name in read - per_world}
+    # (K, T * M, ...): the worlds of all steps side by side
+    states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
+    with env.on_device():
+        return [
+            scorer.score(constants | {name: values[group] for name, values in states.items()}, per_world)
+            for group, scorer in enumerate(scorers)
+        ]
+
+
+def over_time(values: Sequence[Tensor], groups: int) -> Tensor:
+    """T tensors (K * M, ...) of K groups, as one, (K, T, M, ...)."""
+    shape = (len(values), groups, -1, *values[0].shape[1:])
+    return torch.stack(tuple(values)).view(shape).transpose(0, 1).contiguous()
