@@ -16,7 +16,9 @@ from llm.replay import read_record, replay
 from tests.webapp.loops import experiment, job, play, started
 from tests.webapp.servers import gone, processes, wait_for
 from trainer import launch
-from trainer.records import read_progress
+from trainer.checkpoint import load_policy
+from trainer.records import WARM, read_progress
+from trainer.sac import SimbaPolicy
 from webapp.experiments import headless, loop, progress
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.experiments.tasks import run_job
@@ -24,6 +26,11 @@ from webapp.experiments.tasks import run_job
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TINY = {"iterations": 3, "worlds": 16}
+TINY_SAC = {"iterations": 6, "worlds": 16, "updates": 2, "batch": 32, "learning_starts": 256, "replay": 1000}
+
+
+def policy_file(index: int) -> str:
+    return f"checkpoints/policies/{index}.pt"
 
 
 class TestReal:
@@ -44,6 +51,24 @@ class TestReal:
             r.calls.count() for r in row.requests.all()
         )
         assert_the_metric_is_in_no_prompt(row)
+
+    def test_rda_trains_with_sac_and_goes_on_from_its_best_policy(self) -> None:
+        """Subtasks, rewards, training, analysis and reflection: nothing is made up but the small numbers."""
+        row = experiment(method="rda", preset="quick-sac", k=2, n=2, overrides=TINY_SAC)
+        row.full_clean()
+        loop.start(row)
+        headless.drive(row, lambda said: None)
+        assert row.error == "" and row.status == Experiment.Status.FINISHED
+        assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
+        first, second = row.requests.filter(kind="Train").order_by("step")
+        assert "warm" not in first.payload and second.payload["warm"] in ("1-1", "1-2")
+        best = int(second.payload["warm"][-1]) - 1
+        assert (second.run_dir / WARM).read_bytes() == (first.run_dir / policy_file(best)).read_bytes()
+        for request in (first, second):
+            policy = load_policy(request.run_dir / policy_file(0), "Cartpole")
+            assert isinstance(policy.networks, SimbaPolicy)
+        assert {(c.status, c.rts is not None) for c in Candidate.objects.all()} == {("trained", True)}
+        assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
 
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
         row = started(judge="human", k=2, n=1, overrides=TINY)
