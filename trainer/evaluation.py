@@ -11,7 +11,7 @@ import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +144,7 @@ def evaluate(
         all_of_them += run_episodes(policy, seed, episodes, told)
     metric = catalog.task(policy.task).metric
     shares = metric is not None and metric.startswith(SHARE)
-    scores = (None, None) if metric is None else (_score(all_of_them, shares), _over_seeds(all_of_them, seeds))
+    scores = (None, None) if metric is None else (_score(all_of_them, shares), over_seeds(all_of_them, seeds, shares))
     return (
         Evaluation(
             str(checkpoint),
@@ -168,10 +168,14 @@ def _score(episodes: Sequence[Episode], shares: bool = False) -> Spread | None:
     return ratio(*zip(*counted, strict=True)) if counted else None
 
 
-def _over_seeds(episodes: Sequence[Episode], seeds: Sequence[int]) -> Spread | None:
+def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) -> Spread | None:
+    """Of the seeds' scores. Where these are shares, the interval ends where a share does."""
     each = [_score([episode for episode in episodes if episode.seed == seed]) for seed in seeds]
     known = [score.mean for score in each if score is not None]
-    return spread(known) if known else None
+    found = spread(known) if known else None
+    if found is None or not shares or found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def chosen(episodes: Sequence[Episode], which: str) -> Episode:

@@ -36,7 +36,7 @@ class Rating:
 
 def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     """What best and worst of K say of pairs: the best beats every other, every other beats the worst (2K - 3 pairs)."""
-    share = independence(len(shown))
+    share = independence(len(shown), pick.worst is not None)
     found = [Comparison(pick.best, other, share=share) for other in shown if other != pick.best]
     if pick.worst is not None:
         rest = [other for other in shown if other not in (pick.best, pick.worst)]
@@ -44,12 +44,15 @@ def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     return found
 
 
-def independence(k: int) -> float:
+def independence(k: int, worst: bool = True) -> float:
     """What each of the 2K - 3 pairs of one best and worst of K says, against a comparison asked by itself: 0.36 for 6.
+    Without a worst there are K - 1 pairs: 2/K.
 
     Fisher information about a contrast, of equals: the choice of the best of K has 1/K, that of the worst of the rest
-    1/K - 1/(K (K-1)^2); the pairs, were they independent, (2K - 3) / (2 (K - 1)).
+    1/K - 1/(K (K-1)^2); so many pairs, were they independent, half of their number over K - 1.
     """
+    if not worst:
+        return 2 / k if k > 1 else 1.0
     return (2 / k - 1 / (k * (k - 1) ** 2)) * 2 * (k - 1) / (2 * k - 3) if k > 1 else 1.0
 
 

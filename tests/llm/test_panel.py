@@ -122,6 +122,25 @@ def test_what_a_pair_of_one_best_and_worst_is_worth_by_hand():
     assert independence(6) == pytest.approx(0.363, abs=0.001)
 
 
+def test_what_a_pair_of_a_best_alone_is_worth_by_hand():
+    """A choice of one of K has 1/K of information about a contrast, its K - 1 pairs were they independent 1/2."""
+    seen = comparisons(Pick("b", None), "abcdef")
+    assert [(c.winner, c.loser, c.share) for c in seen] == [("b", loser, 2 / 6) for loser in "acdef"]
+    assert [c.share for c in comparisons(Pick("a", None), "ab")] == [1.0]
+
+
+def test_intervals_of_bests_alone_are_as_wide_as_their_strengths_scatter():
+    """200 panels of 80 who each name one of four equals. With what best and worst are worth they were 0.90 of it."""
+    rng = random.Random(0)
+    found = []
+    for _ in range(200):
+        seen = [c for name in rng.choices("abcd", k=80) for c in comparisons(Pick(name, None), "abcd")]
+        found.append(bradley_terry(seen, names="abcd"))
+    scatter = statistics.mean(statistics.stdev(ratings[name].value for ratings in found) for name in "abcd")
+    widths = [rating.high - rating.value for ratings in found for rating in ratings.values()]
+    assert statistics.mean(widths) / 1.959964 == pytest.approx(scatter, rel=0.06)
+
+
 def test_a_panel_is_pooled_into_one_pick():
     picks = [
         (Pick("a", "c", "smooth", ("best: moves fast",)), "abcd"),

@@ -15,7 +15,7 @@ from tests.trainer.test_lockstep import trained
 from trainer import evaluation
 from trainer.checkpoint import load_policy
 from trainer.evaluate import main, policies, report
-from trainer.evaluation import Episode, chosen, evaluate, record
+from trainer.evaluation import Episode, chosen, evaluate, over_seeds, record
 from trainer.records import TrainJob, write_json
 from trainer.spread import Spread, ratio, share, spread, t_975
 
@@ -77,6 +77,14 @@ def test_a_film_shows_the_chosen_episode_from_its_start(policy_file, evaluated, 
     assert (rollout.qpos[0] == start).all()
     if worst.steps < 499:
         assert rollout.restart.nonzero()[0][:2].tolist() == [0, worst.steps]
+
+
+def test_the_interval_of_a_share_over_seeds_stays_a_share():
+    """8 of 9 episodes: by Student's t alone it would reach 1.37."""
+    episodes = [Episode(seed, n, 10, True, False, float((seed, n) != (0, 0)), 1) for seed in range(3) for n in range(3)]
+    found = over_seeds(episodes, (0, 1, 2), shares=True)
+    assert (found.mean, found.low, found.high) == (pytest.approx(8 / 9), pytest.approx(0.41078, abs=1e-4), 1.0)
+    assert over_seeds(episodes, (0, 1, 2), shares=False).high == pytest.approx(1.367, abs=1e-4)
 
 
 def test_without_a_metric_episodes_are_ranked_by_length():
