@@ -168,6 +168,24 @@ def test_a_controller_written_by_hand_flies_to_the_target_and_hovers():
     assert step.truncated.all() and step.metric_counts.all() and step.metric.item() > -0.1
 
 
+def test_the_observation_alone_suffices_to_hover_within_two_centimetres():
+    """It has no thrusts, which actions only change: they are switched by the velocities that are still wanted."""
+    env = Environment("Quadcopter", worlds=16, seed=3)
+    for _ in range(499):
+        seen = env.obs_buf
+        error, quat, velocity, spin = 3 * seen[:, :3], seen[:, 3:7], 2 * seen[:, 7:10], math.pi * seen[:, 10:13]
+        lean = ((1.5 * error - 1.6 * velocity)[:, :2] / 9.81).clamp(-0.3, 0.3)
+        climb = (2 * error[:, 2]).clamp(-1.5, 1.5) - velocity[:, 2]
+        about_x = 6 * (-lean[:, 1] - 2 * quat[:, 0]) - spin[:, 0]
+        about_y = 6 * (lean[:, 0] - 2 * quat[:, 1]) - spin[:, 1]
+        thrust = climb[:, None] + 0.12 * (about_x[:, None] * ANGLES.sin() - about_y[:, None] * ANGLES.cos())
+        gimbals = torch.zeros(16, 8)
+        gimbals[:, 1::2] = (0.15 * (spin[:, 2] + 4 * quat[:, 2])).clamp(-0.2, 0.2)[:, None]  # against turning about z
+        step = env.step(torch.cat((2 * (gimbals - seen[:, 13:21]), thrust), dim=1))
+        assert not step.terminated.any()
+    assert step.truncated.all() and step.metric.min() > -0.02
+
+
 def test_reference_reward_by_hand():
     namespace: dict = {}
     exec(catalog.reference_reward("Quadcopter"), namespace)  # our own file
