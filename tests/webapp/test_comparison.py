@@ -6,6 +6,7 @@ import csv
 import itertools
 import re
 import signal
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.webapp import loops
+from tests.webapp.loops import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
-from webapp.experiments import bench, loop, progress
+from webapp.experiments import bench, loop, origin, progress
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -232,9 +234,17 @@ def test_how_far_it_is(played: Plan, django_assert_max_num_queries: Any) -> None
     with django_assert_max_num_queries(4):  # however many experiments there are
         now = carry.state(played)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
-    pace = gather.seconds_per_candidate(played, "Cartpole")
-    assert pace is not None and now.seconds_left == pytest.approx(6 * pace)
-    assert carry.state(plan_of(arm("icpl:k=3", 6), tasks=("Ant",))).seconds_left is None
+    pace = gather.seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
+    assert now.seconds_left == pytest.approx(6 * pace)
+    wider = replace(played, tasks=("Cartpole", "Ant"))
+    with django_assert_max_num_queries(4):  # nor tasks
+        assert carry.state(wider).seconds_left is None
+    Experiment.objects.filter(public_id__in=[played.public_id(c) for c in played.cells() if c.index == 0]).update(
+        task="Ant"
+    )
+    paces = gather.seconds_per_candidate(wider, wider.tasks)
+    assert paces.keys() == {"Cartpole", "Ant"}
+    assert carry.state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
 
 
 def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None) -> None:
@@ -251,9 +261,9 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
         for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
     )
     assert row.jobs.filter(kind="ask").exists()
-    assert gather.seconds_per_candidate(plan, "Cartpole") == pytest.approx(total / 6)
+    assert gather.seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx({"Cartpole": total / 6})
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
-    assert gather.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), "Cartpole") is None
+    assert gather.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), ["Cartpole"]) == {}
 
 
 # --- the report ---------------------------------------------------------------------------------------------------
@@ -279,6 +289,51 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
     ]
     with (tmp_path / "rounds.csv").open() as file:
         assert [r["best_rts_so_far"] for r in csv.DictReader(file)] == ["12.0", "22.0"] * 3
+
+
+def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
+    here = f"{origin.machine()}; Prefine {origin.version()}"
+    assert f"Tried and reported on {here}." in report.write(played, tmp_path).read_text()
+    with (tmp_path / "experiments.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["machine"] for row in rows[:3]} == {origin.machine()} and rows[3]["machine"] == ""
+    assert rows[0]["version"] == origin.version() and origin.commit() in origin.version()
+    first, other, second, _ = (Experiment.objects.get(public_id=row["public_id"]) for row in rows)
+    moved = first.jobs.filter(kind="train").latest("pk")
+    moved.progress["made_by"] = {"machine": "another one", "version": "9"}
+    moved.save()
+    for job in second.jobs.filter(kind="train"):  # as they were before this was written down
+        del job.progress["made_by"]
+        job.save()
+    text = report.write(played, tmp_path).read_text()
+    assert (
+        f"Tried on {origin.machine()}; another one; Prefine {origin.version()}; 9 (1 experiments); {here} (1 " in text
+    )
+    assert f"an unknown machine; Prefine of an unknown version (1 experiments). Reported on {here}." in text
+
+
+def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:
+    """One of three reads and does something else: two pairs of three are at distance 1, and 1/1.05 of a third."""
+    row = Experiment.objects.get(public_id=gather.results(played)[2].public_id)
+    request = row.requests.filter(kind="Train").earliest("step")
+    other = SOURCE.replace("dof_pos", "dof_vel").replace("exp", "tanh").replace("square", "abs")
+    request.result[2]["candidate"]["source"] = other.format(weight=1)
+    for outcome, at in zip(request.result, (0.0, 0.0, 1.0), strict=True):
+        outcome["states"] = {"falls": 0, "seconds": 1.0, "coordinates": [{"mean": at, "speed": 0.5}]}
+    request.save()
+    text = report.write(played, tmp_path).read_text()
+    with (tmp_path / "experiments.csv").open() as file:
+        found = [(r["code_diversity"], r["film_diversity"]) for r in csv.DictReader(file)]
+    assert found[0] == found[1] == ("0.0", "") and found[3] == ("", "")
+    assert float(found[2][0]) == pytest.approx(2 / 3 / 2) and float(found[2][1]) == pytest.approx(2 / 3 / 1.05 / 3)
+    assert re.search(r"\| ICPL \|.*\| 0\.17 \| 0\.21 \|\n", text)  # 1/6: the other experiment's programs are alike
+
+
+def test_the_report_says_where_no_score_tells_methods_apart(played: Plan, tmp_path: Path) -> None:
+    words = "All methods reached the same score every time, 22.000: this task, so trained, does not tell"
+    assert words in report.write(played, tmp_path).read_text()
+    Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(rts=21.0)
+    assert "All methods reached" not in report.write(played, tmp_path).read_text()
 
 
 def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
@@ -351,3 +406,12 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     text = (tmp_path / "out" / "report.md").read_text()
     assert "2 of 2 experiments finished" in text and (tmp_path / "out" / "curves-Cartpole.svg").exists()
     assert len(list(runs.glob("*/job.json"))) == 2
+
+    other = embedded(tmp_path / "other")  # a machine that knows nothing of it
+    words[words.index("--out") + 1] = str(tmp_path / "read back")
+    said = other.manage(*words, "--with", str(tmp_path / "out"))
+    assert "Finished elsewhere: 2 experiments" in said and "0 of 4 candidates to try" in said
+    for name in ("summary.csv", "experiments.csv", "rounds.csv"):
+        assert (tmp_path / "read back" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    assert "2 of 2 experiments finished" in (tmp_path / "read back" / "report.md").read_text()
+    assert not list((other.data / "runs").glob("*"))

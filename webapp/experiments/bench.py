@@ -151,6 +151,8 @@ class Totals:
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    estimated: int
+    """Answers whose tokens are counted from their letters: their endpoint did not say."""
     cost: float
     unknown_costs: int
     train_seconds: float
@@ -323,6 +325,7 @@ def _totals(experiment: Experiment) -> Totals:
         calls=Count("pk"),
         tokens_in=Sum("prompt_tokens", default=0),
         tokens_out=Sum("completion_tokens", default=0),
+        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
         known=Sum("cost", default=0.0),
         unknown=Count("pk", filter=Q(cost=None)),
     )
@@ -335,6 +338,7 @@ def _totals(experiment: Experiment) -> Totals:
         calls=calls["calls"],
         prompt_tokens=calls["tokens_in"],
         completion_tokens=calls["tokens_out"],
+        estimated=calls["estimated"],
         cost=calls["known"],
         unknown_costs=calls["unknown"],
         train_seconds=runs["took"],

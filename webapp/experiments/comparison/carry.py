@@ -46,11 +46,10 @@ def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         finished += ended
         if not ended:
             left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
-    expected = {task: gather.seconds_per_candidate(plan, task) for task in left}
-    seconds = [count * pace for task, count in left.items() if (pace := expected[task]) is not None]
-    known = len(seconds) == len(left)
+    paces = gather.seconds_per_candidate(plan, left)
+    known = left.keys() == paces.keys()
     total = len(plan.tasks) * len(plan.arms) * plan.experiments
-    return State(finished, total, spent, budget, sum(seconds) if known else None)
+    return State(finished, total, spent, budget, sum(left[task] * paces[task] for task in left) if known else None)
 
 
 def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean, stdev
@@ -58,6 +58,13 @@ class Result:
     finished_at: datetime | None = None
     error: str = ""
     """Why it stopped; not kept in reports, which are read back for what is finished."""
+    version: str = ""
+    """Of Prefine, where its candidates were tried; known to reports alone, as what follows. Empty where unknown."""
+    machine: str = ""
+    code_diversity: float | None = None
+    """Mean distance of the programs that were tried together, mean over the rounds; None on problems."""
+    film_diversity: float | None = None
+    """The same of what robots did."""
     folder: str = ""
     """Of the report that it was read from; empty where it is a row here."""
 
@@ -256,23 +263,28 @@ def comparisons(kind: str, shown: int) -> int:
     return 1 if kind == "Compare" else shown - 1 if kind == "Choose" else max(0, 2 * shown - 3)
 
 
-def seconds_per_candidate(plan: Plan, task: str) -> float | None:
-    """What one candidate took here so far, with all that was asked, written, trained and filmed for it.
+def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:
+    """By task what one candidate took here so far, with all that was asked, written, trained and filmed for it.
 
-    Over the newest experiments on this task with the plan's settings and writing model; None where there is none.
+    Over the newest experiments on the task with the plan's settings and writing model; without tasks that have none.
+    Two queries, however many tasks there are.
     """
-    like = Q(experiment__task=task, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
+    like = Q(experiment__task__in=tasks, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
     done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
-    trained = done.filter(kind=Job.Kind.TRAIN).values_list("experiment").annotate(newest=Max("pk"))
-    lately = [experiment for experiment, _ in trained.order_by("-newest")[:REMEMBERED_EXPERIMENTS]]
-    found = done.filter(experiment__in=lately).aggregate(
-        count=Sum(_Named("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
+    trained = done.filter(kind=Job.Kind.TRAIN).values_list("experiment__task", "experiment").annotate(newest=Max("pk"))
+    lately: dict[str, list[int]] = defaultdict(list)
+    for task, experiment, _ in trained.order_by("-newest"):
+        lately[task].append(experiment)
+    newest = [experiment for own in lately.values() for experiment in own[:REMEMBERED_EXPERIMENTS]]
+    found = done.filter(experiment__in=newest).values_list("experiment__task")
+    sums = found.annotate(
         took=Sum(
             ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
             filter=~Q(kind=Job.Kind.FILM, percent__lt=100),
         ),
+        count=Sum(_Named("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
     )
-    return found["took"].total_seconds() / found["count"] if found["took"] and found["count"] else None
+    return {task: took.total_seconds() / count for task, took, count in sums if took and count}
 
 
 class _Named(Func):

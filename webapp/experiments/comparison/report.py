@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from webapp.experiments import origin
 from webapp.experiments.comparison import figures, gather, published, tables
 from webapp.experiments.comparison.accuracy import accuracies
+from webapp.experiments.comparison.details import detailed
 from webapp.experiments.comparison.gather import Result, Score
 from webapp.experiments.comparison.plan import Plan
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -19,8 +22,10 @@ RTS of a candidate: the highest value of the task metric, sampled at fixed inter
 TS of an experiment: the RTS of the candidate that it ended with, which is the highest of all where a faultless proxy
 chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of any candidate, mean over experiments.
 Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
-2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are those of
-the training processes, summed over the rounds."""
+2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are wall
+time: how long the training processes of a round took, summed over the rounds. They say as much of the machine, and of
+what else it did meanwhile, as of the method. Diversity: mean distance of all pairs of candidates that were tried
+together, from 0 to 1, mean over the rounds; of programs by what they read and apply, of films by what robots do."""
 OF_PROBLEMS = """\
 On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
 of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of
@@ -33,6 +38,9 @@ other problems."""
 ELSEWHERE = """\
 These were finished by another installation, or by this one before its data went, and are read from the reports in the
 folders named here; they were not run again."""
+ALIKE = """\
+All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
+each got there is in the table of rounds."""
 DIFFERS = """\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here."""
@@ -41,7 +49,7 @@ and budgets. They say which order was found there, not which value should be rea
 def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> Path:
     """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = gather.results(plan, elsewhere)
+    results = detailed(gather.results(plan, elsewhere))
     scores = gather.scores(plan, results)
     tables.write(folder, results, scores)
     pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
@@ -56,10 +64,12 @@ def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gath
 def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]) -> str:
     """The whole report as one text."""
     planned = len(plan.tasks) * len(plan.arms) * plan.experiments
-    finished = sum(result.finished for result in results)
+    finished = [result for result in results if result.finished]
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
         f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
-        f"{finished} of {planned} experiments finished, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {_settings(plan)}",
+        f"{len(finished)} of {planned} experiments finished, {now}. {_settings(plan)}",
+        _makers(finished),
         EXPLAINED,
         *([OF_PROBLEMS] if any(is_problem(task) for task in plan.tasks) else []),
         *_over_all(plan, scores),
@@ -80,6 +90,20 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
         parts.append(f"## Stopped by a failure\n\n{lines}")
     differs = [] if all(is_problem(task) for task in plan.tasks) else [DIFFERS]
     return "\n\n".join([*parts, *differs]) + "\n"
+
+
+def _makers(finished: Sequence[Result]) -> str:
+    """Which version on which machine has tried the candidates, and which one writes this."""
+    found = Counter((result.machine, result.version) for result in finished)
+    own = (origin.machine(), origin.version())
+    if found.keys() == {own}:
+        return f"Tried and reported on {_maker(*own)}."
+    counts = "; ".join(f"{_maker(*maker)} ({count} experiments)" for maker, count in found.items())
+    return f"{f'Tried on {counts}. ' if found else ''}Reported on {_maker(*own)}."
+
+
+def _maker(machine: str, version: str) -> str:
+    return f"{machine or 'an unknown machine'}; Prefine {version or 'of an unknown version'}"
 
 
 def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
@@ -162,22 +186,22 @@ def _costs_table(scores: Sequence[Score]) -> str:
                 _mean([r.completion_tokens for r in runs]),
                 f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
                 _mean([r.train_seconds for r in runs]),
+                _mean_known([r.code_diversity for r in runs]),
+                _mean_known([r.film_diversity for r in runs]),
             ]
         )
     head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
-    return _table([*head, "training s"], rows)
+    return _table([*head, "training s (wall time)", "diversity of programs", "of films"], rows)
 
 
-def _elsewhere_table(foreign: Sequence[Result]) -> str:
-    rows = [
-        [
-            f"{r.arm.label} on {r.task}, {r.index + 1}",
-            f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-",
-            r.folder,
-        ]
-        for r in foreign
-    ]
-    return _table(["experiment", "finished (UTC)", "report"], rows)
+def _elsewhere_table(foreign: Iterable[Result]) -> str:
+    rows = []
+    for r in foreign:
+        finished = f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-"
+        rows.append(
+            [f"{r.arm.label} on {r.task}, {r.index + 1}", finished, r.folder, r.machine or "-", r.version or "-"]
+        )
+    return _table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
 
 
 def _tests(scores: Sequence[Score]) -> str:
@@ -185,6 +209,8 @@ def _tests(scores: Sequence[Score]) -> str:
     judged = [score for score in scores if score.values]
     if len(judged) < 2:
         return ""
+    shown = {_number(value) for score in judged for value in score.values}
+    alike = [ALIKE.format(*shown)] if len(shown) == 1 else []
     first, *others = judged
     tests = [mann_whitney(other.values, first.values) for other in others]
     corrected = holm([test.p for test in tests])
@@ -194,7 +220,7 @@ def _tests(scores: Sequence[Score]) -> str:
     ]
     head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
     said = "Mann-Whitney U, two-sided, exact by permutation. U counts the pairs in which the arm's TS is higher."
-    return f"{said}\n\n{_table(head, rows)}"
+    return "\n\n".join([*alike, said, _table(head, rows)])
 
 
 def _rounds_table(scores: Sequence[Score]) -> str:
@@ -226,3 +252,8 @@ def _spread(mean: float | None, deviation: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.0f}"
+
+
+def _mean_known(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{sum(known) / len(known):.2f}" if known else "-"

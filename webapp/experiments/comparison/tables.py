@@ -33,6 +33,10 @@ EXPERIMENTS = (
     "us_dollars",
     "training_seconds",
     "finished_at",
+    "version",
+    "machine",
+    "code_diversity",
+    "film_diversity",
 )
 ROUNDS = (*WHO, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 Row = dict[str, str]
@@ -61,7 +65,8 @@ def _experiment(result: Result) -> tuple[Any, ...]:
     spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
-    return *_who(result), *identity, result.ts, result.best, *rounds, *spent, ended
+    details = (result.version, result.machine, result.code_diversity, result.film_diversity)
+    return *_who(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details
 
 
 def _round(result: Result, r: Round) -> tuple[Any, ...]:
@@ -137,6 +142,10 @@ def _result_of(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> 
         cost=_number(row["us_dollars"]),
         train_seconds=float(row["training_seconds"]),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
+        version=row["version"],
+        machine=row["machine"],
+        code_diversity=_number(row["code_diversity"]),
+        film_diversity=_number(row["film_diversity"]),
         folder=folder,
     )
 

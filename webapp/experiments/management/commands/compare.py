@@ -222,8 +222,8 @@ def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = 
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
             lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
     lines += elsewhere_lines(rows, elsewhere)
-    paces = {task: gather.seconds_per_candidate(plan, task) for task in plan.tasks}
-    known = ", ".join(f"{task} {pace:.1f} s a candidate" for task, pace in paces.items() if pace is not None)
+    paces = gather.seconds_per_candidate(plan, plan.tasks)
+    known = ", ".join(f"{task} {paces[task]:.1f} s a candidate" for task in plan.tasks if task in paces)
     left = (
         f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"
     )
