@@ -15,7 +15,7 @@ from django.utils import timezone
 from llm import replay
 from llm.client import Reply
 from tests.webapp import archives, boards, rows
-from webapp.archive import erasure
+from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
 from webapp.experiments import leases, loop
@@ -160,7 +160,27 @@ class TestErasure:
         erasure.erase(made.second)
         assert not Experiment.objects.filter(pk=experiment.pk).exists()
 
-    def test_what_is_being_asked_meanwhile_brings_no_word_back(self):
+    def test_what_did_not_get_to_the_files_is_done_by_the_reaper(self, caplog):
+        """A process that is killed right after its transaction, and a file that cannot be written."""
+        made = archives.made(panel=2)
+        folder = made.first.experiment.requests.filter(kind="Train").last().run_dir
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / name for name in ("job.json", "log.txt")]
+        for path in written:
+            path.write_text(f"# {archives.REASON}")
+        erasure.erase(made.first)  # what is to be done on commit is not, in this test
+        assert archives.REASON in written[0].read_text()
+        obstacle = folder / "log.txt.redacted"
+        obstacle.mkdir()
+        retention.tick()
+        assert [path.read_text() for path in written] == ["# [deleted]", f"# {archives.REASON}"]
+        assert "taking erased words out of the files" in caplog.text
+        obstacle.rmdir()
+        retention.tick()
+        assert [path.read_text() for path in written] == ["# [deleted]"] * 2
+        assert archives.REASON not in archives.database(without=("audit.Entry",))
+
+    def test_what_is_being_asked_meanwhile_brings_no_word_back(self, django_capture_on_commit_callbacks):
         """A model is answering a prompt that holds the reason."""
         made = archives.made(panel=2)
         experiment = made.first.experiment
@@ -169,7 +189,8 @@ class TestErasure:
         Job.objects.filter(pk=write.pk).update(status="queued")
         lease = leases.claim(write.pk)
         arrives = calls.saver(lease)
-        erasure.erase(made.first)
+        with django_capture_on_commit_callbacks(execute=True):
+            erasure.erase(made.first)
         told = {"messages": lease.job.request.payload["messages"]}
         arrives(Reply("x", "stop", None, None, 0.1, "m", "", told, "hash", 1, "2026-01-01"))
         with pytest.raises(leases.Lost), lease.hold():

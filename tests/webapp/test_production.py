@@ -14,7 +14,7 @@ LOOP = (
     *("test_jobs", "test_loop", "test_loop_command", "test_loop_endpoint", "test_loop_real"),
     *("test_requests", "test_events", "test_panel"),
 )
-MODULES = (*LOOP, "test_nul", "test_archive_import")
+MODULES = (*LOOP, "test_nul", "test_archive_import", "test_races")
 """What is killed in the middle there: test_crash.py."""
 
 

@@ -70,6 +70,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
     _forget_sessions({person.token for person in people}, keys)
     _forget_log_entries(people)
     for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
+        loop.lock(experiment.pk)  # first: an A/B vote that is being opened copies before it, or finds nothing
         others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
         if others.exists():
             _leave_to_others(experiment, people)
@@ -110,7 +111,6 @@ def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
 
 def _leave_to_others(experiment: Experiment, people: Sequence[Participant]) -> None:
     """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
-    loop.lock(experiment.pk)
     redaction.redact(experiment, *_told(experiment, people))
 
 

@@ -136,3 +136,14 @@ class Erasure(models.Model):
 
     def __str__(self) -> str:
         return f"{self.people} deleted from {self.study}"
+
+
+class Redaction(models.Model):
+    """Words that are still to be taken out of files of an experiment that others go on with. Gone once that is done."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="+")
+    reasons = models.JSONField(default=list)
+    labels = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"redaction of {self.experiment}"

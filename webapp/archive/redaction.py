@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
 from llm.records import canonical
+from webapp.archive.models import Redaction
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
@@ -47,8 +48,8 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
         for row in rows.iterator(200):
             _redact_row(row, swap)
     redact_copies(experiment, reasons, labels)
-    runs = [request.run_dir for request in experiment.requests.filter(kind="Train")]
-    transaction.on_commit(partial(_redact_files, runs, swap), robust=True)
+    todo = Redaction.objects.create(experiment=experiment, reasons=sorted(reasons), labels=sorted(labels))
+    transaction.on_commit(partial(finish, todo), robust=True)
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
@@ -58,12 +59,24 @@ def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Coll
         _redact_row(pair, swap)
 
 
-def _redact_files(runs: Collection[Path], swap: Any) -> None:
-    """A reward may quote a reason in a comment. Its run goes on only while its folder says what its row says."""
-    for path in (run / name for run in runs for name in WRITTEN):
-        text = path.read_text(errors="surrogateescape") if path.is_file() else ""
-        if swap(text) != text:
-            path.write_text(swap(text), errors="surrogateescape")
+def finish(todo: Redaction) -> None:
+    """The same in the experiment's files: a reward may quote a reason in a comment. Called once the rows are changed,
+    and by the reaper where that came to nothing. A run goes on only while its folder says what its row says.
+    """
+    swap = _swapper(todo.reasons, todo.labels)
+    for request in todo.experiment.requests.filter(kind="Train"):
+        for name in WRITTEN:
+            _redact_file(request.run_dir / name, swap)
+    todo.delete()
+
+
+def _redact_file(path: Path, swap: Any) -> None:
+    """Whole or not at all."""
+    text = path.read_text(errors="surrogateescape") if path.is_file() else ""
+    if swap(text) != text:
+        aside = path.with_name(f"{path.name}.redacted")
+        aside.write_text(swap(text), errors="surrogateescape")
+        aside.replace(path)
 
 
 def _redact_row(row: Model, swap: Any) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error, close_old_connections, transaction
-from django.db.models import F, Max, Q, Sum
+from django.db.models import Count, F, Max, Q, Sum
 from django.utils import timezone
 
-from webapp.archive import leftovers
+from webapp.archive import leftovers, redaction
 from webapp.archive.erasure import Erased, erase_evaluator, erase_people, scrub_database
-from webapp.archive.models import Erasure, Export
+from webapp.archive.models import Erasure, Export, Redaction
 from webapp.archive.scope import Scope
 from webapp.audit import record
 from webapp.experiments.models import Experiment, ModelCall
@@ -106,6 +106,7 @@ def expire(study: Study, by: Any = "system") -> Erased:
     """Delete what the study's people gave, and keep numbers. Nothing happens where that is not due (any more)."""
     with transaction.atomic():
         row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        _hold(row)
         on = due_on(row)
         if on is None or on > timezone.localdate():
             return Erased()
@@ -123,13 +124,24 @@ def expire(study: Study, by: Any = "system") -> Erased:
     return erased
 
 
+def _hold(study: Study) -> None:
+    """Lock its experiments until the transaction ends: a choice is made before we look whether the time is over, and
+    kept, or finds its round gone.
+    """
+    judged = Experiment.objects.filter(assignments__participant__study=study).values("pk")
+    list(Experiment.objects.select_for_update(no_key=True).filter(pk__in=judged).order_by("pk").values_list("pk"))
+
+
 def aggregate(study: Study) -> dict[str, Any]:
     """Numbers of the study that say nothing about any one person: counts, and means over arms."""
     people = study.participants
     outcomes = Counter(people.values_list("outcome", flat=True))
     experiments = Experiment.objects.filter(assignments__participant__study=study).distinct()
     spent = ModelCall.objects.filter(request__experiment__in=experiments.values("pk")).aggregate(
-        prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"), dollars=Sum("cost")
+        prompt=Sum("prompt_tokens"),
+        completion=Sum("completion_tokens"),
+        dollars=Sum("cost"),
+        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
     )
     return {
         "invited": people.count(),
@@ -138,6 +150,7 @@ def aggregate(study: Study) -> dict[str, Any]:
         "experiments": experiments.count(),
         "votes": Vote.objects.filter(request__experiment__in=experiments.values("pk"), undone_at=None).count(),
         "tokens": {name: spent[name] or 0 for name in ("prompt", "completion")},
+        "answers whose tokens are estimated": spent["estimated"],
         "US dollars": spent["dollars"] or 0.0,
         "arms": [_arm(arm) for arm in study.arms.all()],
     }
@@ -165,6 +178,10 @@ def tick() -> None:
         with reported(f"deleting the data of study {study.pk}, whose retention period is over,"):
             gone = expire(study)
             log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
+    for todo in Redaction.objects.all():
+        with reported(f"taking erased words out of the files of experiment {todo.experiment_id}"):
+            redaction.finish(todo)
+            scrub_database()
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
         with reported(f"deleting export {export.public_id}"):

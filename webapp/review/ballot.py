@@ -25,6 +25,7 @@ TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the righ
 TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
 TAGS = tuple(f"best: {tag}" for tag in (*TAGS_BEST, *words.TAGS_BEST))
 TAGS += tuple(f"worst: {tag}" for tag in (*TAGS_WORST, *words.TAGS_WORST))
+OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
@@ -59,9 +60,12 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
     """Save a choice for the screening with this token. Casting the same choice twice gives the same vote."""
     screening = Screening.objects.filter(participant=participant, token=token).select_related("request").first()
     if screening is None:
-        return Cast(None, "That page was out of date, so nothing was saved from it. This is where you are now.")
+        return Cast(None, OUT_OF_DATE)
     with transaction.atomic():
-        experiment = loop.lock(screening.request.experiment_id)
+        try:
+            experiment = loop.lock(screening.request.experiment_id)
+        except Experiment.DoesNotExist:  # deleted meanwhile
+            return Cast(None, OUT_OF_DATE)
         request = Request.objects.get(pk=screening.request_id)
         standing = standing_vote(request, participant)
         if standing:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from webapp.audit import record
-from webapp.experiments.models import Candidate, Clip
+from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.studies.opening import reachable
 from webapp.votes import answers
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -83,9 +83,12 @@ def _of_clips(pair: Pair) -> list[str]:
 def open_poll(poll: Poll) -> list[str]:
     """Fix the plan, copy what is compared, let people in. Returns what stands against it; empty when it is open."""
     with transaction.atomic():
+        held = _hold(poll)
         poll = lock(poll.pk)
         if poll.status != Poll.Status.DRAFT:
             return ["It was opened before."]
+        if not _compared(poll) <= held:
+            return ["Its pairs were changed a moment ago. Look at them, then open it."]
         found = problems(poll)
         if found:
             return found
@@ -94,6 +97,19 @@ def open_poll(poll: Poll) -> list[str]:
         poll.plan, poll.status, poll.opened_at = plan_of(poll), Poll.Status.OPEN, timezone.now()
         poll.save()
     return []
+
+
+def _compared(poll: Poll) -> set[int]:
+    """The experiments whose clips or answers its pairs are made of."""
+    paths = ("first__candidate", "second__candidate", "first_answer", "second_answer")
+    rows = poll.pairs.values_list(*(f"{path}__iteration__experiment" for path in paths))
+    return {pk for row in rows for pk in row if pk}
+
+
+def _hold(poll: Poll) -> set[int]:
+    """Lock them until the transaction ends: nobody's words are erased there while they are copied here."""
+    compared = Experiment.objects.select_for_update(no_key=True).filter(pk__in=_compared(poll)).order_by("pk")
+    return set(compared.values_list("pk", flat=True))
 
 
 def close(poll: Poll, by: str = "") -> bool:

@@ -29,5 +29,6 @@ LEFT: dict[str, Left] = {
         Left("archive.Origin", "Said by the import itself."),
         Left("archive.Imported", "Said by the import itself."),
         Left("archive.Erasure", "Numbers of people whose data is gone; in docs/data.md."),
+        Left("archive.Redaction", "Words on their way out of files of this installation."),
     )
 }
