@@ -139,7 +139,7 @@ def row(name: str, answers: int, found: tuple[float, float, float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bias", description=__doc__)
     parser.add_argument("--repeats", type=int, default=300)
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()

@@ -43,7 +43,9 @@ def row(task: str, worlds: int, steps: int, rounds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.bridge", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--task", default="Ant", choices=list(catalog.tasks()))
     parser.add_argument("--worlds", nargs="+", type=int, default=[64, 512, 4096])
     parser.add_argument("--steps", type=int, default=200)

@@ -106,12 +106,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./prefine bench",
         description="Run benchmarks on this machine and write one Markdown file.",
-        epilog="Options that only one benchmark has can follow its name alone: ./prefine bench learning --seeds 0 1",
+        epilog="Options that only one benchmark has can follow its name alone: ./prefine bench learning --seeds 0 1; "
+        "./prefine bench learning --help names them.",
+        add_help=False,
     )
+    parser.add_argument("-h", "--help", action="store_true", help="show this, or the options of one benchmark")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(names())} ({' '.join(USUAL)})")
     parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="for these tasks")
     parser.add_argument("--out", type=Path, help="the file; bench/<date>.md in the data folder by default")
     options, rest = parser.parse_known_args()
+    if options.help and len(options.names) == 1 and options.names[0] in names():
+        return subprocess.run([sys.executable, "-m", f"benchmarks.{options.names[0]}", "--help"], cwd=ROOT).returncode
+    if options.help:
+        parser.print_help()
+        return 0
     chosen = options.names or list(USUAL)
     if rest and len(chosen) != 1:
         parser.error(f"{' '.join(rest)}: give options of a benchmark with its name alone")

@@ -156,7 +156,7 @@ def said(line: str) -> None:
 def main() -> None:
     """Train what is missing and print the table, a row as soon as it is known."""
     tasks = list(catalog.tasks())
-    parser = argparse.ArgumentParser(prog="./prefine bench competence", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.competence", description=__doc__.splitlines()[0])
     scored = [name for name, info in catalog.tasks().items() if info.metric is not None]
     parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])

@@ -8,6 +8,7 @@ work on the machine disturbed least. The line is WebPageTest's "3G slow": 400 kb
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -63,6 +64,8 @@ def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float,
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.first_page", description=__doc__.splitlines()[0])
+    parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
         with serve(Path(folder), command) as site:

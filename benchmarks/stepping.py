@@ -184,7 +184,9 @@ def table(rates: dict[str, tuple[int, list[float]]]) -> str:
 
 def main() -> None:
     """Print the table of every task."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.stepping", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", nargs="+", choices=list(catalog.tasks()), help="default: Ant; with --best all")
     parser.add_argument("--best", nargs="+", type=int, metavar="WORLDS", help="the best of these batch sizes")
     parser.add_argument("--worlds", type=int, default=512)

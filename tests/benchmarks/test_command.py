@@ -58,6 +58,16 @@ def test_wrong_names_are_named(monkeypatch, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options"), [(["--help"], ["--tasks", "--out"]), (["lockstep", "--help"], ["--tasks", "--whole"])]
+)
+def test_help_is_the_commands_or_one_programs(monkeypatch, capfd, arguments, options):
+    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    assert command.main() == 0
+    said = capfd.readouterr().out
+    assert all(option in said for option in options) and "## lockstep" not in said
+
+
 def test_printed_scores_come_from_the_papers_table():
     assert references("Ant")["Human"] == "6.75 +- 0.30 (RF-Agent, table 1)"
     assert references("AntLieDown") == {"Sparse": "0.12 +- 0.03 (RF-Agent, table 6)"}
