@@ -76,10 +76,14 @@ def _round(result: Result, r: Round) -> tuple[Any, ...]:
 def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """The writer of csv gives the shortest digits of a float from which the same float is read."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(head)
-        writer.writerows(["" if value is None else value for value in row] for row in rows)
+    try:
+        with temporary.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(head)
+            writer.writerows(["" if value is None else value for value in row] for row in rows)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     os.replace(temporary, path)
 
 
@@ -95,7 +99,7 @@ def read(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
     for folder in folders:
         try:
             found = {**_of(plan, folder), **found}
-        except (OSError, ValueError, csv.Error) as error:
+        except (OSError, ValueError) as error:
             said = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
             raise ValueError(f"--with {folder}: {said}") from error
     return found
@@ -160,15 +164,19 @@ def _number(text: str) -> float | None:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
-    """All lines of the table. Raises OSError, ValueError and csv.Error where they are not all there."""
+    """All lines of the table. Raises OSError and ValueError where they are not all there."""
     text = path.read_bytes().decode()
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
+    broken = f"{path.name} breaks off, or is not as it was written"
+    try:
+        head, rows = reader.fieldnames or (), list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{broken}: {error}") from error
+    if missing := [column for column in columns if column not in head]:
         raise ValueError(
             f"{path.name} has no {', '.join(missing)}. Where another version wrote it, write it again with this one "
             "(--report)"
         )
-    rows = list(reader)
     if not text.endswith("\n") or any(None in row or None in row.values() for row in rows):
-        raise ValueError(f"{path.name} breaks off, or is not as it was written")
+        raise ValueError(broken)
     return rows
