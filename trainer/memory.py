@@ -13,6 +13,9 @@ from simulation.memory import is_exhausted
 
 Result = TypeVar("Result")
 
+MOST_PARTS = 64
+"""What does not fit then would not for any size."""
+
 
 def installed() -> int:
     """Bytes of memory that this machine has."""
@@ -37,3 +40,23 @@ def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
         torch.cuda.empty_cache()
         if not halve():
             raise exhausted
+
+
+class Parts:
+    """In how many parts a batch is worked through: twice as many each time that memory does not suffice."""
+
+    def __init__(self, what: str) -> None:
+        """`what` does not fit, in the words of the log."""
+        self.count = 1
+        self._what = what
+
+    def work(self, work: Callable[[int], Result]) -> Result:
+        """The result of `work`, which is told in how many parts; of MOST_PARTS at most, else raises what it raised."""
+        return halving(lambda: work(self.count), self._double)
+
+    def _double(self) -> bool:
+        if self.count >= MOST_PARTS:
+            return False
+        self.count *= 2
+        print(f"{self._what} does not fit into memory: going on in {self.count} parts", flush=True)
+        return True

@@ -30,8 +30,6 @@ LEARNING_RATES = (1e-6, 1e-2)
 GRADIENT_NORM = 1.0
 ACTION_BOUND = 1.1
 """Mean actions beyond this are penalised (the bounds loss of rl_games); the environment clips at 1."""
-MOST_PARTS = 64
-"""Of a minibatch. What does not fit then is not the minibatch."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,7 @@ class PPO:
         candidates = len(seeds)
         initial = seeded(seeds, lambda generator: initial_parameters(shape, preset.initial_std, generator))
         self.preset = preset
-        self.parts = 1
-        """In how many parts a minibatch is worked through; doubled when memory does not suffice."""
+        self.parts = memory.Parts("an update")
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
         self.networks = StackedActorCritic(shape, initial.to(device), self._dtype)
         self.optimizer = StackedAdam(self.networks.flat)
@@ -316,19 +313,19 @@ class PPO:
 
     def _step(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> None:
         """One optimiser step on these samples."""
-        gradient, kl = memory.halving(lambda: self._summed(packed, indices, old_log_std), self._halve_parts)
+        gradient, kl = self.parts.work(lambda parts: self._summed(packed, indices, old_log_std, parts))
         self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
         norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
         gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
         self.optimizer.step(self.networks.flat, gradient, self.rates)
         self.networks.refresh()
 
-    def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
+    def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor, parts: int) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of a minibatch: the means of its parts', weighted by their sizes."""
-        if self.parts == 1:
+        if parts == 1:
             return self._gradient(select(packed, indices), old_log_std)
         gradient, kl = torch.zeros_like(self.networks.flat), torch.zeros_like(self.rates)
-        for part in indices.chunk(self.parts, dim=1):
+        for part in indices.chunk(parts, dim=1):
             share = part.shape[1] / indices.shape[1]
             part_gradient, part_kl = self._gradient(select(packed, part), old_log_std)
             gradient.add_(part_gradient, alpha=share)
@@ -344,11 +341,3 @@ class PPO:
         slopes = (mean_slopes, value_slopes.unsqueeze(-1))
         gradient = networks.gradient((policy, critic), slopes, log_std_slopes)
         return gradient, gaussian_kl(batch.means, old_log_std, means, networks.log_std)
-
-    def _halve_parts(self) -> bool:
-        """Work through minibatches in twice as many parts; False when they would be too small to help."""
-        if self.parts >= MOST_PARTS:
-            return False
-        self.parts *= 2
-        print(f"an update does not fit into memory: going on in {self.parts} parts, adding up gradients", flush=True)
-        return True

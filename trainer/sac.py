@@ -9,7 +9,7 @@ loss is a vector [K] whose sum is differentiated. Two critics a candidate are ro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
+from trainer import memory
 from trainer.adam import StackedAdam
 from trainer.experience import Experience
 from trainer.networks import seeded
@@ -109,6 +110,7 @@ class SAC:
         self.observations = RunningNormalizer(candidates, num_obs, device)
         self.returns = ReturnScale(candidates, preset.worlds, preset.gamma, device)
         self.replay = Replay(candidates, preset.replay, 2 * num_obs + num_actions + 2, device)
+        self.parts = memory.Parts("an update")
         self.atoms = torch.linspace(-VALUE_LIMIT, VALUE_LIMIT, ATOMS, device=device)
 
     @property
@@ -238,19 +240,43 @@ class SAC:
 
     def _step(self, rows: Tensor, next_noise: Tensor, noise: Tensor) -> None:
         """One step of critics, actors and temperatures on packed samples (K, B, features)."""
+        (gradient,) = self._averaged(self._critics_gradient, rows, next_noise)
+        self._descend(1, self.critics, gradient)
+        normalize_weights(self.critic_shape, self.critics)
+        gradient, slope = self._averaged(self._actors_gradient, rows, noise)
+        self._descend(0, self.actors, gradient)
+        normalize_weights(self.shape, self.actors)
+        self._descend(2, self.log_temperature, slope)
+        self.targets.lerp_(self.critics, self.preset.target_rate)
+
+    def _averaged(
+        self, means: Callable[[Tensor, Tensor], Sequence[Tensor]], rows: Tensor, noise: Tensor
+    ) -> list[Tensor]:
+        """What `means` gives for samples (K, B, features) and noise (K or 1, B, A), each a mean over the samples: of
+        all at once, or of parts, weighted by their sizes, where memory does not suffice.
+        """
+
+        def averaged(parts: int) -> list[Tensor]:
+            if parts == 1:
+                return list(means(rows, noise))
+            totals: list[Tensor] = []
+            for some, theirs in zip(rows.chunk(parts, dim=1), noise.chunk(parts, dim=1), strict=True):
+                found = [some.shape[1] / rows.shape[1] * mean for mean in means(some, theirs)]
+                totals = [total.add_(more) for total, more in zip(totals, found, strict=True)] if totals else found
+            return totals
+
+        return self.parts.work(averaged)
+
+    def _critics_gradient(self, rows: Tensor, next_noise: Tensor) -> Sequence[Tensor]:
+        """Gradient [2 K, P] of the cross-entropy of the wanted distribution and the predicted one."""
         sizes = [self.num_obs, self.num_obs, self.num_actions, 1, 1]
         observations, next_observations, actions, rewards, goes_on = torch.split(rows, sizes, dim=-1)
         observations = self.observations.normalize(observations)
         rewards = rewards * self.returns.scale.unsqueeze(1)
         wanted = self._wanted(self.observations.normalize(next_observations), rewards, goes_on, next_noise)
         critics = self.critics.detach().requires_grad_()
-        # the cross-entropy of the wanted distribution and the predicted one
         loss = -(wanted.unsqueeze(1) * self._log_probs(critics, observations, actions)).sum(-1).mean(-1).sum()
-        self._descend(1, self.critics, *torch.autograd.grad(loss, critics))
-        normalize_weights(self.critic_shape, self.critics)
-        log_probs = self._improve_actors(observations, noise)
-        self._descend(2, self.log_temperature, temperature_slope(self.log_temperature, log_probs, self.num_actions))
-        self.targets.lerp_(self.critics, self.preset.target_rate)
+        return torch.autograd.grad(loss, critics)
 
     @torch.no_grad()
     def _wanted(self, next_observations: Tensor, rewards: Tensor, goes_on: Tensor, noise: Tensor) -> Tensor:
@@ -265,15 +291,15 @@ class SAC:
         soft = self.atoms - (self.log_temperature.exp() * log_probs).unsqueeze(-1)
         return projected(chosen, rewards + self.preset.gamma * goes_on * soft)
 
-    def _improve_actors(self, observations: Tensor, noise: Tensor) -> Tensor:
-        """One step down the mean of temperature log p(a) - min Q(s, a); gives log p (K, B)."""
+    def _actors_gradient(self, rows: Tensor, noise: Tensor) -> Sequence[Tensor]:
+        """Gradient [K, P] of the mean of temperature log p(a) - min Q(s, a), and the temperature's slope [K, 1]."""
+        observations = self.observations.normalize(rows[..., : self.num_obs])
         actors = self.actors.detach().requires_grad_()
         actions, log_probs = squashed(*self._policy(actors, observations), noise)
         values = self._log_probs(self.critics, observations, actions).exp() @ self.atoms
         loss = (self.log_temperature.exp() * log_probs - values.amin(1)).mean(1).sum()
-        self._descend(0, self.actors, *torch.autograd.grad(loss, actors))
-        normalize_weights(self.shape, self.actors)
-        return log_probs.detach()
+        slope = temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
+        return *torch.autograd.grad(loss, actors), slope
 
     def _descend(self, which: int, parameters: Tensor, gradient: Tensor) -> None:
         """One optimiser step at the present learning rate."""

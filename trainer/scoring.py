@@ -13,9 +13,6 @@ from simulation.environment import Environment
 from simulation.rewards.contract import RewardFailure, RewardFunction
 from trainer import memory
 
-MOST_PARTS = 64
-"""Of a horizon's states. A reward that asks for too much even so would do so for any number of states."""
-
 Rewarded = tuple[Tensor, dict[str, Tensor]]
 
 
@@ -38,40 +35,34 @@ class Scorer:
     """
 
     def __init__(self, reward: RewardFunction, name: str = "a candidate") -> None:
-        self.reward, self.name = reward, name
-        self.parts = 1
+        self.reward = reward
+        self.parts = memory.Parts(f"the reward of {name}")
 
     def score(self, inputs: Mapping[str, Any], per_state: set[str]) -> Score:
         """The reward's word on these inputs, of which `per_state` have a row for each state."""
         states = inputs[self.reward.world_input]
         try:
-            total, components = memory.halving(lambda: self._rewarded(inputs, per_state), self._halve)
+            total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
         except RewardFailure as failure:
-            smallest = f" (also with {len(states) // self.parts} states at once)" if self.parts > 1 else ""
+            least = len(states) // self.parts.count
+            smallest = f" (also with {least} states at once)" if self.parts.count > 1 else ""
             return Score(torch.zeros(len(states), device=states.device), {}, f"{failure}{smallest}")
         # a copy: what a reward returns may be a narrow view of much that would stay in memory
         columns = torch.stack([total, *components.values()])
         sums = columns.sum(1, dtype=torch.float64).tolist()
         return Score(columns[0], dict(zip(("total", *components), sums, strict=True)))
 
-    def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str]) -> Rewarded:
-        if self.parts == 1:
+    def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str], parts: int) -> Rewarded:
+        if parts == 1:
             return self.reward(inputs)
-        split = {name: inputs[name].chunk(self.parts) for name in per_state}
+        split = {name: inputs[name].chunk(parts) for name in per_state}
         count = len(split[self.reward.world_input])
-        parts = [self.reward({**inputs, **{name: split[name][i] for name in split}}) for i in range(count)]
-        totals, components = zip(*parts, strict=True)
+        results = [self.reward({**inputs, **{name: split[name][i] for name in split}}) for i in range(count)]
+        totals, components = zip(*results, strict=True)
         names = list(components[0])
         if any(list(part) != names for part in components):
             raise RewardFailure("its components depend on the states: each needs the same ones")
         return torch.cat(totals), {name: torch.cat([part[name] for part in components]) for name in names}
-
-    def _halve(self) -> bool:
-        if self.parts >= MOST_PARTS:
-            return False
-        self.parts *= 2
-        print(f"the reward of {self.name} does not fit into memory: it is called in {self.parts} parts", flush=True)
-        return True
 
 
 def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]) -> list[Score]:

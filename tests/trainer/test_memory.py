@@ -15,11 +15,14 @@ from simulation.noise import SharedNoise
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from tests.trainer.test_ppo import experience, learner
+from tests.trainer.test_sac import experience as sac_experience
+from tests.trainer.test_sac import learner as sac
 from trainer import memory
 from trainer.collect import Collector
-from trainer.ppo import MOST_PARTS, PPO
+from trainer.ppo import PPO
 from trainer.process import ROOT, clean_environment
 from trainer.records import TrainJob, TrainResult, read_result, shard_folder, write_json
+from trainer.sac import SAC
 
 
 def test_work_is_halved_until_it_fits_and_other_errors_pass():
@@ -110,10 +113,31 @@ def test_a_minibatch_in_parts_is_the_same_update(monkeypatch, capsys):
     whole.update(experience(2), SharedNoise([0]))
     limited(monkeypatch, samples=5)
     parted.update(experience(2), SharedNoise([0]))
-    assert parted.parts > 1
-    assert f"going on in {parted.parts} parts" in capsys.readouterr().out
+    assert parted.parts.count > 1
+    assert f"going on in {parted.parts.count} parts" in capsys.readouterr().out
     torch.testing.assert_close(parted.networks.flat, whole.networks.flat, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(parted.rates, whole.rates)
+
+
+def test_a_minibatch_of_sac_in_parts_is_the_same_update(monkeypatch, capsys):
+    whole, parted, start = sac(2), sac(2), sac(2)
+    lived = sac_experience(2)
+    whole.update(lived, SharedNoise([0]))
+    log_probs = SAC._log_probs
+
+    def refusing(self, flat, observations, actions):
+        if observations.shape[1] > 5:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        return log_probs(self, flat, observations, actions)
+
+    monkeypatch.setattr(SAC, "_log_probs", refusing)
+    parted.update(lived, SharedNoise([0]))
+    assert (
+        parted.parts.count == 4 and "an update does not fit into memory: going on in 4 parts" in capsys.readouterr().out
+    )
+    for name in ("actors", "critics", "log_temperature"):
+        torch.testing.assert_close(getattr(parted, name), getattr(whole, name), rtol=1e-4, atol=1e-4)
+        assert not torch.allclose(getattr(parted, name), getattr(start, name), atol=1e-2)
 
 
 def test_an_update_that_fits_in_no_parts_says_so(monkeypatch):
@@ -121,7 +145,7 @@ def test_an_update_that_fits_in_no_parts_says_so(monkeypatch):
     ppo = learner(1)
     with pytest.raises(torch.OutOfMemoryError):
         ppo.update(experience(1), SharedNoise([0]))
-    assert ppo.parts == MOST_PARTS
+    assert ppo.parts.count == memory.MOST_PARTS
 
 
 @pytest.mark.parametrize("where", ["worlds", "collection"])
@@ -204,7 +228,7 @@ def test_a_reward_that_needs_too_much_for_all_states_is_called_for_fewer(tmp_pat
     usual, hungry, greedy, still = result.candidates
     assert (hungry.ok, hungry.trace, hungry.metric_trace) == (usual.ok, usual.trace, usual.metric_trace)
     assert usual.ok and still.ok and not greedy.ok
-    assert "the reward of candidate 1 does not fit into memory: it is called in 2 parts" in said
+    assert "the reward of candidate 1 does not fit into memory: going on in 2 parts" in said
     assert "candidate 0" not in said and "candidate 3" not in said
     assert "allocate memory" in greedy.reason and "torch.ones(1000000)" in greedy.reason
     assert "(also with 64 states at once)" in greedy.reason
