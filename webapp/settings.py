@@ -79,7 +79,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.statics.StaticFiles",
     "webapp.compression.PageCompression",
     "webapp.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

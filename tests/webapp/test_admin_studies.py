@@ -8,8 +8,8 @@ from tests.webapp import boards, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
 from webapp.studies import enrolment
-from webapp.studies.admin import invite
-from webapp.studies.models import Participant, Study
+from webapp.studies.admin import EVERYBODY_THE_SAME, invite
+from webapp.studies.models import Participant, Question, Study
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +49,24 @@ def test_a_bad_number_of_participants_is_explained(staff, count, words):
     answer = staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": count}, follow=True)
     assert words in answer.content.decode()
     assert not study.participants.exists()
+
+
+def test_the_questions_of_an_open_study_are_only_read(staff):
+    study = rows.study()
+    question = Question.objects.create(study=study, text="Is it a robot?", answers="yes\nno")
+    address = reverse("admin:studies_study_change", args=[study.pk])
+    page = staff.get(address).content.decode()
+    assert "Is it a robot?" in page and EVERYBODY_THE_SAME in page
+    assert 'name="questions-0-text"' not in page and 'name="questions-__prefix__-text"' not in page
+    forged = {"text": "Another?", "answers": "a\nb", "correct": 1, "explanation": "", "position": 0}
+    staff.post(address, study_form(study=study, questions=[forged], title="renamed"))
+    study.refresh_from_db()
+    assert study.title == "renamed"
+    question.refresh_from_db()
+    assert question.text == "Is it a robot?"
+    Study.objects.update(status="closed")
+    page = staff.get(address).content.decode()
+    assert 'name="questions-0-text"' in page and EVERYBODY_THE_SAME not in page
 
 
 def test_open_and_close(staff):

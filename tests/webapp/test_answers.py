@@ -169,9 +169,9 @@ def test_files_of_a_problem_are_for_those_who_judge_it(client):
     shown = page(client, someone)
     address = re.search(r'src="(/s/[^"]+/attachment/\d+/)"', shown)[1]
     seen = client.get(address)
-    assert seen["Content-Type"] == "image/png" and b"".join(seen.streaming_content) == b"\x89PNG"
+    assert seen["Content-Type"] == "image/png" and seen.content == b"\x89PNG"
     other = client.get(f"/s/{someone.token}/attachment/{evil.pk}/")
-    assert b"".join(other.streaming_content) == b"<script>"
+    assert other.content == b"<script>"
     assert other["Content-Disposition"].startswith("attachment") and other["X-Content-Type-Options"] == "nosniff"
     stranger = rows.participant(rows.study(title="Robots"), label="P99")
     assert client.get(f"/s/{stranger.token}/attachment/{picture.pk}/").status_code == 404

@@ -105,6 +105,20 @@ def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses):
     expect(page.locator("form.answers .katex").first).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [820, 1440])
+def test_the_choice_of_a_long_answer_stays_in_sight(visit, addresses, width):
+    page = visit(addresses["staircase"], viewport={"width": width, "height": 600})
+    expect(page.locator(".answer .katex").first).to_be_visible()
+    page.keyboard.press("o")
+    expect(page.locator(".part[open]")).to_have_count(5)
+    answer = page.locator(".answer", has_text="count the ways")
+    answer.evaluate("answer => answer.scrollIntoView()")
+    box, dock, pick = (where.bounding_box() for where in (answer, page.locator(".dock"), answer.locator(".pick.best")))
+    assert box["y"] + box["height"] > 600, "the answer ends below the window"
+    assert pick["y"] + pick["height"] <= dock["y"] < 600
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_phone_shows_one_answer_at_a_time_and_nothing_runs_over_the_edge(visit, addresses):
     page = visit(addresses["staircase"], viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     expect(page.locator(".answer .katex").first).to_be_visible()

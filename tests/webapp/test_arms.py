@@ -262,7 +262,9 @@ def test_a_demonstration_needs_no_protocol():
 # --- dates ----------------------------------------------------------------------------------------------------
 
 
-def test_nobody_new_after_the_protocol_expired_and_those_inside_go_on(client):
+def test_nobody_new_after_the_protocol_expired_and_those_inside_go_on(client, monkeypatch):
+    moment = timezone.now().replace(hour=12)
+    monkeypatch.setattr(timezone, "now", lambda: moment)
     of = study(ethics_expires_on=timezone.localdate())
     [inside] = come(of, 1)
     Study.objects.update(ethics_expires_on=timezone.localdate() - timedelta(days=1))

@@ -226,7 +226,7 @@ def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_clien
     address = re.search(r'href="(/admin/problems/problem/attachment/\d+/)"', page)[1]
     assert attachment.file.name not in page
     seen = admin_client.get(address)
-    assert (seen["Content-Type"], b"".join(seen.streaming_content)) == ("image/png", PNG)
+    assert (seen["Content-Type"], seen.content) == ("image/png", PNG)
     client.force_login(User.objects.create_user("helper", is_staff=True))
     assert client.get(address).status_code == 403
     attachment.file.storage.delete(attachment.file.name)

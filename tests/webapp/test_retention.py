@@ -33,6 +33,13 @@ def data(settings, tmp_path):
     return settings.DATA_DIR
 
 
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    """Days are counted here: none ends in the middle of a test."""
+    moment = timezone.now().replace(hour=12)
+    monkeypatch.setattr(timezone, "now", lambda: moment)
+
+
 def closed(days_ago, **values):
     person = rows.participant(rows.study(**{"retention_days": 100, **values}))
     rows.training(person)

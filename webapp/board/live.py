@@ -69,6 +69,8 @@ class Use:
 
     calls: int
     tokens: int
+    estimated: int
+    """Answers whose tokens are counted from their letters: their endpoint did not say."""
     cost: float
     unknown_costs: int
     train_seconds: float
@@ -206,6 +208,7 @@ def _use(study: Study, places: Sequence[Place]) -> Use:
     calls = ModelCall.objects.filter(request__experiment__in=own).aggregate(
         calls=Count("pk"),
         tokens=Sum(F("prompt_tokens") + F("completion_tokens"), default=0),
+        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
         known=Sum("cost", default=0.0),
         unknown=Count("pk", filter=Q(cost=None)),
     )
@@ -216,6 +219,7 @@ def _use(study: Study, places: Sequence[Place]) -> Use:
     return Use(
         calls=calls["calls"],
         tokens=calls["tokens"],
+        estimated=calls["estimated"],
         cost=calls["known"],
         unknown_costs=calls["unknown"],
         train_seconds=runs["took"],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -25,7 +26,9 @@ def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBas
 def served(row: Attachment) -> HttpResponseBase:
     """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded. Raises Http404."""
     try:
-        file = row.file.open("rb")
+        with row.file.open("rb") as file:
+            content = file.read()
     except FileNotFoundError as error:
         raise Http404 from error
-    return FileResponse(file, as_attachment=not row.is_picture, filename=row.name, content_type=row.content_type)
+    named = content_disposition_header(not row.is_picture, row.name)
+    return HttpResponse(content, content_type=row.content_type, headers={"Content-Disposition": named})

@@ -88,7 +88,7 @@ class TrialPlan(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="trial_plan")
     attention = models.PositiveSmallIntegerField(
-        default=0, help_text="Sets in which the page says which videos to pick. One or two show who does not read."
+        default=0, help_text="Sets in which the page says what to pick. One or two show who does not read."
     )
     gold = models.PositiveSmallIntegerField(
         default=0, help_text="Pairs or rounds whose best and worst you know: add them as gold sets."
@@ -102,13 +102,13 @@ class TrialPlan(models.Model):
 
 
 class GoldSet(models.Model):
-    """Videos of a past round of which an experimenter says which is best and which worst."""
+    """Two of a past round, videos or answers, of which an experimenter says which is best and which worst."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="gold_sets")
     best = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="+")
     worst = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="+")
     whole_round = models.BooleanField(
-        default=False, help_text="Show every video of the round, not only these two. Harder, and easier to dispute."
+        default=False, help_text="Show the whole round, not only these two. Harder, and easier to dispute."
     )
 
     def __str__(self) -> str:

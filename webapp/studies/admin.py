@@ -42,6 +42,9 @@ gave until then is deleted when you ask for it.
 """
 
 
+EVERYBODY_THE_SAME = "While the study is open, everybody answers the same questions. Close it to change them."
+
+
 class ArmInline(StackedInline):
     model = Arm
     form = ArmForm
@@ -68,6 +71,23 @@ class QuestionInline(StackedInline):
     ordering_field = "position"  # type: ignore[assignment]
     hide_ordering_field = True
     fields = ["text", ("answers", "correct"), "explanation", "position"]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        told = {"description": EVERYBODY_THE_SAME} if _is_open(obj) else {}
+        return [(None, {"fields": self.fields, **told})]
+
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_delete_permission(request, obj)
+
+
+def _is_open(study: Study | None) -> bool:
+    return study is not None and study.status == Study.Status.OPEN
 
 
 class CompletionCodeInline(TabularInline):

@@ -210,9 +210,12 @@ TABLES = (
             "model": keep("The model, as its endpoint named it."),
             "request_hash": keep("SHA-256 of what was asked."),
             "seed": keep("Seed that was asked for."),
-            "data": keep("Messages sent, reply, reason of its end, fingerprint of the endpoint."),
-            "prompt_tokens": keep("Tokens read; empty: not told.", "tokens"),
-            "completion_tokens": keep("Tokens written; empty: not told.", "tokens"),
+            "data": keep(
+                "Messages sent, reply, reason of its end, fingerprint of the endpoint; usage.estimated where tokens "
+                "were not counted but estimated."
+            ),
+            "prompt_tokens": keep("Tokens read: as the endpoint counts, else estimated from the letters.", "tokens"),
+            "completion_tokens": keep("Tokens written, counted or estimated in the same way.", "tokens"),
             "latency": keep("From question to answer.", "s"),
             "cost": keep("By the price table; empty: unknown.", "US dollars"),
             "created_at": when("When the answer arrived."),
