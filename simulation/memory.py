@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import torch
 
-SAYINGS = ("allocate memory", "Failed to allocate", "out of memory", "ALLOC_FAILED")
-"""Of PyTorch on the CPU, Warp, CUDA, and CUDA's libraries, whose errors have no type of their own."""
+SAYINGS = ("allocate memory", "Failed to allocate", "out of memory", "ALLOC_FAILED", "MemoryError")
+"""Of PyTorch on the CPU, Warp, CUDA, and CUDA's libraries, whose errors have no type of their own, and of what an
+engine behind the bridge met, whose type is but named.
+"""
 
 
 def is_exhausted(error: BaseException) -> bool:

@@ -72,7 +72,10 @@ class Channel:
         """The next frame and the descriptor that came with it, if one did."""
         self._wait(timeout)
         size = array.array("i").itemsize
-        first, ancillary, _, _ = self._socket.recvmsg(1, socket.CMSG_LEN(size))
+        try:
+            first, ancillary, _, _ = self._socket.recvmsg(1, socket.CMSG_LEN(size))
+        except ConnectionError as error:
+            raise BridgeLost("the connection is closed") from error
         if not first:
             raise BridgeLost("the connection is closed")
         descriptors = array.array("i")

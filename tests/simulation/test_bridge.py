@@ -146,3 +146,14 @@ def test_the_far_end_imports_nothing_of_ours_but_itself():
         modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert all(not m.startswith(("simulation", "trainer")) or m == "simulation.bridge" for m in modules), name
     assert set(worker.ENGINES) == {path.stem.removesuffix("_host") for path in BRIDGE.glob("*_host.py")}
+
+
+@pytest.mark.parametrize("receive", [wire.Channel.receive, wire.Channel.receive_block])
+def test_a_worker_that_ends_before_it_has_read_is_a_lost_bridge(receive):
+    here, there = socket.socketpair()
+    channel = wire.Channel(here)
+    channel.send({"do": "start"})
+    there.close()
+    with pytest.raises(wire.BridgeLost, match="the connection is closed"):
+        receive(channel, 1.0)
+    channel.close()

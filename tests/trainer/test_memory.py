@@ -11,6 +11,7 @@ import warp as wp
 
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
+from simulation.bridge.client import BridgeError
 from simulation.noise import SharedNoise
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
@@ -93,6 +94,7 @@ def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():
         with pytest.raises(RuntimeError) as caught:
             allocate()
         assert memory.is_exhausted(caught.value)
+    assert memory.is_exhausted(BridgeError("mujoco behind the bridge refused: MemoryError: "))
     assert not memory.is_exhausted(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
