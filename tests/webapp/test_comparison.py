@@ -306,10 +306,8 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         del job.progress["made_by"]
         job.save()
     text = report.write(played, tmp_path).read_text()
-    assert (
-        f"Tried on {origin.machine()}; another one; Prefine {origin.version()}; 9 (1 experiments); {here} (1 " in text
-    )
-    assert f"an unknown machine; Prefine of an unknown version (1 experiments). Reported on {here}." in text
+    assert f"Tried on {origin.machine()}; another one; Prefine {origin.version()}; 9 (1 of 3); {here} (1 " in text
+    assert f"an unknown machine; Prefine of an unknown version (1 of 3). Reported on {here}." in text
 
 
 def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:

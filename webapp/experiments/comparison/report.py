@@ -98,8 +98,9 @@ def _makers(finished: Sequence[Result]) -> str:
     own = (origin.machine(), origin.version())
     if found.keys() == {own}:
         return f"Tried and reported on {_maker(*own)}."
-    counts = "; ".join(f"{_maker(*maker)} ({count} experiments)" for maker, count in found.items())
-    return f"{f'Tried on {counts}. ' if found else ''}Reported on {_maker(*own)}."
+    counts = (f" ({count} of {len(finished)})" if len(found) > 1 else "" for count in found.values())
+    tried = "; ".join(_maker(*maker) + count for maker, count in zip(found, counts, strict=True))
+    return f"{f'Tried on {tried}. ' if found else ''}Reported on {_maker(*own)}."
 
 
 def _maker(machine: str, version: str) -> str:
