@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection
 
+from trainer.machine import installed
 from webapp.experiments import origin
 
 PACKAGES = (
@@ -23,5 +24,5 @@ def versions() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "database": connection.vendor,
-        "packages": {name: version for name in PACKAGES if (version := origin.installed(name))},
+        "packages": {name: version for name in PACKAGES if (version := installed(name))},
     }
