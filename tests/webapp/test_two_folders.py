@@ -1,0 +1,100 @@
+"""A study goes from one data folder into another, where others are already: every page and file of it comes to be the
+same, the addresses of rows apart.
+"""
+
+import os
+import re
+
+import pytest
+
+from tests.webapp.servers import empty_database, static_files
+from tests.webapp.sites import Site
+
+MADE = """
+from pathlib import Path
+from tests.webapp import archives
+from webapp.archive import export
+made = archives.made()
+export.write(made.study, Path({path!r}))
+"""
+BROUGHT = """
+from tests.webapp import archives, boards
+from webapp.archive import restore
+from pathlib import Path
+boards.played(name="somebody else's", task="Ant")
+rows.round_of(rows.participant(rows.study(title="Another")))
+restore.restore(Path({path!r}), "ada")
+"""
+READ = """
+import hashlib
+import re
+from collections import deque
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from webapp.studies.models import Study
+from webapp.votes.models import Poll
+client = Client(headers={"host": "127.0.0.1"})
+client.force_login(User.objects.create(username="reader", is_staff=True, is_superuser=True))
+study = Study.objects.get(title="Robots that learn to walk")
+own = re.compile(rf"/bench/(?:studies/{study.pk}|votes/[0-9a-f-]{{36}}|clips|[0-9a-f-]{{36}})[/.][^?#]*")
+begin = [reverse("board:study", args=[study.pk]), *(poll.get_absolute_url() for poll in Poll.objects.all())]
+waiting, seen = deque(begin), set(begin)
+while waiting:
+    address = waiting.popleft()
+    answer = client.get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+    body = b"".join(answer) if answer.streaming else answer.content
+    if not answer["Content-Type"].startswith("text/"):
+        text = hashlib.sha256(body).hexdigest()
+    else:
+        text = body.decode()
+        for found in re.findall(r'(?:href|src|poster)="([^"#?]+)', text):
+            if own.fullmatch(found) and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    out[re.sub(rf"(studies/){study.pk}|(scores-)\\d+", r"\\1\\2#", address)] = text
+"""
+APART = (
+    (r'csrfmiddlewaretoken" value="\w+"|X-CSRFToken": "\w+"', ""),
+    (r'(data-(?:after|version)|id__exact|admin/\w+/\w+/|studies/|bench/data/)=?"?[0-9a-f]+"?', r"\1"),
+    (r"scores-\d+", "scores"),
+    (r'pill running">open|pill paused">closed', "open or closed"),
+    (r"ada-the-experimenter|staff-1|sentinel_voter_id\d", ""),
+    (r"(<dt>A round takes</dt><dd>)[^<]*", r"\1"),
+    (r"/(v|join|s)/[\w-]{20,}/", r"/\1/"),
+    (r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n"),
+)
+"""What differs by installation: forms' secrets, keys of rows, personal links, names of staff, ids of a recruitment site,
+whether it is open (what is imported is not); and how long a round takes, which is reckoned from jobs that ended here.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    def made(name):
+        data = tmp_path_factory.mktemp(name)
+        empty_database(data)
+        static_files(data)
+        own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
+        return Site("", kept | own)
+
+    return made
+
+
+def test_every_page_and_file_comes_to_be_the_same(folder, tmp_path):
+    one, two, path = folder("one"), folder("two"), str(tmp_path / "study.zip")
+    one.python(MADE.format(path=path))
+    two.python(BROUGHT.format(path=path))
+    before, after = one.python(READ), two.python(READ)
+    assert list(after) == list(before) and len(before) > 40
+    assert {address.rpartition(".")[2] for address in before if "." in address} >= {"svg", "pdf", "csv", "tex", "mp4"}
+    for address, text in before.items():
+        assert apart(after[address]) == apart(text), address
+
+
+def apart(text):
+    for pattern, instead in APART:
+        text = re.sub(pattern, instead, text)
+    return text
