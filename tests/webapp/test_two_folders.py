@@ -65,8 +65,9 @@ APART = (
     (r"/(v|join|s)/[\w-]{20,}/", r"/\1/"),
     (r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n"),
 )
-"""What differs by installation: forms' secrets, keys of rows, personal links, names of staff, ids of a recruitment site,
-whether it is open (what is imported is not); and how long a round takes, which is reckoned from jobs that ended here.
+"""What differs by installation: forms' secrets, keys of rows, personal links, names of staff, ids of a recruitment
+site, whether it is open (what is imported is not); and how long a round takes, which is reckoned from jobs that
+ended here.
 """
 
 
