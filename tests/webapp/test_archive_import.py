@@ -9,19 +9,20 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import archives, boards
-from tests.webapp.packages import edited, exported, repacked, rows_of, set_in, staff_pages
+from tests.webapp import archives, boards, polls
+from tests.webapp.packages import edited, exported, opened, plain, repacked, rows_of, set_in, staff_pages
 from webapp.archive import restore
 from webapp.archive.models import Imported, Origin
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.experiments import loop, reaper
-from webapp.experiments.models import Clip, Experiment, Iteration, Job, LanguageModel
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.review import trials
 from webapp.review.models import TrialPlan
 from webapp.studies import opening
 from webapp.studies.models import Participant, Study
+from webapp.votes import opening as vote_opening
 from webapp.votes.models import Poll
 
 pytestmark = pytest.mark.django_db
@@ -197,35 +198,87 @@ def _at_work(study):
     return (*experiments[:2], clip)
 
 
-@pytest.fixture
-def solved():
-    """A study whose task is a problem with a figure, a subtask and a case."""
-    problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
-    Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.png", b"\x89PNG\r\n\x1a\n sum"))
+def sum_of_two(name):
+    """A problem with two figures, a subtask and a case."""
+    problem = Problem.objects.create(name=name, title="Sum", form="program", statement="Add two numbers.")
+    for file, content in (("figure", "sum"), ("other", "axis")):
+        data = b"\x89PNG\r\n\x1a\n " + content.encode()
+        Attachment.objects.create(problem=problem, file=SimpleUploadedFile(f"{file}.png", data))
     Subtask.objects.create(problem=problem, number=1, points=2.0)
     TestCase.objects.create(problem=problem, stdin="1 2", expected="3")
+
+
+@pytest.fixture
+def solved():
+    """A study whose task is a problem."""
+    sum_of_two("sum-of-two")
     person = archives.rows.participant(archives.rows.study(task="sum-of-two"))
     Iteration.objects.create(experiment=person.experiment, number=1).candidates.create(index=1, source="int main(){}")
     return person.study
 
 
+def read_and_closed(study):
+    """A closed vote between an answer of the study and somebody else's."""
+    mine = Candidate.objects.get(iteration__experiment__assignments__participant__study=study)
+    poll = polls.of_answers(mine, polls.answer_of("other", "int main() { return 0; }", "sum-of-two"))
+    assert vote_opening.open_poll(poll) == []
+    vote_opening.close(poll)
+    return poll
+
+
+def figures_of(client, poll):
+    """What staff read of a vote, and the files beside it."""
+    page = plain(client.get(poll.get_absolute_url()))
+    said = page[page.index("What evaluators read") :].partition("</section>")[0]
+    return said, [client.get(address).content for address in re.findall(r'href="(/bench/votes/[^"]+)"', said)]
+
+
 class TestProblems:
     def test_come_along(self, solved, tmp_path, settings):
         package = exported(solved, tmp_path / "one.zip")
-        [file] = [name for name in package.namelist() if name.startswith("problems/")]
-        assert rows_of(package, "attachments")[0]["file"] == file and "code/1/1-1.cpp" in package.namelist()
+        files = [name for name in package.namelist() if name.startswith("problems/")]
+        assert [row["file"] for row in rows_of(package, "attachments")] == files and len(files) == 2
+        assert "code/1/1-1.cpp" in package.namelist()
         archives.empty_database()
-        (Path(settings.MEDIA_ROOT) / file).unlink()
+        for file in files:
+            (Path(settings.MEDIA_ROOT) / file).unlink()
         again = exported(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
         for table in ("problems", "attachments", "subtasks", "test_cases", "arms", "experiments"):
             assert rows_of(again, table) == rows_of(package, table)
-        assert (Path(settings.MEDIA_ROOT) / file).read_bytes() == package.read(file)
+        for file in files:
+            assert (Path(settings.MEDIA_ROOT) / file).read_bytes() == package.read(file)
 
     def test_that_are_here_already_are_used(self, solved, tmp_path):
         exported(solved, tmp_path / "one.zip")
         restore.restore(tmp_path / "one.zip", "ada")
-        assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 1, 1, 1]
+        assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 2, 1, 1]
         assert Study.objects.count() == 2
+
+    @pytest.mark.parametrize("here", [False, True])
+    def test_what_evaluators_read_is_shown_as_before_with_its_figures(self, solved, tmp_path, client, here):
+        """Also where the problem is here already, under other keys and with files of other names."""
+        poll = read_and_closed(solved)
+        client.force_login(boards.staff())
+        before = figures_of(client, poll)
+        exported(solved, tmp_path / "one.zip")
+        archives.empty_database()
+        for number in range(2):
+            sum_of_two(f"another-{number}")
+        if here:
+            sum_of_two("sum-of-two")
+        restore.restore(tmp_path / "one.zip", "ada")
+        assert figures_of(client, Poll.objects.get()) == before and len(before[1]) == 2
+        again = exported(Study.objects.get(), tmp_path / "two.zip")
+        assert rows_of(again, "pairs") == rows_of(opened(tmp_path / "one.zip"), "pairs")
+
+    @pytest.mark.parametrize("answers", [[], {"files": 1}, {"files": [[1]]}, {"files": {}}])
+    def test_what_evaluators_read_is_checked(self, solved, tmp_path, answers):
+        read_and_closed(solved)
+        package = exported(solved, tmp_path / "one.zip")
+        archives.empty_database()
+        changes = set_in("pairs", "answers", answers)(package)
+        with pytest.raises(Refused, match="not a list of rows"):
+            restore.restore(repacked(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")
 
     def test_that_say_something_else_here_are_refused(self, solved, tmp_path):
         exported(solved, tmp_path / "one.zip")

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from llm.reasoning.prompts import first_prompt
+from tests.webapp import rows
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.problems import exchange, lookup
 from webapp.problems.models import Attachment, Problem
@@ -196,6 +197,28 @@ def test_a_problem_in_use_is_kept(problems, model):
     with pytest.raises(ProtectedError), transaction.atomic():
         problems["sum"].delete()
     problems["add"].delete()
+
+
+@pytest.mark.parametrize("used", ["experiment", "arm"])
+def test_one_in_use_is_not_deleted_in_the_admin_which_says_why(admin_client, problems, model, used):
+    if used == "experiment":
+        experiment(model=model, name="First try").save()
+        said = "is used by the experiment “First try”"
+    else:
+        rows.study(task="sum")
+        said = "is used by the arm “A of Robots that learn to walk”"
+    every = [problem.pk for problem in problems.values()]
+    chosen = {"action": "delete_selected", "_selected_action": every, "post": "yes"}
+    for address, fields in (
+        (f"/admin/problems/problem/{problems['sum'].pk}/delete/", {"post": "yes"}),
+        ("/admin/problems/problem/", chosen),
+    ):
+        answer = admin_client.post(address, fields)
+        assert answer.status_code == 200 and "Cannot delete problem" in answer.content.decode()
+        assert f"A sum (sum) {said}" in answer.content.decode()
+    assert Problem.objects.count() == 2 and Attachment.objects.exists()
+    deleted = admin_client.post(f"/admin/problems/problem/{problems['add'].pk}/delete/", {"post": "yes"})
+    assert deleted.status_code == 302 and Problem.objects.get().name == "sum"
 
 
 def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):

@@ -4,6 +4,8 @@ import re
 
 import pytest
 from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import ProtectedError
 from django.urls import reverse
 
 from tests.webapp import boards, polls, reasoners, rows
@@ -154,6 +156,22 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
     assert "shows this file" in client.post(address, {**fields, **other}).content.decode()
     assert client.post(address, {**fields, "attachments-0-caption": "seen"}).status_code == 302
     assert Attachment.objects.get().caption == "seen"
+
+
+def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two):
+    figures("a")
+    poll = polls.of_answers(*two)
+    assert opening.open_poll(poll) == []
+    Experiment.objects.all().delete()
+    client.force_login(boards.staff())
+    address = reverse("admin:problems_problem_delete", args=[problem.pk])
+    html = client.post(address, {"post": "yes"}).content.decode()
+    assert "is used by the open A/B vote “Which is better”" in html
+    with pytest.raises(ProtectedError, match="open A/B vote"), transaction.atomic():
+        problem.delete()
+    assert Attachment.objects.exists()
+    opening.close(poll)
+    assert client.post(address, {"post": "yes"}).status_code == 302 and not Attachment.objects.exists()
 
 
 def test_files_keep_their_rows_where_their_order_allows(problem):

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, ForeignKey, Model
 
-from webapp.archive.reading import plain
+from webapp.archive.reading import plain, within
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import NEWER, Refused
 from webapp.problems import lookup
@@ -72,7 +72,10 @@ class Writer:
         if table.part_of:
             parent = table.field(table.part_of)
             assert isinstance(parent, ForeignKey)
-            return (parent.related_model._meta.label, getattr(arrival.made, parent.attname)) in self.found
+            there = (parent.related_model._meta.label, getattr(arrival.made, parent.attname)) in self.found
+            if there:
+                self._find(table, arrival)
+            return there
         if not table.shared:
             return False
         name = getattr(arrival.made, table.shared)
@@ -85,6 +88,15 @@ class Writer:
         self.made[table.model][arrival.number] = here.pk
         self.found.add((table.model, here.pk))
         return True
+
+    def _find(self, table: Table, arrival: Arrival) -> None:
+        """The part here that says the same as this one, if there is any. Files have other names everywhere."""
+        names = [name for name in table.columns if not isinstance(table.field(name), models.FileField)]
+        said = {name: getattr(arrival.made, table.field(name).attname) for name in names}
+        made = self.made[table.model]
+        here = table.cls._default_manager.filter(**said).exclude(pk__in=made.values()).order_by("pk").first()
+        if here is not None:
+            made[arrival.number] = here.pk
 
     def _save(self, table: Table, batch: list[Arrival], seen: dict[int, int]) -> None:
         if not batch:
@@ -122,10 +134,12 @@ class Writer:
             case Rule.LINK:
                 setattr(made, field.attname, self._link(field, value, where, arrival.links))
             case Rule.ROWS:
-                if not isinstance(value, list) or not all(item is None or type(item) is int for item in value):
-                    raise Refused(f"{where}: not a list of rows.")
-                arrival.links[field.name] = (column.to, value)
+                arrival.links[field.name] = (column.to, _numbers(value, where))
                 setattr(made, field.attname, [])
+            case Rule.INSIDE:
+                given = checked(field, value, where)
+                _numbers(given.get(column.key, []) if isinstance(given, dict) else None, where)
+                setattr(made, field.attname, within(given, column.key, self.made[column.to]))
             case Rule.NAME:
                 setattr(made, field.attname, self._name(field, value, where))
             case _:
@@ -252,6 +266,12 @@ def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
         raise Refused(f"{where}: {' '.join(error.messages)}") from error
     if choices and value not in choices and value not in field.empty_values:
         raise Refused(f"{where}: {str(value)[:60]!r} is unknown to this Prefine. Use the same version.")
+    return value
+
+
+def _numbers(value: Any, where: str) -> list[int | None]:
+    if not isinstance(value, list) or not all(item is None or type(item) is int for item in value):
+        raise Refused(f"{where}: not a list of rows.")
     return value
 
 

@@ -52,6 +52,8 @@ def meaning(table: Table, name: str) -> str:
         to = column.to or field.related_model._meta.label  # type: ignore[union-attr]
         file = files().get(to, to)
         return f"{said} Row of {file}.".strip() if column.rule == Rule.LINK else f"{said} Rows of {file}."
+    if column.rule == Rule.INSIDE:
+        return f"{said} {column.key}: rows of {files()[column.to]}."
     choices = ", ".join(f"{value}" for value, _ in field.flatchoices) if 0 < len(list(field.flatchoices)) <= 8 else ""
     return f"{said} One of: {choices}." if choices and choices.partition(",")[0] not in said else said
 

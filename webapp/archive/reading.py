@@ -83,6 +83,9 @@ class Reader:
             case Rule.ROWS:
                 ids = self.ids(column.to)
                 return lambda row: [ids.get(pk) for pk in getattr(row, attribute)]
+            case Rule.INSIDE:
+                ids = self.ids(column.to)
+                return lambda row: plain(within(getattr(row, attribute), column.key, ids))
             case Rule.LABEL:
                 return lambda row: self.names.label(getattr(row, attribute))
             case Rule.TEXT:
@@ -91,6 +94,11 @@ class Reader:
                 return lambda row: self.names.staff.get(getattr(row, attribute), "")
             case _:
                 return lambda row: plain(getattr(row, attribute))
+
+
+def within(value: Row, key: str, ids: Mapping[int, int]) -> Row:
+    """The value with the rows that it lists under this key by other ids; None for those that have none."""
+    return value | {key: [ids.get(number) for number in value[key]]} if key in value else value
 
 
 def plain(value: Any) -> Any:

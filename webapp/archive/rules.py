@@ -18,6 +18,7 @@ class Rule(StrEnum):
     STAFF = "an experimenter's name, as staff-1, staff-2 and so on"
     LINK = "the id of a row in another table"
     ROWS = "a list of ids of rows in another table"
+    INSIDE = "kept as it is, but for a list of ids of rows in another table"
     NAME = "a random name of our own; another one where an import finds it taken"
     FRESH = "never exported; drawn anew by an import"
     NEVER = "never exported; empty after an import"
@@ -32,7 +33,9 @@ class Column:
     """For the data dictionary; empty: the field's help text."""
     unit: str = ""
     to: str = ""
-    """For ROWS: the model whose primary keys the list holds."""
+    """For ROWS and INSIDE: the model whose primary keys the list holds."""
+    key: str = ""
+    """For INSIDE: under which key of the JSON the list stands."""
     arrives: Callable[[Any], Any] | None = None
     """What an import makes of the value, where taken as it is it would set something going."""
 
@@ -59,6 +62,10 @@ def link(meaning: str = "") -> Column:
 
 def rows(to: str, meaning: str) -> Column:
     return Column(Rule.ROWS, meaning, to=to)
+
+
+def inside(to: str, key: str, meaning: str) -> Column:
+    return Column(Rule.INSIDE, meaning, to=to, key=key)
 
 
 def never(why: str) -> Column:

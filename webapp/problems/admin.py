@@ -19,6 +19,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from webapp.problems import exchange
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+from webapp.problems.uses import uses_of
 from webapp.problems.views import served
 from webapp.votes.answers import shown_in
 
@@ -92,6 +93,11 @@ class ProblemAdmin(ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
         """Experiments and studies hold the name."""
         return ["name"] if obj else []
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
+        """What uses a problem stands in no foreign key that Django would see."""
+        rows, counts, refused, protected = super().get_deleted_objects(objs, request)
+        return rows, counts, refused, [*protected, *(words for problem in objs for words in uses_of(problem))]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

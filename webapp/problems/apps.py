@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.db.models import ProtectedError
 from django.db.models.signals import pre_delete
 
@@ -17,8 +17,9 @@ class ProblemsConfig(AppConfig):
 
 
 def keep_what_is_used(sender: Any, instance: Any, **_: Any) -> None:
-    """A problem is a task, and tasks are named: experiments and studies hold its name, not a foreign key."""
-    for label in ("experiments.Experiment", "studies.Arm"):
-        used = apps.get_model(label).objects.filter(task=instance.name)
-        if used.exists():
-            raise ProtectedError(f"{instance} is used by {used.count()} of {label.partition('.')[2]}.", set(used[:5]))
+    """Whatever wants to delete it. The admin asks before it tries."""
+    from webapp.problems.uses import uses_of
+
+    uses = uses_of(instance)
+    if uses:
+        raise ProtectedError(" ".join(uses), {instance})

@@ -23,7 +23,7 @@ def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBas
     return served(row)
 
 
-def served(row: Attachment) -> HttpResponseBase:
+def served(row: Attachment) -> HttpResponse:
     """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded. Raises Http404."""
     try:
         with row.file.open("rb") as file:

@@ -81,6 +81,19 @@ def page_context(pair: Pair, showing: Showing) -> dict[str, Any]:
     }
 
 
+def files_of(pair: Pair) -> list[Attachment | None]:
+    """The problem's files in the order in which evaluators had them; None for one that has been removed since."""
+    keys = pair.answers.get("files", ())
+    there = Attachment.objects.in_bulk([key for key in keys if key is not None])
+    return [there.get(key) for key in keys]
+
+
+def open_polls(problem: Problem) -> QuerySet[Poll]:
+    """The open votes on answers to it, whose pages show its files."""
+    shown = Poll.objects.filter(status=Poll.Status.OPEN, pairs__answers__problem__name=problem.name)
+    return shown.distinct().order_by("pk")
+
+
 def shown_in(files: Iterable[Attachment]) -> list[str]:
     """The titles of open votes whose pages show one of these files."""
     keys = {file.pk for file in files}

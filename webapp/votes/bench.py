@@ -15,9 +15,10 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.experiments import charts, sections
 from webapp.experiments.views import staff_only
 from webapp.http import HtmxHttpRequest
+from webapp.problems.views import served
 from webapp.studies.admin import site_address
-from webapp.votes import enrolment, figures, opening, results
-from webapp.votes.models import Evaluator, Poll
+from webapp.votes import answers, enrolment, figures, opening, results
+from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
 SEALED = "Results, votes and sides are sealed until this vote is closed: nobody sees them before."
@@ -47,6 +48,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
         "site": site_address(request),
         "most_at_once": MOST_AT_ONCE,
+        "read": [(pair, list(enumerate(answers.files_of(pair), 1))) for pair in pairs if pair.answers],
         "plan": row.plan or (opening.plan_of(row) if pairs else ""),
         "problems": opening.problems(row) if row.status == Poll.Status.DRAFT else [],
     }
@@ -74,6 +76,17 @@ def _power(poll: Poll, pairs: int) -> dict[str, object]:
         "power_alpha": figures.first_alpha(poll, pairs),
         "power_figure": sections.figure(figures.power_chart(table), address, 640, 240),
     }
+
+
+@require_safe
+@staff_only
+def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
+    """A file that evaluators had beside the answers of a pair, by its place among them."""
+    pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
+    row = dict(enumerate(answers.files_of(pair), 1)).get(number)
+    if row is None:
+        raise Http404("There is no such file.")
+    return served(row)
 
 
 @require_safe

@@ -9,6 +9,7 @@ bench_patterns = [
     path("<uuid:public_id>/open/", bench.open_poll, name="open"),
     path("<uuid:public_id>/close/", bench.close_poll, name="close"),
     path("<uuid:public_id>/unblind/", bench.unblind, name="unblind"),
+    path("<uuid:public_id>/pairs/<int:position>/files/<int:number>/", bench.file, name="file"),
     path("<uuid:public_id>/<slug:slug>.<str:ending>", bench.figure, name="figure"),
 ]
 urlpatterns = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import LABEL, NAME, STAFF, TOKEN, Left, Table, keep, link, never, text, when
+from webapp.archive.rules import LABEL, NAME, STAFF, TOKEN, Left, Table, inside, keep, link, never, text, when
 
 TABLES = (
     Table(
@@ -60,7 +60,11 @@ TABLES = (
             "first_file": NAME,
             "second_file": NAME,
             "origin": text("What each clip or answer was when the vote was opened."),
-            "answers": keep("Two answers and their problem as evaluators read them; empty where clips were shown."),
+            "answers": inside(
+                "problems.Attachment",
+                "files",
+                "Two answers and their problem as evaluators read them; empty where clips were shown.",
+            ),
         },
     ),
     Table(
