@@ -43,14 +43,22 @@ class Site:
         return json.loads(ended.stdout.splitlines()[-1])
 
 
-@contextlib.contextmanager
-def serve(data: Path, module: list[str], python: str = sys.executable, **settings: str) -> Iterator[Site]:
-    """A site started with `python -m <module> --port <free>`, its database made and its static files collected."""
-    port = free_port()
+def beside(data: Path) -> Site:
+    """An installation in a data folder of its own, its database made and its static files collected, that nobody
+    serves.
+    """
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")} | own | settings
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
     empty_database(data)
     static_files(data)
+    return Site("", kept | own)
+
+
+@contextlib.contextmanager
+def serve(data: Path, module: list[str], python: str = sys.executable, **settings: str) -> Iterator[Site]:
+    """A site started with `python -m <module> --port <free>`."""
+    port = free_port()
+    env = beside(data).env | settings
     with (data / "site.log").open("w") as log:
         command = [python, "-m", *module, "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)

@@ -22,6 +22,7 @@ import pytest
 from llm import replay
 from tests.webapp import brief, habits, voters
 from tests.webapp.crowd import Crowd, Memory, Pick
+from tests.webapp.elsewhere import check_import
 from tests.webapp.sites import ROOT, serve
 from tests.webapp.voters import Votes
 
@@ -92,7 +93,7 @@ class Export:
 
 
 @pytest.mark.timeout(3600)
-def test_twenty_seven_people(site, tmp_path):
+def test_twenty_seven_people(site, tmp_path, tmp_path_factory):
     made = site.python(SET_UP)
     people = asyncio.run(habits.study(site, made["people"], FORBIDDEN))
     invited = site.python(POLL)["people"]
@@ -106,6 +107,7 @@ def test_twenty_seven_people(site, tmp_path):
     check_experiments(export, stayed, tmp_path)
     check_poll(export, votes)
     check_who_left(export, people)
+    check_import(tmp_path / "study.zip", tmp_path_factory.mktemp("elsewhere"))
     tokens = [token for of in people.ballots.values() for token in of]
     addresses = [address.split("/")[2] for address in (*made["people"].values(), *invited.values())]
     for secret in (*tokens, *addresses, *votes.showings.values(), "CODE-"):

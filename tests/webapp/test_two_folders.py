@@ -2,13 +2,12 @@
 same, the addresses of rows apart.
 """
 
-import os
 import re
 
 import pytest
 
-from tests.webapp.servers import empty_database, static_files
-from tests.webapp.sites import Site
+from tests.webapp.elsewhere import check_import
+from tests.webapp.sites import beside
 
 MADE = """
 from pathlib import Path
@@ -71,21 +70,9 @@ ended here.
 """
 
 
-@pytest.fixture
-def folder(tmp_path_factory):
-    def made(name):
-        data = tmp_path_factory.mktemp(name)
-        empty_database(data)
-        static_files(data)
-        own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
-        return Site("", kept | own)
-
-    return made
-
-
-def test_every_page_and_file_comes_to_be_the_same(folder, tmp_path):
-    one, two, path = folder("one"), folder("two"), str(tmp_path / "study.zip")
+def test_every_page_and_file_comes_to_be_the_same(tmp_path_factory, tmp_path):
+    one, two = (beside(tmp_path_factory.mktemp(name)) for name in ("one", "two"))
+    path = str(tmp_path / "study.zip")
     one.python(MADE.format(path=path))
     two.python(BROUGHT.format(path=path))
     before, after = one.python(READ), two.python(READ)
@@ -93,6 +80,11 @@ def test_every_page_and_file_comes_to_be_the_same(folder, tmp_path):
     assert {address.rpartition(".")[2] for address in before if "." in address} >= {"svg", "pdf", "csv", "tex", "mp4"}
     for address, text in before.items():
         assert apart(after[address]) == apart(text), address
+
+
+@pytest.mark.django_db
+def test_an_empty_folder_comes_to_hold_what_the_zip_says(taken, tmp_path_factory):
+    check_import(taken.path, tmp_path_factory.mktemp("empty"))
 
 
 def apart(text):
