@@ -286,6 +286,18 @@ def test_actions_go_through_the_loop(staff):
     assert staff.post(reverse("bench:act", args=[uuid.uuid4(), "pause"])).status_code == 404
 
 
+@pytest.mark.parametrize("action", ["start", "pause", "cancel", "close"])
+def test_an_action_on_what_was_deleted_a_moment_ago_says_so(staff, monkeypatch, action):
+    row, lock = loops.experiment(), loop.lock
+
+    def late(pk):
+        Experiment.objects.filter(pk=pk).delete()
+        return lock(pk)
+
+    monkeypatch.setattr(loop, "lock", late)
+    assert "Somebody has just deleted this experiment" in html(staff.post(page("act", row, action), follow=True))
+
+
 def test_a_failed_clip_is_filmed_again(staff):
     row = boards.played(k=2, n=1)
     clip = Clip.objects.first()

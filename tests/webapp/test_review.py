@@ -10,10 +10,11 @@ from django.utils import timezone
 from tests.webapp import rows
 from webapp.experiments import loop
 from webapp.experiments.models import Event, Experiment, Job, Request
-from webapp.review import ballot
+from webapp.review import ballot, panels
 from webapp.review.ballot import Choice
 from webapp.review.models import Screening, Vote
 from webapp.review.screenings import LETTERS, screening_of, tiles
+from webapp.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -230,6 +231,36 @@ def test_a_vote_becomes_the_answer_once_it_is_locked(client, person, screening):
     assert {**request.result, "tags": list(request.result["tags"])} == expected
     assert Job.objects.filter(kind="advance").count() == 1
     assert Experiment.objects.get().status == Experiment.Status.RUNNING
+
+
+@pytest.fixture
+def deleted(monkeypatch):
+    """Somebody deletes the experiment between a look at it and its lock."""
+    lock = loop.lock
+
+    def late(pk):
+        Experiment.objects.filter(pk=pk).delete()
+        return lock(pk)
+
+    monkeypatch.setattr(loop, "lock", late)
+
+
+def test_whose_experiment_is_deleted_while_a_choice_is_locked_is_told(client, person, screening, deleted, monkeypatch):
+    monkeypatch.setattr(settings, "UNDO_SECONDS", 0)
+    Vote.objects.create(request=screening.request, screening=screening, best_id=screening.order[0])
+    page = client.get(person.get_absolute_url())
+    assert page.status_code == 200 and not Experiment.objects.exists()
+    html = page.content.decode()
+    assert "What you had begun was deleted by the researcher" in html and "I have read this" in html
+    Study.objects.update(status="closed")
+    html = client.get(person.get_absolute_url()).content.decode()
+    assert "was deleted by the researcher" in html and "This study is closed" in html
+
+
+def test_what_is_deleted_while_it_is_settled_holds_up_nothing_else(person, screening, deleted):
+    best = screening.order[0]
+    Vote.objects.create(request=screening.request, screening=screening, best_id=best, locked_at=timezone.now())
+    assert panels.settle_due() == 0 and not Experiment.objects.exists()
 
 
 def test_a_model_learns_which_letters_a_reason_speaks_of(client, person, screening):

@@ -168,7 +168,12 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
         raise Http404(f"There is no action {action!r}.")
     row = _experiment(public_id)
     perform, done, refused = ACTIONS[action]
-    if perform(row):
+    try:
+        changed = perform(row)
+    except Experiment.DoesNotExist:
+        messages.warning(request, "Nothing was changed. Somebody has just deleted this experiment.")
+        return redirect("bench:index")
+    if changed:
         messages.success(request, done)
     else:
         messages.warning(request, f"Nothing was changed. {refused}")

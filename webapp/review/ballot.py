@@ -115,7 +115,11 @@ def lock_due(votes: QuerySet[Vote] | None = None) -> int:
 
 @transaction.atomic
 def _lock(vote: Vote) -> bool:
-    if not loop.lock(vote.request.experiment_id).live:  # failed a moment ago: locked now, it would never be an answer
+    try:
+        experiment = loop.lock(vote.request.experiment_id)
+    except Experiment.DoesNotExist:  # deleted meanwhile, and the vote with it
+        return False
+    if not experiment.live:  # failed a moment ago: locked now, it would never be an answer
         return False
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False

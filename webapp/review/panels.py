@@ -114,7 +114,10 @@ def settle_due() -> int:
 
 @transaction.atomic
 def _settle_once(request: Request) -> bool:
-    loop.lock(request.experiment_id)
+    try:
+        loop.lock(request.experiment_id)
+    except Experiment.DoesNotExist:  # deleted meanwhile
+        return False
     return settle(request)
 
 

@@ -116,10 +116,11 @@ def _page_of(participant: Participant) -> Page:
 
 
 def _door(participant: Participant) -> Page:
-    reason = opening.refusal(participant)
+    reason, deleted = opening.refusal(participant), participant.consented_at is not None
     if reason:
-        return Page("closed", {"reason": reason}, reason)
+        return Page("closed", {"reason": reason, "deleted": deleted}, reason)
     context = {
+        "deleted": deleted,
         "action": reverse("consent", args=[participant.token]),
         "lead": lead_of(participant.study.arms.all(), participant.study.experiments_each),
     }
