@@ -8,6 +8,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +17,7 @@ from llm import replay
 from llm.client import Reply
 from tests.webapp import archives, boards, rows
 from webapp.archive import erasure, retention
-from webapp.archive.models import Erasure, Export
+from webapp.archive.models import Erasure, Export, Redaction
 from webapp.audit.models import Entry
 from webapp.experiments import leases, loop
 from webapp.experiments.execute import calls
@@ -170,15 +171,28 @@ class TestErasure:
             path.write_text(f"# {archives.REASON}")
         erasure.erase(made.first)  # what is to be done on commit is not, in this test
         assert archives.REASON in written[0].read_text()
-        obstacle = folder / "log.txt.redacted"
+        obstacle = folder / "job.json.redacted"
         obstacle.mkdir()
         retention.tick()
-        assert [path.read_text() for path in written] == ["# [deleted]", f"# {archives.REASON}"]
+        assert written[0].read_text() == f"# {archives.REASON}"
         assert "taking erased words out of the files" in caplog.text
         obstacle.rmdir()
-        retention.tick()
-        assert [path.read_text() for path in written] == ["# [deleted]"] * 2
+        with written[1].open("a") as log:  # a training goes on meanwhile
+            retention.tick()
+            log.write("\nmore")
+        assert [path.read_text() for path in written] == ["# [deleted]", "# [deleted]\nmore"]
         assert archives.REASON not in archives.database(without=("audit.Entry",))
+
+    def test_a_file_that_cannot_be_written_stops_nothing_else(self, caplog, django_capture_on_commit_callbacks):
+        made = archives.made(panel=2)
+        folder = made.first.experiment.requests.filter(kind="Train").last().run_dir
+        (folder / "job.json.redacted").mkdir(parents=True)
+        (folder / "job.json").write_text(f"# {archives.REASON}")
+        late = []
+        with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
+            erasure.erase(made.first)
+            transaction.on_commit(lambda: late.append(True))
+        assert late and "IsADirectoryError" in caplog.text and Redaction.objects.exists()
 
     def test_what_is_being_asked_meanwhile_brings_no_word_back(self, django_capture_on_commit_callbacks):
         """A model is answering a prompt that holds the reason."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from webapp.archive.reading import Names
 from webapp.archive.rules import Left, Table
 from webapp.archive.tables import LEFT, TABLES
 from webapp.audit import record
+from webapp.commits import afterwards
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 from webapp.review.models import GoldSet, Vote
@@ -90,7 +90,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
     path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
-    transaction.on_commit(partial(path.unlink, missing_ok=True), robust=True)
+    afterwards(path.unlink, missing_ok=True)
     return _deleted(Experiment.objects.get(pk=experiment.pk))
 
 
@@ -180,7 +180,7 @@ def _forget_origin(experiment: Experiment) -> None:
 def _forget_copies(study: Study, labels: dict[str, str]) -> None:
     """Exports hold everybody's data; what an import was told of a log elsewhere may hold labels."""
     for export in Export.objects.filter(study=study):
-        transaction.on_commit(partial(export.path.unlink, missing_ok=True), robust=True)
+        afterwards(export.path.unlink, missing_ok=True)
         export.delete()
     for origin in Origin.objects.filter(study=study):
         origin.audit = Names(labels).text(origin.audit)

@@ -6,21 +6,21 @@ import hashlib
 import json
 import re
 from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
 from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
 from llm.records import canonical
 from webapp.archive.models import Redaction
+from webapp.commits import afterwards
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
 
 GONE = "[deleted]"
-WRITTEN = ("job.json", "log.txt")
+LOG = "log.txt"
+WRITTEN = ("job.json", LOG)
 """Files of a run folder that hold rewards, or quote them."""
 SHORTEST = 3
 """Shorter reasons are words that others say too, and are left."""
@@ -49,7 +49,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
             _redact_row(row, swap)
     redact_copies(experiment, reasons, labels)
     todo = Redaction.objects.create(experiment=experiment, reasons=sorted(reasons), labels=sorted(labels))
-    transaction.on_commit(partial(finish, todo), robust=True)
+    afterwards(finish, todo)
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
@@ -71,12 +71,13 @@ def finish(todo: Redaction) -> None:
 
 
 def _redact_file(path: Path, swap: Any) -> None:
-    """Whole or not at all."""
+    """Whole or not at all; but a log stays the file that a training has open, which goes on writing at its end."""
     text = path.read_text(errors="surrogateescape") if path.is_file() else ""
-    if swap(text) != text:
-        aside = path.with_name(f"{path.name}.redacted")
-        aside.write_text(swap(text), errors="surrogateescape")
-        aside.replace(path)
+    if swap(text) == text:
+        return
+    written = path if path.name == LOG else path.with_name(f"{path.name}.redacted")
+    written.write_text(swap(text), errors="surrogateescape")
+    written.replace(path)
 
 
 def _redact_row(row: Model, swap: Any) -> None:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import transaction
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
+from webapp.commits import afterwards
 from webapp.experiments.models import Clip, Experiment
 
 
 @receiver(post_delete, sender=Clip)
 def forget_clip(instance: Clip, **_: Any) -> None:
     for name in (instance.video, instance.poster):
-        transaction.on_commit(partial(default_storage.delete, name), robust=True)
+        afterwards(default_storage.delete, name)
 
 
 @receiver(post_delete, sender=Experiment)
 def forget_runs(instance: Experiment, **_: Any) -> None:
     for folder in (Path(settings.DATA_DIR) / "runs").glob(f"{instance.public_id}-*"):
-        transaction.on_commit(partial(shutil.rmtree, folder, ignore_errors=True), robust=True)
+        afterwards(shutil.rmtree, folder, ignore_errors=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.core.files.storage import default_storage
-from django.db import transaction
 from django.db.models.signals import post_delete, pre_save
 from django.dispatch import receiver
 
+from webapp.commits import afterwards
 from webapp.problems.models import Attachment
 
 
@@ -27,4 +26,4 @@ def forget_replaced(instance: Attachment, **_: Any) -> None:
 
 def _delete(name: str | None) -> None:
     if name:
-        transaction.on_commit(partial(default_storage.delete, name), robust=True)
+        afterwards(default_storage.delete, name)
