@@ -11,7 +11,13 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        streamed = WhiteNoiseMiddleware.serve(static_file, request)
-        whole = HttpResponse(b"".join(streamed), status=streamed.status_code, headers=dict(streamed.items()))
-        streamed.close()
-        return whole
+        found = static_file.get_response(request.method, request.META)
+        content = b""
+        if found.file is not None:
+            with found.file as file:
+                content = file.read()
+        answer = HttpResponse(content, status=int(found.status))
+        del answer["Content-Type"]  # Django's default: what is not modified has none
+        for name, value in found.headers:
+            answer[name] = value
+        return answer
