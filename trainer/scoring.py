@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from simulation.environment import Environment
-from simulation.rewards.contract import RewardFailure, RewardFunction
+from simulation.rewards.contract import CALL_SECONDS, OutOfMemory, RewardFailure, RewardFunction
 from trainer import memory
 
 Rewarded = tuple[Tensor, dict[str, Tensor]]
@@ -32,6 +33,7 @@ class Scorer:
     """A candidate's reward function, called in parts of the states where memory does not suffice for all at once.
 
     No state's reward depends on another state (a dry run has tried that), so parts change its last digits at most.
+    All parts together may take the time of one call: each takes that of all other candidates, too.
     """
 
     def __init__(self, reward: RewardFunction, name: str = "a candidate") -> None:
@@ -45,7 +47,7 @@ class Scorer:
             total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
         except RewardFailure as failure:
             least = len(states) // self.parts.count
-            smallest = f" (also with {least} states at once)" if self.parts.count > 1 else ""
+            smallest = f" (also with {least} states at once)" if isinstance(failure, OutOfMemory) else ""
             return Score(torch.zeros(len(states), device=states.device), {}, f"{failure}{smallest}")
         # a copy: what a reward returns may be a narrow view of much that would stay in memory
         columns = torch.stack([total, *components.values()])
@@ -57,7 +59,12 @@ class Scorer:
             return self.reward(inputs)
         split = {name: inputs[name].chunk(parts) for name in per_state}
         count = len(split[self.reward.world_input])
-        results = [self.reward({**inputs, **{name: split[name][i] for name in split}}) for i in range(count)]
+        results, begun = [], time.process_time()
+        for i in range(count):
+            results.append(self.reward({**inputs, **{name: split[name][i] for name in split}}))
+            if time.process_time() - begun > CALL_SECONDS:
+                said = f"{i + 1} of {count} calls for parts of the states took more than {CALL_SECONDS:g} s"
+                raise RewardFailure(f"{said} of processor time", "limits")
         totals, components = zip(*results, strict=True)
         names = list(components[0])
         if any(list(part) != names for part in components):

@@ -12,13 +12,15 @@ import warp as wp
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
 from simulation.bridge.client import BridgeError
+from simulation.environment import Environment
 from simulation.noise import SharedNoise
+from simulation.rewards.contract import compile_reward
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from tests.trainer.test_ppo import experience, learner
 from tests.trainer.test_sac import experience as sac_experience
 from tests.trainer.test_sac import learner as sac
-from trainer import memory
+from trainer import memory, scoring
 from trainer.collect import Collector
 from trainer.ppo import PPO
 from trainer.process import ROOT, clean_environment
@@ -197,6 +199,17 @@ def test_a_bridge_begins_anew_with_the_worker_that_it_has(monkeypatch, tmp_path)
     lockstep, result = trained(tmp_path, job)
     assert (lockstep.preset.worlds, [c.ok for c in result.candidates]) == (8, [True, True])
     started[0].close()
+
+
+def test_all_parts_together_may_take_the_time_of_one_call(monkeypatch):
+    env = Environment("Cartpole", worlds=8)
+    scorer = scoring.Scorer(compile_reward(rewards.UPRIGHT, "Cartpole"))
+    monkeypatch.setattr(scoring, "CALL_SECONDS", -1.0, raising=False)  # some clocks stand for 10 ms
+    [whole] = scoring.score_horizon(env, [scorer], [env.attributes])
+    scorer.parts.count = 4
+    [parted] = scoring.score_horizon(env, [scorer], [env.attributes])
+    assert whole.reason == ""
+    assert parted.reason == "1 of 4 calls for parts of the states took more than -1 s of processor time"
 
 
 HUNGRY = rewards.UPRIGHT.replace(
