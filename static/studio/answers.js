@@ -97,6 +97,12 @@
       if (form.elements.reason && kept.reason) form.elements.reason.value = kept.reason;
     }
 
+    /** As many as fit stand beside each other, so the order alone does not say in which row an answer stood. */
+    function places() {
+      const columns = answers.filter((answer) => answer.offsetTop === answers[0].offsetTop).length;
+      return { viewport: innerWidth < 640 ? 1 : innerWidth < 960 ? 2 : 3, columns };
+    }
+
     // --- parts ---
     function foldAll() {
       const open = fold.getAttribute("aria-pressed") !== "true";
@@ -146,7 +152,7 @@
     form.addEventListener("input", (event) => { if (event.target.matches("textarea")) draw(); });
     form.addEventListener("htmx:configRequest", (event) => {
       if (event.target !== form) return;
-      const measured = { started_ms: startedAt, sent_ms: Date.now(), decide_ms: Math.round(performance.now() - opened), focus_lost: lost, changes };
+      const measured = { started_ms: startedAt, sent_ms: Date.now(), decide_ms: Math.round(performance.now() - opened), focus_lost: lost, changes, ...places() };
       if (firstChoice !== null) measured.first_choice_ms = firstChoice;
       event.detail.parameters.client = JSON.stringify(measured);
     });

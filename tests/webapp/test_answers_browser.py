@@ -79,7 +79,10 @@ def visit(chromium, site):
     assert not complaints
 
 
-def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses):
+CLIENT = "from webapp.review.models import Vote\nout.update(Vote.objects.latest('pk').client)"
+
+
+def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses, site):
     page = visit(addresses["staircase"])
     expect(page.locator(".answer .katex").first).to_be_visible()
     assert page.locator(".answer").count() == 5
@@ -98,9 +101,12 @@ def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses):
     page.keyboard.press("4")
     page.reload()
     expect(page.locator("#answer-D .badge")).to_have_text("Best")
+    tops = [answer.bounding_box()["y"] for answer in page.locator(".answer").all()]
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
     expect(page.locator(".chosen-letters")).to_contain_text("answer D")
+    measured = site.python(CLIENT)
+    assert measured["viewport"] == 3 and measured["columns"] == tops.count(tops[0]) < 5
     page.get_by_role("button", name="Take it back").click()
     expect(page.locator("form.answers .katex").first).to_be_visible()
 

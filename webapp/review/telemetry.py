@@ -26,6 +26,7 @@ KEYS = {
     "retries": "attempts to load one again",
     "slow_line": "1 where the videos were loaded one after another",
     "viewport": "width of the page: 1 phone, 2 tablet, 3 desktop",
+    "columns": "answers that stood beside each other in the first row, when the choice was confirmed",
     "enough": "1 when every video that could play had been watched for long enough",
 }
 """What is kept of one opened page, and of a vote the same until it was cast. Server times are on the rows."""
