@@ -39,7 +39,7 @@ GENERATED_ERRORS = (
 """What allowed code can raise; torch asserts that it was built for the device of a name."""
 
 
-class RewardFailure(RuntimeError):
+class RewardFailure(Exception):
     """A reward function broke its contract. The message is the reason, for its writer."""
 
     def __init__(self, reason: str, stage: str = "contract") -> None:

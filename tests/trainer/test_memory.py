@@ -212,6 +212,14 @@ def test_all_parts_together_may_take_the_time_of_one_call(monkeypatch):
     assert parted.reason == "1 of 4 calls for parts of the states took more than -1 s of processor time"
 
 
+def test_a_failure_whose_line_speaks_of_memory_is_none_of_memory():
+    env = Environment("Cartpole", worlds=8)
+    broken = rewards.UPRIGHT.replace("    return ", "    upright = dof_pos @ dof_vel  # not out of memory\n    return ")
+    scorer = scoring.Scorer(compile_reward(broken, "Cartpole"))
+    [score] = scoring.score_horizon(env, [scorer], [env.attributes])
+    assert score.reason.endswith("# not out of memory") and scorer.parts.count == 1
+
+
 HUNGRY = rewards.UPRIGHT.replace(
     "    return ",
     "    grid = dof_pos[:, 0:1] * torch.arange(80000)\n    upright = upright + 0.0 * grid.sum(-1)\n    return ",
