@@ -161,7 +161,7 @@ TABLES = (
             "cancel": keep("Whether it was asked to stop."),
             "rung_at": never("Only of use while the job waits."),
             "rings": never("Only of use while the job waits."),
-            "progress": never("Only of use while the job runs."),
+            "progress": never("Of use while the job runs; then it names a machine."),
             "error": keep("Why it failed."),
             "created_at": when("When it was queued."),
             "started_at": when("When it was last taken."),
