@@ -114,9 +114,10 @@ problems:
 """
 
 
-def figures(*names, **contents):
-    """A set with these figures, each made of its own name where no other content is given."""
-    listed = ", ".join(f"{{file: {name}.gif, caption: {name}}}" for name in names)
+def figures(*names, captions=None, **contents):
+    """A set with these figures, each made of its own name where no other content or caption is given."""
+    said = zip(names, captions or names, strict=True)
+    listed = ", ".join(f"{{file: {name}.gif, caption: {caption}}}" for name, caption in said)
     files = {f"{name}.gif": b"GIF89a" + contents.get(name, name).encode() for name in names}
     exchange.import_set({exchange.SET: (FIGURES % listed).encode(), **files})
     return [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")]
@@ -130,7 +131,8 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
     addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
     assert figures("a", "b", "c")[:2] == before
     assert {b"".join(client.get(address)) for address in addresses} == {b"GIF89aa", b"GIF89ab"}
-    for names, contents in ((("a",), {}), (("b", "a"), {}), (("a", "b"), {"b": "another"})):
+    refused = ((("a",), {}), (("b", "a"), {}), (("a", "b"), {"b": "another"}), (("a", "b"), {"captions": "az"}))
+    for names, contents in refused:
         with pytest.raises(exchange.BadSet, match="open vote “Which is better” shows a file"):
             figures(*names, **contents)
     assert len(figures("a", "b")) == 2
@@ -150,12 +152,15 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
     fields |= {"title": "t", "subject": "mathematics", "form": "answer", "language": "cpp", "statement": "s"}
     fields |= {"tolerance": 0, "cpu_seconds": 2, "memory_mb": 256, "attachments-TOTAL_FORMS": 1}
     fields |= {"attachments-INITIAL_FORMS": 1, "attachments-0-id": figure.pk, "attachments-0-problem": problem.pk}
+    fields |= {"attachments-0-name": figure.name, "attachments-0-caption": figure.caption}
+    fields |= {"attachments-0-to_model": "on"}
     refused = client.post(address, {**fields, "attachments-0-DELETE": "on"})
     assert "The open vote “Which is better” shows this file" in refused.content.decode()
     other = {"attachments-0-file": ContentFile(b"GIF89a other", name="o.gif")}
     assert "shows this file" in client.post(address, {**fields, **other}).content.decode()
-    assert client.post(address, {**fields, "attachments-0-caption": "seen"}).status_code == 302
-    assert Attachment.objects.get().caption == "seen"
+    assert "shows this file" in client.post(address, {**fields, "attachments-0-caption": "z"}).content.decode()
+    assert client.post(address, {**fields, "title": "another"}).status_code == 302
+    assert Attachment.objects.get().caption == "a"
 
 
 def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two):

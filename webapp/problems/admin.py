@@ -43,10 +43,14 @@ class AttachmentWidget(UnfoldAdminFileFieldWidget):
         return Link(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
 
 
+SHOWN = {"file", "name", "caption"}
+"""What a page shows of an attachment."""
+
+
 class AttachmentForms(PaginationInlineFormSet):
     def clean(self) -> None:
         super().clean()
-        changed = [form.instance for form in self.initial_forms if "file" in form.changed_data]
+        changed = [form.instance for form in self.initial_forms if not SHOWN.isdisjoint(form.changed_data)]
         for title in shown_in([*changed, *(form.instance for form in self.deleted_forms)]):
             raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
 

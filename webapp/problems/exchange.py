@@ -177,16 +177,17 @@ def _attachments(
     held = [_held(row) for row in rows]
     wanted = [(ending_of(name), _file(files, name, where)) for name in names]
     places = _places(held, wanted)
+    words = [_words(about, name) for about, name in zip(given, names, strict=True)]
     kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and held[place] == file}
-    changed = [row for number, row in enumerate(rows) if number not in kept]
+    said = {place: saying for place, saying in zip(places, words, strict=True) if place in kept}
+    changed = [row for number, row in enumerate(rows) if said.get(number) != (row.name, row.caption)]
     for title in shown_in(changed):
         raise BadSet(f"{where}: the open vote “{title}” shows a file that would be changed or removed; close it first")
-    for about, name, (_, data), place in zip(given, names, wanted, places, strict=True):
+    for about, name, saying, (_, data), place in zip(given, names, words, wanted, places, strict=True):
         row = Attachment(problem=problem) if place is None else rows[place]
         if place not in kept:
             row.file = ContentFile(data, PurePosixPath(name).name)
-        row.name = str(about.get("name") or PurePosixPath(name).name)[:100]
-        row.caption = str(about.get("caption") or "")
+        row.name, row.caption = saying
         row.to_model = about.get("to_model", True)
         row.full_clean()
         row.save()
@@ -195,6 +196,11 @@ def _attachments(
     for number, row in enumerate(rows):
         if number not in places:
             row.delete()
+
+
+def _words(about: Mapping[str, Any], file: str) -> tuple[str, str]:
+    """Name and caption, as the set has them."""
+    return str(about.get("name") or PurePosixPath(file).name)[:100], str(about.get("caption") or "")
 
 
 def _held(row: Attachment) -> tuple[str, bytes | None]:
