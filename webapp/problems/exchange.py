@@ -177,17 +177,17 @@ def _attachments(
     held = [_held(row) for row in rows]
     wanted = [(ending_of(name), _file(files, name, where)) for name in names]
     places = _places(held, wanted)
-    words = [_words(about, name) for about, name in zip(given, names, strict=True)]
+    labels = [_labels(about, name) for about, name in zip(given, names, strict=True)]
     kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and held[place] == file}
-    said = {place: saying for place, saying in zip(places, words, strict=True) if place in kept}
+    said = {place: label for place, label in zip(places, labels, strict=True) if place in kept}
     changed = [row for number, row in enumerate(rows) if said.get(number) != (row.name, row.caption)]
     for title in shown_in(changed):
         raise BadSet(f"{where}: the open vote “{title}” shows a file that would be changed or removed; close it first")
-    for about, name, saying, (_, data), place in zip(given, names, words, wanted, places, strict=True):
+    for about, name, label, (_, data), place in zip(given, names, labels, wanted, places, strict=True):
         row = Attachment(problem=problem) if place is None else rows[place]
         if place not in kept:
             row.file = ContentFile(data, PurePosixPath(name).name)
-        row.name, row.caption = saying
+        row.name, row.caption = label
         row.to_model = about.get("to_model", True)
         row.full_clean()
         row.save()
@@ -198,7 +198,7 @@ def _attachments(
             row.delete()
 
 
-def _words(about: Mapping[str, Any], file: str) -> tuple[str, str]:
+def _labels(about: Mapping[str, Any], file: str) -> tuple[str, str]:
     """Name and caption, as the set has them."""
     return str(about.get("name") or PurePosixPath(file).name)[:100], str(about.get("caption") or "")
 
