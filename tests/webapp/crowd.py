@@ -28,6 +28,8 @@ NEW = """(seen) => {
   if (ballot && !seen.includes(ballot.dataset.screening)) return ballot.dataset.screening;
   return ["debriefing", "thanks", "failed", "closed", "paused"].includes(live?.dataset.state) && live.dataset.state;
 }"""
+VIDEOS = """[...document.querySelectorAll('.tile video')].map((one) => [one.closest('.tile').className, one.readyState,
+  one.networkState, one.paused, one.seeking, one.currentTime, one.duration, one.error && one.error.message])"""
 FILMS = "[...document.querySelectorAll('.tile video')].map((video) => video.getAttribute('src'))"
 
 
@@ -166,7 +168,10 @@ class Person:
 
     async def watch(self, page: Page) -> None:
         await page.locator("[data-do=play]").click()
-        await expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
+        try:
+            await expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
+        except AssertionError as error:
+            raise AssertionError(f"{self.label} cannot confirm: {await page.evaluate(VIDEOS)}") from error
 
     async def still_chosen(self) -> None:
         await expect(self.page.locator(f"#clip-{self.letters[0]} input[name=best]")).to_be_checked()
