@@ -20,7 +20,7 @@ from tests.webapp import loops
 from tests.webapp.loops import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
-from webapp.experiments import bench, loop, origin, progress
+from webapp.experiments import bench, loop, progress, provenance
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -293,12 +293,12 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
 
 
 def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
-    here = f"{described()}; Prefine {origin.version()}"
+    here = f"{described()}; Prefine {provenance.version()}"
     assert f"Tried and reported on {here}." in report.write(played, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["machine"] for row in rows[:3]} == {described()} and rows[3]["machine"] == ""
-    assert rows[0]["version"] == origin.version() and origin.commit() in origin.version()
+    assert rows[0]["version"] == provenance.version() and provenance.commit() in provenance.version()
     first, other, second, _ = (Experiment.objects.get(public_id=row["public_id"]) for row in rows)
     moved = first.jobs.filter(kind="train").latest("pk")
     moved.progress["made_by"] = {"machine": "another one", "version": "9"}
@@ -307,7 +307,7 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         del job.progress["made_by"]
         job.save()
     text = report.write(played, tmp_path).read_text()
-    assert f"Tried on {described()}; another one; Prefine {origin.version()}; 9 (1 of 3); {here} (1 " in text
+    assert f"Tried on {described()}; another one; Prefine {provenance.version()}; 9 (1 of 3); {here} (1 " in text
     assert f"an unknown machine; Prefine of an unknown version (1 of 3). Reported on {here}." in text
 
 

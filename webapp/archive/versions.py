@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from trainer.machine import installed
-from webapp.experiments import origin
+from webapp.experiments import provenance
 
 PACKAGES = (
     *("Django", "celery", "channels", "scipy", "numpy", "torch", "mujoco", "mujoco-warp", "openai", "imageio-ffmpeg"),
@@ -19,8 +19,8 @@ PACKAGES = (
 def versions() -> dict[str, Any]:
     """Of this installation; the commit is empty where the code is no git checkout."""
     return {
-        "prefine": origin.release(),
-        "commit": origin.commit(),
+        "prefine": provenance.release(),
+        "commit": provenance.commit(),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "database": connection.vendor,

@@ -19,7 +19,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from webapp.experiments import events, jobs, loop, origin, results
+from webapp.experiments import events, jobs, loop, provenance, results
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
 FINAL = 100
@@ -128,7 +128,7 @@ class Lease:
     @contextmanager
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
         """The transaction that ends the job together with everything its result changes."""
-        said = {**self.progress, "made_by": origin.made_by()}
+        said = {**self.progress, "made_by": provenance.made_by()}
         with self.hold() as experiment:
             self._mine().update(status=status, error=error, finished_at=Now(), progress=said)
             yield experiment

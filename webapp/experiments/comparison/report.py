@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trainer.machine import described
-from webapp.experiments import origin
+from webapp.experiments import provenance
 from webapp.experiments.comparison import figures, gather, published, tables
 from webapp.experiments.comparison.accuracy import accuracies
 from webapp.experiments.comparison.details import detailed
@@ -96,7 +96,7 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
 def _makers(finished: Sequence[Result]) -> str:
     """Which version on which machine has tried the candidates, and which one writes this."""
     found = Counter((result.machine, result.version) for result in finished)
-    own = (described(), origin.version())
+    own = (described(), provenance.version())
     if found.keys() == {own}:
         return f"Tried and reported on {_maker(*own)}."
     counts = (f" ({count} of {len(finished)})" if len(found) > 1 else "" for count in found.values())
