@@ -293,7 +293,7 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
 
 
 def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
-    here = f"{described()}; Prefine {provenance.version()}"
+    here = f"{described()} by Prefine {provenance.version()}"
     assert f"Tried and reported on {here}." in report.write(played, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -307,8 +307,8 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         del job.progress["made_by"]
         job.save()
     text = report.write(played, tmp_path).read_text()
-    assert f"Tried on {described()}; another one; Prefine {provenance.version()}; 9 (1 of 3); {here} (1 " in text
-    assert f"an unknown machine; Prefine of an unknown version (1 of 3). Reported on {here}." in text
+    machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.version()}; 9; unknown"
+    assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
 
 def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:

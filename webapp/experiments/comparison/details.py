@@ -14,6 +14,9 @@ from webapp.experiments.comparison.gather import Result
 from webapp.experiments.models import Job, Request
 from webapp.problems.lookup import is_problem
 
+SEPARATOR = "; "
+UNKNOWN = "?"
+"""One of several machines or versions that was not written down."""
 Measure = Callable[[Sequence[Outcome]], float | None]
 
 
@@ -44,9 +47,9 @@ def _makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, 
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Each once, "?" for an unknown one among others; empty where none is known."""
+    """Each once; empty where none is known."""
     each = list(dict.fromkeys(names))
-    return "; ".join(name or "?" for name in each) if any(each) else ""
+    return SEPARATOR.join(name or UNKNOWN for name in each) if any(each) else ""
 
 
 def _rounds(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Sequence[Outcome]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from trainer.machine import described
 from webapp.experiments import provenance
 from webapp.experiments.comparison import figures, gather, published, tables
 from webapp.experiments.comparison.accuracy import accuracies
-from webapp.experiments.comparison.details import detailed
+from webapp.experiments.comparison.details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments.comparison.gather import Result, Score
 from webapp.experiments.comparison.plan import Plan
 from webapp.experiments.comparison.ranks import holm, mann_whitney
@@ -94,18 +93,22 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
 
 
 def _makers(finished: Sequence[Result]) -> str:
-    """Which version on which machine has tried the candidates, and which one writes this."""
-    found = Counter((result.machine, result.version) for result in finished)
-    own = (described(), provenance.version())
-    if found.keys() == {own}:
+    """Which versions on which machines have tried the candidates, and which one writes this."""
+    tried = (_each(r.machine for r in finished), _each(r.version for r in finished))
+    own = ([described()], [provenance.version()])
+    if tried == own:
         return f"Tried and reported on {_maker(*own)}."
-    counts = (f" ({count} of {len(finished)})" if len(found) > 1 else "" for count in found.values())
-    tried = "; ".join(_maker(*maker) + count for maker, count in zip(found, counts, strict=True))
-    return f"{f'Tried on {tried}. ' if found else ''}Reported on {_maker(*own)}."
+    return f"{f'Tried on {_maker(*tried)}. ' if finished else ''}Reported on {_maker(*own)}."
 
 
-def _maker(machine: str, version: str) -> str:
-    return f"{machine or 'an unknown machine'}; Prefine {version or 'of an unknown version'}"
+def _each(names: Iterable[str]) -> list[str]:
+    """Every name once; an experiment that went on elsewhere has several (webapp.experiments.comparison.details)."""
+    return list(dict.fromkeys(name for joined in names for name in (joined or UNKNOWN).split(SEPARATOR)))
+
+
+def _maker(machines: Sequence[str], versions: Sequence[str]) -> str:
+    called = SEPARATOR.join("an unknown machine" if name == UNKNOWN else name for name in machines)
+    return f"{called} by Prefine {SEPARATOR.join('unknown' if name == UNKNOWN else name for name in versions)}"
 
 
 def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
