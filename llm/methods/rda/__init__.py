@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llm.errors import MethodError
 from llm.messages import first_prompt
 from llm.method import Method, Option
 from llm.methods.rda import prompts
-from llm.methods.rda.analysis import Summary, cascaded, read_analysis, summarise, summary_text
+from llm.methods.rda.analysis import Summary, cascaded, read_analysis, scores_any, summarise, summary_text
 from llm.methods.rda.subtasks import read_subtasks, revised
 from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
 Part = Generator[Request | list[Request], Any, list[Summary]]
+TRIES = 3
+"""Of an analysis that scores no subtask."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def rda(
     """N times: write K rewards for the subtasks, train, analyse every robot, reflect on subtasks and rewards.
 
     The best mean score of the subtasks wins an iteration; the highest of all, the latest among equals, is returned as
-    the winner's id. Raises MethodError when no candidate of an iteration can be trained.
+    the winner's id. Raises MethodError when no candidate of an iteration can be trained, or none is analysed.
     """
     subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
     best: Summary | None = None
@@ -76,16 +78,35 @@ def analyse(
     eyes: Eyes,
 ) -> Part:
     """Every candidate's analyses, all at once, and their summary for each."""
-    requests: list[Request] = []
+    requests: list[Ask | Look] = []
     times = eyes.looks if eyes.analyst == "frames" else 1
     for name, outcome in seen.items():
         messages = prompts.look(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
         for seed in [make_seed(rng) for _ in range(times)]:
             look = Look(iteration, messages, name, eyes.frames, seed)
             requests.append(look if eyes.analyst == "frames" else Ask(iteration, messages, seed))
-    answers = yield requests
+    answers = yield from answered(requests, rng, iteration, len(subtasks))
     found = [cascaded(read_analysis(answer, len(subtasks))) for answer in answers]
     return [summarise(o, found[i * times : (i + 1) * times]) for i, o in enumerate(seen.values())]
+
+
+def answered(
+    requests: Sequence[Ask | Look], rng: random.Random, iteration: int, count: int
+) -> Generator[list[Request], Any, list[str]]:
+    """An answer to each, asked for up to three times where it scores no subtask. Raises MethodError if all do so."""
+    answers: list[str] = list((yield list(requests)))
+    for _ in range(TRIES - 1):
+        unread = [i for i, answer in enumerate(answers) if not scores_any(answer, count)]
+        if unread:
+            again = yield [replace(requests[i], seed=make_seed(rng)) for i in unread]
+            for i, answer in zip(unread, again, strict=True):
+                answers[i] = answer
+    if not any(scores_any(answer, count) for answer in answers):
+        raise MethodError(
+            f"iteration {iteration}: no analysis scores a subtask, though each was asked for {TRIES} times. The first "
+            f"says: {answers[0][:300]!r}. Begin another experiment, with another model to analyse"
+        )
+    return answers
 
 
 # --- a person, or another judge, as the critic --------------------------------------------------------------------

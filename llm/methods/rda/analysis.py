@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from llm.records import Outcome
 
 UNSEEN = "the analysis does not speak of it"
-_BLOCK = re.compile(r"^\W*subtask\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
-_SCORE = re.compile(r"score\W{0,6}(1/2|\u00bd|[01](?:\.\d+)?|\.5)", re.IGNORECASE)
+_BLOCK = re.compile(r"^\W*(?:\d+[.)][^\w\n]*)?subtask\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
+_SCALE = r"(?:[^\w\n]{0,6}[(\[<][^\n)\]>]*[)\]>](?=[^\w\n]{1,6}[01.\u00bd]))?"
+"""In brackets before the score itself, as our question has it."""
+_SCORE = re.compile(rf"score{_SCALE}\W{{0,6}}(1/2|\u00bd|[01](?:\.\d+)?|\.5)", re.IGNORECASE)
 _NOTHING = re.compile(r"^\W*(none|no|nothing|n/?a|-)?\W*$", re.IGNORECASE)
 
 
@@ -28,20 +30,39 @@ class Finding:
 
 def read_analysis(text: str, count: int) -> tuple[Finding, ...]:
     """One finding for each of `count` subtasks; one that the answer leaves out, or does not score, was not seen."""
-    starts = [(m.start(), int(m[1])) for m in _BLOCK.finditer(text)]
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    blocks = {number: text[start:end] for (start, number), end in zip(starts, ends, strict=True)}
-    return tuple(_finding(blocks[i]) if i in blocks else Finding(0.0, reason=UNSEEN) for i in range(1, count + 1))
+    blocks = _blocks(text)
+    return tuple(_finding(blocks.get(number, "")) for number in range(1, count + 1))
+
+
+def scores_any(text: str, count: int) -> bool:
+    """Whether it is an analysis: at least one of `count` subtasks has a score."""
+    return any(_score(block) is not None for number, block in _blocks(text).items() if 1 <= number <= count)
+
+
+def _blocks(text: str) -> dict[int, str]:
+    """What is said of each subtask: first of all where it has a score, for what follows only comes back to it."""
+    found = list(_BLOCK.finditer(text))
+    ends = [*(m.start() for m in found), len(text)][1:]
+    blocks = [(int(m[1]), text[m.start() : end]) for m, end in zip(found, ends, strict=True)]
+    scored = [(number, block) for number, block in blocks if _score(block) is not None]
+    return dict([*reversed(blocks), *reversed(scored)])
+
+
+def _score(block: str) -> float | None:
+    """0, 0.5 or 1; None where there is none."""
+    found = _SCORE.search(block)
+    if found is None:
+        return None
+    return 0.5 if found[1] in ("1/2", "\u00bd") else round(2 * min(float(found[1]), 1.0)) / 2
 
 
 def _finding(block: str) -> Finding:
-    found = _SCORE.search(block)
-    if found is None:
+    score = _score(block)
+    if score is None:
         return Finding(0.0, _said(block, "behaviour"), reason=UNSEEN)
-    value = 0.5 if found[1] in ("1/2", "\u00bd") else round(2 * min(float(found[1]), 1.0)) / 2
     evidence = _said(block, "evidence")
     evidence = "" if _NOTHING.match(evidence) else evidence
-    return Finding(value, _said(block, "behaviour"), evidence, _said(block, "reason"))
+    return Finding(score, _said(block, "behaviour"), evidence, _said(block, "reason"))
 
 
 def _said(block: str, label: str) -> str:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from llm.errors import MethodError
-from llm.methods.rda.analysis import cascaded, read_analysis
+from llm.methods.rda.analysis import cascaded, read_analysis, scores_any
 from llm.methods.rda.subtasks import revised
 from llm.records import Ask, Choose, Judge, Look, Outcome, Pick, Train, Write, result_from_json, result_to_json
 from tests.llm.experiment import Experiment, prompts, train
@@ -247,11 +247,72 @@ def test_a_failed_subtask_fails_the_later_ones_unless_there_is_evidence():
         ("Score: \u00bd", 0.5),
         ("Score: 0.4", 0.5),
         ("Score: 0.9", 1),
+        ("Score: (0.5)", 0.5),
+        ("Score: 0.5 (in 3 of 10 frames)", 0.5),
+        ("Score (0, 0.5 or 1): 1", 1),
+        ("**Score [0/0.5/1]:** 1/2", 0.5),
+        ("Score <0, 0.5 or 1>: 0", 0),
         ("none", 0),
     ],
 )
 def test_scores_are_read_as_models_write_them(line, score):
     assert read_analysis(f"Subtask 1\nBehaviour: x\n{line}\n", 1)[0].score == score
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "I cannot help with that.", '{"subtasks": [{"score": 1}]}', "| Subtask 1 | it stands | 1 |"]
+)
+def test_what_is_no_analysis_sees_nothing(answer):
+    assert [f.score for f in read_analysis(answer, 2)] == [0, 0]
+    assert {f.reason for f in read_analysis(answer, 2)} == {"the analysis does not speak of it"}
+    assert not scores_any(answer, 2) and scores_any(ANSWER, 2)
+
+
+def test_coming_back_to_a_subtask_takes_nothing_from_it():
+    answer = "Subtask 1\nScore: 1\n\nSubtask 2\nBehaviour: it limps\nScore: 0.5\n\nSubtask 3\nScore: 1\n"
+    recap = "\nIn short:\n- Subtask 1 is done\n- Subtask 2: only half\n- Subtask 3, score: 0"
+    assert [(f.score, f.behaviour) for f in read_analysis(answer + recap, 3)] == [(1, ""), (0.5, "it limps"), (1, "")]
+    overview = "Subtask 1 and the others:\n\n"
+    assert [f.score for f in read_analysis(overview + answer, 3)] == [1, 0.5, 1]
+
+
+def test_subtasks_in_a_numbered_list_are_told_apart():
+    answer = "1. **Subtask 1**\nScore:\n1\n2) Subtask 2: to walk\nScore: 0.5\n"
+    assert [f.score for f in read_analysis(answer, 2)] == [1, 0.5]
+
+
+class Refusing(Scripted):
+    """Refuses the first analyses, so many of them, and goes on as the offline analyst."""
+
+    def __init__(self, times):
+        from llm.offline import OfflineWriter
+
+        super().__init__(OfflineWriter(), {})
+        self.times = times
+
+    def complete(self, messages, count, seed, on_reply=None):
+        if "# Now: analyse" in messages[-1]["content"] and self.times:
+            self.times -= 1
+            self.answers = {"analyse": "I cannot judge robots."}
+        else:
+            self.answers = {}
+        return super().complete(messages, count, seed, on_reply)
+
+
+def test_an_analysis_that_scores_nothing_is_asked_for_again():
+    experiment = run(n=1, k=2, backend=Refusing(3))  # both, then the first of them once more
+    asked = asking(experiment, "analyse")
+    assert [said == "I cannot judge robots." for _, said in asked] == [True, True, True, False, False]
+    texts = [text(request) for request, _ in asked]
+    assert texts[2:4] == texts[:2] and texts[4] == texts[0] and len({request.seed for request, _ in asked}) == 5
+    resumed = Experiment(method="rda", k=2, n=1, train=filmed, saved=experiment.saved)
+    assert resumed.run() == experiment.winner and not resumed.requests
+
+
+def test_where_no_analysis_says_anything_nothing_is_called_the_best():
+    with pytest.raises(MethodError, match="iteration 1: no analysis scores a subtask.*'I cannot judge robots.'"):
+        run(n=1, k=2, backend=(backend := Refusing(9)))
+    assert backend.times == 3
 
 
 def test_several_looks_are_averaged_and_their_reasons_counted():
