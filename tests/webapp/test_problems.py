@@ -1,16 +1,18 @@
 """Problems as tasks: settings that fit them, what a model is told, sets as YAML, what is kept."""
 
+import html
 import itertools
 import re
 from pathlib import Path
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import ProtectedError
 
 from llm.reasoning.prompts import first_prompt
@@ -241,6 +243,50 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert b"Nothing was imported" in bad.content
     page = admin_client.get(f"/admin/problems/problem/{Problem.objects.get(name='add').pk}/change/")
     assert page.status_code == 200 and b"Subtask" in page.content
+
+
+CASES = [("\n3\n a  b \n", " yes\n\n"), ("1", "2")]
+"""Input and expected output; white space in front and at the end is part of them."""
+
+
+def shown(page, name):
+    """What a browser posts of a text area that nobody touched."""
+    text = html.unescape(re.search(f'<textarea name="{name}".*?>(.*?)</textarea>', page, re.DOTALL)[1])
+    return text.removeprefix("\n").replace("\n", "\r\n")
+
+
+def test_cases_go_through_the_admin_as_they_are(admin_client, problems):
+    add = problems["add"]
+    add.cases.all().delete()
+    rows = [add.cases.create(subtask=1, stdin=stdin, expected=expected) for stdin, expected in CASES]
+    address = f"/admin/problems/problem/{add.pk}/change/"
+    page = admin_client.get(address).content.decode()
+    sent = {f"{group}-{count}_FORMS": 0 for group in ("attachments", "subtasks") for count in ("TOTAL", "INITIAL")}
+    sent |= {"title": "Sums", "subject": "programming", "form": "program", "language": "cpp", "statement": "s"}
+    sent |= {"tolerance": 0, "cpu_seconds": 2, "memory_mb": 256, "cases-TOTAL_FORMS": 3, "cases-INITIAL_FORMS": 2}
+    for number, row in enumerate(rows):
+        sent |= {f"cases-{number}-{name}": shown(page, f"cases-{number}-{name}") for name in ("stdin", "expected")}
+        sent |= {f"cases-{number}-id": row.pk, f"cases-{number}-problem": add.pk, f"cases-{number}-subtask": 1}
+    new = {"cases-2-problem": add.pk, "cases-2-subtask": 2, "cases-2-stdin": "5\r\n6\r\n", "cases-2-expected": "11"}
+    assert admin_client.post(address, {**sent, **new}).status_code == 302
+    add.refresh_from_db()
+    assert [(case.stdin, case.expected) for case in add.test_cases()] == [*CASES, ("5\n6\n", "11")]
+    said = LogEntry.objects.latest("pk").get_change_message()
+    assert "Added test case" in said and "Changed input" not in said
+
+
+def test_cases_that_were_kept_with_other_ends_of_lines_are_read_and_exported_with_these(problems):
+    with connection.cursor() as cursor:  # as an earlier version kept them
+        cursor.execute("UPDATE problems_testcase SET stdin = %s WHERE subtask = 2", ["10\r\n20\r\n"])
+    assert [case.stdin for case in problems["add"].test_cases()] == ["1 2", "10\n20\n"]
+    assert b"\\r" not in exchange.export_set(Problem.objects.filter(name="add"))["problems.yaml"]
+
+
+def test_a_set_from_windows_is_kept_with_ends_of_lines_as_everywhere():
+    exchange.import_set({**files(), "tests/2.in": b"10\r\n20\r\n"})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT stdin FROM problems_testcase WHERE subtask = 2")
+        assert cursor.fetchone() == ("10\n20\n",)
 
 
 def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_client, client, problems):

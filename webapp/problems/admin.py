@@ -15,9 +15,10 @@ from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.decorators import action
 from unfold.forms import PaginationInlineFormSet
-from unfold.widgets import UnfoldAdminFileFieldWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
 
 from webapp.problems import exchange
+from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.problems.uses import uses_of
 from webapp.problems.views import served
@@ -67,9 +68,16 @@ class SubtaskInline(TabularInline):
     extra = 0
 
 
+class CaseWidget(UnfoldAdminTextareaWidget):
+    """Unfold's template begins right after the tag, where browsers leave out a first empty line."""
+
+    template_name = "django/forms/widgets/textarea.html"
+
+
 class CaseInline(StackedInline):
     model = TestCase
     extra = 0
+    formfield_overrides = {ExactTextField: {"widget": CaseWidget}}  # type: ignore[misc, assignment]
 
 
 class SetForm(forms.Form):

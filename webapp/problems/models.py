@@ -14,6 +14,7 @@ from django.db import models
 from llm.records import ANSWER, PROGRAM
 from programs.records import Case, Limits
 from simulation import catalog
+from webapp.problems.lines import ExactTextField
 
 SECTIONS = {
     "mathematics": ("Final answer", "Reasoning"),
@@ -189,14 +190,14 @@ class Subtask(models.Model):
 
 
 class TestCase(models.Model):
-    """What a program reads, and what it should print; white space does not matter."""
+    """What a program reads, and what it should print; of that, white space does not matter."""
 
     __test__ = False  # pytest: this is no test
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="cases")
     subtask = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1)])
-    stdin = models.TextField("input", blank=True)
-    expected = models.TextField("expected output", blank=True)
+    stdin = ExactTextField("input", blank=True)
+    expected = ExactTextField("expected output", blank=True)
 
     class Meta:
         ordering = ["subtask", "id"]
