@@ -119,8 +119,9 @@ def rda_judged(
     n: int = 5,
     warm_start: bool = True,
     subtask_reflection: bool = True,
+    reasons: bool = True,
 ) -> Steps:
-    """RDA with the judge as its critic: best and worst, and the reason in words, take the place of the analysis."""
+    """RDA with the judge as its critic: best and worst, and the reasons in words, take the place of the analysis."""
     subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
     bests: list[Outcome] = []
     said = ""
@@ -135,7 +136,7 @@ def rda_judged(
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(picked(seen, pick.best))
-        said = prompts.critic(pick, len(seen))
+        said = prompts.critic(pick, len(seen), reasons)
         if subtask_reflection and iteration < n:
             answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
             subtasks = revised(subtasks, answer)
@@ -203,7 +204,7 @@ METHODS = (
         rda_judged,
         k=4,
         least_k=1,
-        options=(_WARM, _REVISE),
+        options=(_WARM, _REVISE, Option("reasons", True, "Show the model what a person wrote about the picks.")),
     ),
     Method(
         "rda_scored",

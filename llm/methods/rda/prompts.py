@@ -73,11 +73,11 @@ def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ..
     )
 
 
-def critic(pick: Pick, count: int) -> str:
-    """A judge's pick as the analysis of its best candidate."""
+def critic(pick: Pick, count: int, reasons: bool) -> str:
+    """A judge's pick as the analysis of its best candidate, with the judge's words where they are wanted."""
     lines = [f"A judge who watched {count} robots liked this one best."]
-    if pick.reason.strip():
+    if reasons and pick.reason.strip():
         lines.append(f'In the judge\'s own words: "{pick.reason.strip()}"')
-    if pick.tags:
+    if reasons and pick.tags:
         lines.append(f"Tags: {', '.join(pick.tags)}")
     return "\n".join(lines)

@@ -348,6 +348,13 @@ def test_a_person_as_critic():
     assert not asking(experiment, "analyse") and len(experiment.got(Judge)) == 3
 
 
+def test_a_persons_words_can_be_kept_from_the_model():
+    mute = run("rda_judged", n=2, judge=says, options={"reasons": False})
+    assert "drags a leg" not in (prompt := text(mute.of(Write)[1])) and "clumsy" not in prompt
+    assert section(prompt, "What the analysis said") == "A judge who watched 4 robots liked this one best."
+    assert not [prompt for prompt in prompts(mute) if "drags a leg" in prompt]
+
+
 def test_without_analysis_it_is_eureka_with_warm_starts():
     experiment = run("rda_scored")
     assert kinds(experiment) == ["Write", "Train"] * 3
