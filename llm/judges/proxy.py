@@ -21,8 +21,8 @@ def judge(
     request: Judged, options: Mapping[str, Value] | None = None, seed: int = 0, unit: float | None = None
 ) -> Pick | str:
     """Highest RTS is best, lowest is worst (a Pick); for Choose, the id with the highest RTS; for Compare, which of the
-    two is higher, or `equal`. Ties go to the first. `options` make it err; what it does then follows from `seed`, and
-    from `unit`, the mean |RTS| of the experiment so far (judges/teacher.py).
+    two is higher, or `equal`. Of ties the first is best, the last is worst. `options` make it err; what it does then
+    follows from `seed`, and from `unit`, the mean |RTS| of the experiment so far (judges/teacher.py).
 
     Raises JudgeError where an outcome has no RTS, because its task has no metric, and where nothing could be trained.
     """
@@ -34,15 +34,12 @@ def judge(
         first, second = teacher.utilities(scored(seen), replace(noise, gamma=1.0), unit)
         return teacher.compare(values[0], values[1], noise, rng, (first, second))
     best = teacher.best_of(values, noise, rng)
-    if isinstance(request, Choose):
-        return seen[best].candidate.id
-    if len(seen) == 1:
-        return Pick(seen[0].candidate.id, None)
     rest = [i for i in range(len(seen)) if i != best]
-    worst = rest[-1 - teacher.best_of([-values[i] for i in reversed(rest)], noise, rng)]
-    if noise.errs(rng):
+    worst = rest[-1 - teacher.best_of([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
+    if worst is not None and noise.errs(rng):
         best, worst = worst, best
-    return Pick(seen[best].candidate.id, seen[worst].candidate.id)
+    named = seen[best].candidate.id
+    return named if isinstance(request, Choose) else Pick(named, None if worst is None else seen[worst].candidate.id)
 
 
 def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:

@@ -15,7 +15,7 @@ def test_highest_is_best_and_lowest_is_worst():
     assert judge(Judge(1, outcomes(2.0, 5.0, -1.0, 3.0))) == Pick("1-2", "1-3")
 
 
-def test_ties_go_to_the_first_and_best_is_never_worst():
+def test_of_ties_the_first_is_best_and_the_last_is_worst():
     assert judge(Judge(1, outcomes(1.0, 1.0, 1.0))) == Pick("1-1", "1-3")
 
 

@@ -45,6 +45,8 @@ def test_a_blind_one_takes_any():
 def test_a_mistake_turns_the_answer_round():
     assert judge(Compare(1, ROUND[1], ROUND[0]), {"mistake": 1.0}) == "second"
     assert judge(Judge(1, ROUND), {"mistake": 1.0}) == Pick("1-3", "1-2")
+    assert judge(Choose(ROUND), {"mistake": 1.0}) == "1-3" and judge(Choose(ROUND[:1]), {"mistake": 1.0}) == "1-1"
+    assert shares(Choose(ROUND), {"mistake": 0.2})("1-3") == pytest.approx(0.2, abs=0.02)
     share = shares(Compare(1, ROUND[1], ROUND[0]), {"mistake": 0.2})
     assert share("second") == pytest.approx(0.2, abs=0.02)
 
