@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count as counting
+from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
 
@@ -94,7 +96,8 @@ class Asking:
     backend: ChatBackend
     seed: int
     budget: int
-    saved: Mapping[tuple[str, int], Reply]
+    saved: Mapping[str, dict[int, Reply]]
+    """Those not used yet, by what was asked, then by seed."""
     on_call: OnReply | None
     stop_check: StopCheck | None = None
     tokens: int = 0
@@ -103,19 +106,22 @@ class Asking:
     left_out: int = 0
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
-    """Seeds given out."""
+    """Seeds gone by."""
+    borrowed: set[int] = field(default_factory=set)
+    """Seeds of saved replies that stood in for others: they are not asked again."""
     asked: int = 0
     """Replies asked for, which the budget limits; saved ones are free."""
     lock: Lock = field(default_factory=Lock)
 
-    def seeds(self, count: int) -> range:
+    def seeds(self, count: int) -> list[int]:
         """The next unused seeds, at most as many as the budget allows. Raises OutOfBudget when it allows none."""
         count = min(count, self.budget - self.asked)
         if count <= 0:
             raise OutOfBudget
-        first = self.seed + self.used
-        self.used += count
-        return range(first, first + count)
+        free = (seed for seed in counting(self.seed + self.used) if seed not in self.borrowed)
+        given = list(islice(free, count))
+        self.used = given[-1] + 1 - self.seed
+        return given
 
     def fitted(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """What of the messages the model has room for."""
@@ -125,19 +131,41 @@ class Asking:
 
     def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
-        key = canonical(digested(messages))
-        found = [self.saved[key, seed] for seed in seeds if (key, seed) in self.saved]
-        new = [seed for seed in seeds if (key, seed) not in self.saved]
-        if new and self.stop_check:
+        saved = self.kept([self.unused(messages)] * len(seeds), seeds)
+        new = [seed for seed, reply in zip(seeds, saved, strict=True) if reply is None]
+        found = [reply for reply in saved if reply is not None]
+        return sorted([*found, *self.bought(messages, new)], key=lambda r: r.seed)
+
+    def unused(self, messages: Sequence[Message]) -> dict[int, Reply]:
+        """The saved replies to these messages that have not been used."""
+        return self.saved.get(canonical(digested(messages)), {})
+
+    def kept(self, pools: Sequence[dict[int, Reply]], seeds: Sequence[int]) -> list[Reply | None]:
+        """Out of each pool of unused replies the one that is used now; None where one has to be bought.
+
+        It is the reply of the same seed. Where that one never came, and an earlier run went on without it, it is
+        another of the pool: there is none where nothing failed.
+        """
+        found = [pool.pop(seed, None) for pool, seed in zip(pools, seeds, strict=True)]
+        for place, pool in enumerate(pools):
+            if found[place] is None and pool:
+                found[place] = other = pool.pop(min(pool))
+                self.borrowed.add(other.seed)
+        self.calls.extend(reply for reply in found if reply is not None)
+        return found
+
+    def bought(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
+        """New replies, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
+        if seeds and self.stop_check:
             self.stop_check()
         with self.lock:
-            self.calls.extend(found)
-            self.asked += len(new)
-        for first, count in _stretches(new):
+            self.asked += len(seeds)
+        found: list[Reply] = []
+        for first, count in _stretches(seeds):
             more: dict[str, Any] = {"tokens": self.tokens, "watch": self.watch}
             set_here = {name: value for name, value in more.items() if value}
             found.extend(self.backend.complete(messages, count, first, self._arrived, **set_here))
-        return sorted(found, key=lambda r: r.seed)
+        return found
 
     def _arrived(self, reply: Reply) -> None:
         with self.lock:
@@ -158,10 +186,13 @@ def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def saved_replies(saved: Sequence[Reply]) -> dict[tuple[str, int], Reply]:
-    """Whole replies by what was asked. Whoever answered, and with which parameters: it is paid for."""
-    whole = (reply for reply in saved if reply.finish_reason != LOST)
-    return {(canonical(digested(r.request["messages"])), r.seed): r for r in whole}
+def saved_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
+    """Whole replies by what was asked, then by seed. Whoever answered, and with which parameters: it is paid for."""
+    found: dict[str, dict[int, Reply]] = {}
+    for reply in saved:
+        if reply.finish_reason != LOST:
+            found.setdefault(canonical(digested(reply.request["messages"])), {})[reply.seed] = reply
+    return found
 
 
 @dataclass(frozen=True)
@@ -192,9 +223,9 @@ def write(
 
     Every answer that fails the check is repaired at most twice, with the verdict; then fresh answers are asked for, up
     to four replies for each candidate, but at least twelve. `check` judges a batch of sources at once. `saved` are the
-    replies of an earlier run of this request; `on_call` is called with each new one as it arrives, so that the caller
-    can save it. `stop_check` is called, from any thread, before answers are bought, and `watch` while they are waited
-    for; what they raise ends the writing, and closes the connections of open requests.
+    replies of earlier runs of this request, all used before others are bought; `on_call` is called with each new one as
+    it arrives, so that the caller can save it. `stop_check` is called, from any thread, before answers are bought, and
+    `watch` while they are waited for; what they raise ends the writing, and closes the connections of open requests.
     `room` is the model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not
     fit. Failures are in the result, not raised.
     """
@@ -213,7 +244,7 @@ def write(
                 failed = sift(attempts, check, accepted, refused)
                 if not failed or not repairs_left or len(accepted) >= request.count:
                     break
-                attempts = repaired(failed, problem, asking)
+                attempts = repaired(failed, problem, asking, may_buy=not asking.unused(request.messages))
     except OutOfBudget:
         error = too_few(len(accepted), request.count, asking.used, refused)
     except ModelError as failure:
@@ -270,26 +301,32 @@ def _refusal(
     return Refused(reply.seed, "no code", reason, reply.text)
 
 
-def repaired(failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking: Asking) -> list[Attempt]:
+def repaired(
+    failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking: Asking, may_buy: bool
+) -> list[Attempt]:
     """Each failed answer asked again with what was wrong, concurrently; a call that fails costs only its repair.
 
-    Raises OutOfBudget, and ModelError where asking on is useless.
+    Where none may be bought, as saved first answers wait for their use, those that are saved. Raises OutOfBudget, and
+    ModelError where asking on is useless.
     """
     seeds = asking.seeds(len(failed))
     talks = [asking.fitted(repair_messages(attempt, refusal, problem)) for attempt, refusal in failed[: len(seeds)]]
+    saved = asking.kept([asking.unused(talk) for talk in talks], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
-        answers = list(pool.map(partial(repair, asking), talks, seeds))
-    return [Attempt(talk, reply) for talk, found in zip(talks, answers, strict=True) for reply in found]
+        answers = list(pool.map(partial(repair, asking, may_buy), talks, seeds, saved))
+    return [Attempt(talk, reply) for talk, reply in zip(talks, answers, strict=True) if reply]
 
 
-def repair(asking: Asking, talk: tuple[Message, ...], seed: int) -> list[Reply]:
-    """The reply, or none where the call failed in a way that may pass."""
+def repair(asking: Asking, may_buy: bool, talk: tuple[Message, ...], seed: int, saved: Reply | None) -> Reply | None:
+    """The saved reply, else a bought one; None where that may not be, or its call failed in a way that may pass."""
+    if saved or not may_buy:
+        return saved
     try:
-        return asking.replies(talk, [seed])
+        return next(iter(asking.bought(talk, [seed])), None)
     except ModelError as failure:
         if failure.permanent:
             raise
-        return []
+        return None
 
 
 def repair_messages(attempt: Attempt, refusal: Refused, problem: Problem) -> tuple[Message, ...]:

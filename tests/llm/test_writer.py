@@ -1,4 +1,7 @@
+import contextlib
 import dataclasses
+import itertools
+import random
 
 import pytest
 
@@ -183,6 +186,99 @@ def test_a_retry_after_the_budget_was_spent_may_ask_for_more():
     better = Scripted(lambda m, s: program(s))
     written = write(better, REQUEST, PROBLEM, refuse("bad"), saved=hopeless.calls)
     assert not written.error and {s for s, _ in better.asked}.isdisjoint({r.seed for r in hopeless.calls})
+
+
+FOUR = dataclasses.replace(REQUEST, count=4)
+OOPS = errors.ServerFailed("oops")
+
+
+def failing_at(*seeds):
+    return lambda messages, seed: OOPS if seed in seeds else program(seed)
+
+
+@pytest.mark.parametrize(("lost", "also"), [(100, 101), (101, 102), (102, 103), (103, 100)])
+def test_an_answer_that_came_in_place_of_a_lost_one_is_used_by_the_next_run(lost, also):
+    kept = []
+    failed = write(Scripted(failing_at(lost, also, 105, 106)), FOUR, PROBLEM, accept, on_call=kept.append)
+    assert failed.error == "oops" and {lost, also}.isdisjoint(r.seed for r in kept) and kept[-1].seed == 104
+    backend = Scripted(failing_at())
+    written = write(backend, FOUR, PROBLEM, accept, saved=kept)
+    assert not written.error and len(kept) == 3 and len(backend.asked) == 1
+    assert {r.seed for r in kept} < {r.seed for r in written.calls}
+
+
+@pytest.mark.parametrize("lost", range(100, 104))
+def test_killed_after_an_answer_in_place_of_a_lost_one_it_ends_the_same_and_buys_nothing(lost):
+    whole = write(Scripted(failing_at(lost)), FOUR, PROBLEM, accept)
+    assert not whole.error and whole.calls[-1].seed == 104
+    silent = Scripted(lambda m, s: pytest.fail("asked again"))
+    assert write(silent, FOUR, PROBLEM, accept, saved=whole.calls) == whole
+
+
+def test_the_seed_of_an_answer_that_stood_in_for_another_is_not_asked_again():
+    kept = []
+    write(Scripted(failing_at(101, 102, 105, 106)), FOUR, PROBLEM, accept, on_call=kept.append)
+    backend = Scripted(lambda m, s: program(100 if s == 102 else s))  # what is bought first is a duplicate
+    written = write(backend, FOUR, PROBLEM, accept, saved=kept)
+    assert not written.error and [seed for seed, _ in backend.asked] == [102, 105]
+
+
+def refuse_all(*words):
+    return lambda sources: [Says(not set(words) & set(s.split()), "run", "a is not defined") for s in sources]
+
+
+def test_a_saved_repair_is_used_under_another_seed():
+    kept, check = [], refuse_all("100.5", "101.5")
+    script = {100: OOPS, 103: program("7"), 104: OOPS}
+    failed = write(Scripted(lambda m, s: script.get(s, program(s))), REQUEST, PROBLEM, check, on_call=kept.append)
+    assert failed.error == "oops" and [r.seed for r in kept] == [101, 102, 103]
+    backend = Scripted(lambda m, s: program("8") if len(m) > 2 else program(s))
+    written = write(backend, REQUEST, PROBLEM, check, saved=kept)
+    assert not written.error and len(backend.asked) == 2, "the lost answer, and its repair"
+    assert {c.source.split()[4] for c in written.candidates} == {"102.5", "7.5", "8.5"}
+
+
+def test_a_saved_answer_comes_before_a_repair_that_has_to_be_bought():
+    kept, check = [], refuse_all("101.5", "102.5")
+    failing = Scripted(lambda m, s: OOPS if len(m) > 2 or s > 105 else program(s))
+    failed = write(failing, REQUEST, PROBLEM, check, on_call=kept.append)
+    assert failed.error == "oops" and [r.seed for r in kept] == [100, 101, 102, 105]
+    backend = Scripted(failing_at())
+    written = write(backend, REQUEST, PROBLEM, check, saved=kept)
+    assert not written.error and len(backend.asked) == 1 and "105.5" in written.candidates[1].source
+
+
+def unlucky(schedule, run, kept):
+    """Words and seed of an answer decide whether it is good; each may fail this time, or be the last before a kill."""
+
+    def luck(*what):
+        return random.Random(repr((schedule, *what))).random()
+
+    def script(messages, seed):
+        if luck("fails", run, messages, seed) < 0.4:
+            return OOPS
+        value = luck("good", messages, seed)
+        return program(f"good{value}" if value < 0.4 else f"bad{value}")
+
+    def keep(reply):
+        kept.append(reply)
+        if luck("kill", run, reply.request_hash) < 0.1:
+            raise Stop
+
+    return Scripted(script), keep
+
+
+def test_whatever_fails_and_whenever_it_is_killed_every_good_answer_becomes_a_candidate():
+    for schedule in range(100):
+        kept, written = [], None
+        for run in itertools.count():
+            backend, keep = unlucky(schedule, run, kept)
+            with contextlib.suppress(Stop):
+                written = write(backend, FOUR, PROBLEM, refuse("bad"), list(kept), keep)
+            if written and not written.error:
+                break
+        assert sum("good" in reply.text for reply in kept) == 4, schedule
+        assert len({reply.request_hash for reply in kept}) == len(kept), schedule
 
 
 def lost_repair(failure):
