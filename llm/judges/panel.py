@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -150,7 +151,8 @@ def _comparable(wins: np.ndarray) -> bool:
 
 def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     """One pick for a panel: highest and lowest Bradley-Terry strength; ties go to the better best-worst score, then to
-    the first shown. Reasons are joined, tags kept with the commonest first. Raises ValueError without picks.
+    the first shown. Reasons are joined. Tags are kept as often as they were given to this best and this worst, the
+    commonest first. Raises ValueError without picks.
     """
     if not picks:
         raise ValueError("nobody of the panel has picked yet")
@@ -159,8 +161,15 @@ def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     scaled = best_worst(picks)
     ranked = sorted(shown, key=lambda name: (-round(strengths[name].value, 6), -scaled[name].value))
     reasons = "\n".join(pick.reason.strip() for pick, _ in picks if pick.reason.strip())
-    tags = commonest([pick.tags for pick, _ in picks])
-    return Pick(ranked[0], ranked[-1] if len(ranked) > 1 else None, reasons, tuple(tags))
+    best, worst = ranked[0], ranked[-1] if len(ranked) > 1 else None
+    tags = commonest([_about(best, worst, pick) for pick, _ in picks])
+    return Pick(best, worst, reasons, tuple(tag for tag, times in tags.items() for _ in range(times)))
+
+
+def _about(best: str, worst: str | None, pick: Pick) -> tuple[str, ...]:
+    """The pick's tags without "best: ..." about another best and "worst: ..." about another worst."""
+    others = [place for place, same in (("best: ", pick.best == best), ("worst: ", pick.worst == worst)) if not same]
+    return tuple(tag for tag in pick.tags if not tag.startswith(tuple(others)))
 
 
 def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
@@ -170,3 +179,8 @@ def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
         for tag in given:
             counts[tag] = counts.get(tag, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def counted(tags: Sequence[str]) -> str:
+    """The tags in their order, each once; behind one that several people gave stands how many."""
+    return ", ".join(f"{tag} ({times} people)" if times > 1 else tag for tag, times in Counter(tags).items())

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from llm.judges.panel import counted
 from llm.messages import chat, first_prompt, problem_text, states_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
@@ -103,7 +104,7 @@ def different_prompt(problem: Problem, written: Sequence[Candidate]) -> tuple[Me
 
 def reason_text(pick: Pick) -> str:
     """A person's sentence and tags as one text; empty when there are none."""
-    tags = f"Tags: {', '.join(pick.tags)}" if pick.tags else ""
+    tags = f"Tags: {counted(pick.tags)}" if pick.tags else ""
     return "\n".join(part for part in (pick.reason.strip(), tags) if part)
 
 

@@ -24,9 +24,9 @@ MIGRATION = 0.3
 CAP = 8
 """Members of an island."""
 TAGS = 3
-"""The commonest tags of all generations that go into a prompt."""
+"""So many of the commonest good and of the commonest bad tags of all generations go into a prompt."""
 OWN_TAGS = 2
-"""The commonest good and bad ones of a parent that stand beside it."""
+"""So many of each of a parent stand beside it."""
 
 
 @dataclass
@@ -126,17 +126,22 @@ class ByJudges:
 
     def said_of(self, parent: Outcome) -> str:
         """The commonest good and bad tags that it was given as the best or the worst of a generation."""
-        given = list(panel.commonest(self.tags_of.get(parent.candidate.id, [])))
-        liked = [tag.removeprefix("best: ") for tag in given if tag.startswith("best: ")][:OWN_TAGS]
-        missed = [tag.removeprefix("worst: ") for tag in given if tag.startswith("worst: ")][:OWN_TAGS]
+        given = self.tags_of.get(parent.candidate.id, [])
+        liked = [tag.removeprefix("best: ") for tag in commonest("best: ", given, OWN_TAGS)]
+        missed = [tag.removeprefix("worst: ") for tag in commonest("worst: ", given, OWN_TAGS)]
         lines = [f"Raters liked about it: {', '.join(liked)}."] if liked else []
         return "\n".join([*lines, *([f"Raters want it mended: {', '.join(missed)}."] if missed else [])])
 
     def words(self) -> str:
-        """The commonest tags of all generations, and the last judge's reason."""
-        common = list(panel.commonest(self.tags))[:TAGS]
+        """The commonest good and bad tags of all generations, and the last judge's reason."""
+        common = [*commonest("best: ", self.tags, TAGS), *commonest("worst: ", self.tags, TAGS)]
         said = [f"Raters say most often: {', '.join(common)}."] if common else []
         return "\n".join([*said, *self.reasons])
+
+
+def commonest(place: str, tags: Sequence[Sequence[str]], count: int) -> list[str]:
+    """So many of the commonest tags that begin with `place`."""
+    return [tag for tag in panel.commonest(tags) if tag.startswith(place)][:count]
 
 
 def revolve(

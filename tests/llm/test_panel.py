@@ -13,6 +13,7 @@ from llm.judges.panel import (
     commonest,
     compared,
     comparisons,
+    counted,
     independence,
     pooled,
 )
@@ -148,6 +149,17 @@ def test_a_panel_is_pooled_into_one_pick():
         (Pick("a", "d", "it limps "), "abcd"),
     ]
     assert pooled(picks) == Pick("a", "c", "smooth\nit limps", ("best: moves fast", "worst: falls over"))
+
+
+def test_tags_stay_with_what_they_were_said_of_and_as_often_as_they_were_said():
+    one = (Pick("a", "b", tags=("best: fast", "worst: shakes")), "abc")
+    other = (Pick("c", "b", tags=("best: smooth", "best: natural", "worst: falls over")), "abc")
+    another = (Pick("a", "c", tags=("worst: looks strange",)), "abc")
+    pick = pooled([other, one, one, one, one, another])
+    assert (pick.best, pick.worst) == ("a", "b")
+    assert pick.tags == (*["best: fast"] * 4, *["worst: shakes"] * 4, "worst: falls over")
+    assert counted(pick.tags) == "best: fast (4 people), worst: shakes (4 people), worst: falls over"
+    assert counted(("worst: b", "best: a")) == "worst: b, best: a"
 
 
 def test_the_commonest_tags_come_first():

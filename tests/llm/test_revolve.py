@@ -7,7 +7,7 @@ import random
 import pytest
 
 from llm.errors import MethodError
-from llm.judges.panel import bradley_terry, compared, comparisons
+from llm.judges.panel import bradley_terry, compared, comparisons, pooled
 from llm.messages import trace_text
 from llm.methods.revolve import CAP, ByJudges, ByScore, Island, join, migrate, select, weights
 from llm.records import Candidate, Compare, Judge, Outcome, Pick, Train, Write
@@ -299,6 +299,31 @@ def test_the_commonest_tags_and_the_last_words_reach_the_next_prompts(human):
     mute = "".join(prompts(silent))
     assert "Fitness: 1.00 (by what raters preferred" in mute
     assert not [words for words in ("Raters liked", "Raters say", "round 2") if words in mute]
+
+
+def test_what_a_panel_said_is_told_of_whom_it_was_said_and_by_how_many_it_was():
+    """Four like 1-1, one likes 1-2, and what many said is told before what comes first in the alphabet."""
+    shown = [f"1-{i}" for i in range(1, 5)]
+    many = [(Pick("1-1", "1-4", tags=("best: smooth", "worst: shakes")), shown)] * 4
+    liked = tuple(f"best: {tag}" for tag in ("a", "b", "c"))
+    few = (Pick("1-2", "1-4", tags=(*liked, "worst: falls over")), shown)
+    fitness = ByJudges()
+    outcomes = [member(0, name) for name in shown]
+    steps = fitness.judge(1, outcomes)
+    next(steps)
+    with pytest.raises(StopIteration):
+        steps.send(pooled([few, *many]))
+    assert fitness.said_of(outcomes[0]) == "Raters liked about it: smooth."
+    assert fitness.said_of(outcomes[1]) == ""
+    assert fitness.said_of(outcomes[3]) == "Raters want it mended: shakes, falls over."
+    assert fitness.words() == "Raters say most often: best: smooth, worst: shakes, worst: falls over."
+
+
+def test_the_commonest_good_tags_leave_room_for_the_commonest_bad_ones():
+    good = ("best: moves fast", "best: moves smoothly", "best: looks natural", "best: keeps its balance")
+    fitness = ByJudges(tags=[*[good] * 2, ("worst: shakes",)])
+    said = "best: keeps its balance, best: looks natural, best: moves fast, worst: shakes"
+    assert fitness.words() == f"Raters say most often: {said}."
 
 
 def test_a_skipped_comparison_counts_for_nobody():

@@ -169,11 +169,12 @@ def test_the_round_waits_for_everybody(client, people, experiment):
 
 def test_all_choices_are_pooled_into_one(people, experiment):
     for person, best, worst in zip(people, ("1-2", "1-2", "1-1"), ("1-3", "1-1", "1-3"), strict=True):
-        vote(person, best, worst, reason=f"because of {best}")
+        vote(person, best, worst, reason=f"because of {best}", tags=("best: moves fast", "worst: falls over"))
     time_passes()
     request = Request.objects.get(kind="Judge")
     assert (request.result["best"], request.result["worst"]) == ("1-2", "1-3")
     assert request.result["reason"] == "because of 1-2\nbecause of 1-2\nbecause of 1-1"
+    assert request.result["tags"] == ["best: moves fast"] * 2 + ["worst: falls over"] * 2
     assert request.pooled["people"] == 3
     assert request.pooled["score"]["1-2"][0] == pytest.approx(2 / 3)
     assert request.pooled["score"]["1-1"][0] == 0 and request.pooled["score"]["1-3"][0] == pytest.approx(-2 / 3)
@@ -186,6 +187,7 @@ def test_all_choices_are_pooled_into_one(people, experiment):
     loops.advance(experiment)
     iteration = experiment.iterations.get()
     assert (iteration.best.key, iteration.worst.key) == ("1-2", "1-3")
+    assert iteration.tags == ["best: moves fast", "worst: falls over"]
 
 
 def test_one_person_alone_is_pooled_with_nobody():

@@ -71,8 +71,9 @@ def _tested(experiment: Experiment, request: Request, result: list[dict[str, Any
 
 def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
     best, worst = candidate(experiment, result["best"]), candidate(experiment, result["worst"])
+    tags = list(dict.fromkeys(result.get("tags", ())))  # of a panel, as often as they were given
     experiment.iterations.filter(number=request.payload["iteration"]).update(
-        best=best, worst=worst, reason=result.get("reason", ""), tags=list(result.get("tags", ())), finished_at=Now()
+        best=best, worst=worst, reason=result.get("reason", ""), tags=tags, finished_at=Now()
     )
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
     events.emit(experiment, "picked", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llm.judges.panel import counted
 from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
 from llm.methods.rda.subtasks import numbered
 from llm.prompts import render
@@ -79,5 +80,5 @@ def critic(pick: Pick, count: int, reasons: bool) -> str:
     if reasons and pick.reason.strip():
         lines.append(f'In the judge\'s own words: "{pick.reason.strip()}"')
     if reasons and pick.tags:
-        lines.append(f"Tags: {', '.join(pick.tags)}")
+        lines.append(f"Tags: {counted(pick.tags)}")
     return "\n".join(lines)
