@@ -341,13 +341,23 @@ def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
 
 
 def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
-    (ant,) = [row for row in published.of("Ant", "eureka") if row.paper == "ICPL"]
+    (ant,) = [row for row in published.of("Ant", arm("eureka", 30), True) if row.paper == "ICPL"]
     assert ant.metric == "task_score" and float(ant.value) > 0
     assert {row.method for row in published.references("Ant")} == {"Human", "Sparse"}
-    (ablation,) = published.of("Ant", "rf_agent", [("actions", "mutation")])
+    (ablation,) = published.of("Ant", arm("rf_agent:actions=mutation", 30), True)
     assert (ablation.value, ablation.table) == ("5.13", "7")
-    assert published.of("Ant", "icpl", [("reasons", False)]) == []
+    assert published.of("Ant", arm("icpl:reasons=false", 30), True) == []
     assert all(float(row.value) is not None for row in published.everything())
+
+
+@pytest.mark.parametrize("how", [{"judge": "model"}, {"judge_options": {"beta": "5"}}])
+def test_what_a_faultless_proxy_decided_stands_beside_nothing_else(db: None, how: dict[str, Any]) -> None:
+    arms = [arm(text, 30) for text in ("icpl", "scaling_3d", "eureka", "scaling_batch_score")]
+    faultless, other = (plan_of(*arms, tasks=("Ant",), **set_) for set_ in ({"judge_options": {"beta": "-1"}}, how))
+    assert all(published.of("Ant", one, faultless.faultless) for one in arms)
+    assert [bool(published.of("Ant", one, other.faultless)) for one in arms] == [False, False, True, True]
+    text = report.markdown(other, [], gather.scores(other, []), {})
+    assert "| Eureka | 10.86 " in text and "| 3D Scaling (Proxy Judge) |" not in text and "| ICPL-proxy |" not in text
 
 
 # --- the command --------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def of(comparison: Comparison) -> Board:
 
 
 def _line(score: Score, plan: Plan) -> Line:
-    found = published.of(score.task, score.arm.method, score.arm.options)
+    found = published.of(score.task, score.arm, plan.faultless)
     printed = dict.fromkeys(f"{r.value} ± {r.std} ({r.paper})" if r.std else f"{r.value} ({r.paper})" for r in found)
     costs = [result.cost for result in score.results]
     known = [cost for cost in costs if cost is not None]

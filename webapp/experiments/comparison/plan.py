@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from llm import judges
 from llm.method import Method
 from llm.methods import method as find_method
 from llm.records import canonical
@@ -129,6 +130,11 @@ class Plan:
     def baseline(self) -> Arm:
         """What the others are tested against."""
         return self.arms[0]
+
+    @property
+    def faultless(self) -> bool:
+        """Whether its judge is the proxy, and never errs."""
+        return self.judge == LoopSettings.JudgeKind.PROXY and not judges.settings(self.judge, self.judge_options)
 
     def cells(self) -> Iterator[Cell]:
         """Repetition by repetition, so that all arms can be compared early."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from django.conf import settings
+
+from llm.methods import method as find_method
+from webapp.experiments.comparison.plan import Arm
 
 NAMES = {
     "icpl": ("ICPL", "ICPL-proxy"),
@@ -63,12 +65,16 @@ def everything() -> tuple[Published, ...]:
         return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def of(task: str, method: str, options: Iterable[tuple[str, object]] = ()) -> list[Published]:
-    """What is printed of this method, with exactly these options, on this task."""
-    names = NAMES.get(method, ())
-    changed = list(options)
-    if changed:
-        known = RF_AGENT_ABLATIONS.get(changed[0]) if method == "rf_agent" and len(changed) == 1 else None
+def of(task: str, arm: Arm, faultless: bool) -> list[Published]:
+    """What is printed of this method, with exactly these options, on this task. What a judge decides, a faultless proxy
+    decided there: with another judge there is nothing to put beside it.
+    """
+    method = find_method(arm.method)
+    if method.asks_judge and not (method.uses_metric or faultless):
+        return []
+    names = NAMES.get(arm.method, ())
+    if arm.options:
+        known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
         names = (known,) if known else ()
     return [row for row in everything() if row.task == task and row.method in names and row.metric in METRICS]
 

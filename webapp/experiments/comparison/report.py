@@ -81,7 +81,7 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
         parts.append(_rounds_table(own))
-        if printed := _published_table(own):
+        if printed := _published_table(own, plan):
             parts.append(printed)
     if foreign := [r for r in results if r.folder]:
         parts += ["## From elsewhere", ELSEWHERE, _elsewhere_table(foreign)]
@@ -141,7 +141,7 @@ def _settings(plan: Plan) -> str:
 def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
     rows = []
     for score in scores:
-        printed = published.of(score.task, score.arm.method, score.arm.options)
+        printed = published.of(score.task, score.arm, plan.faultless)
         shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
         values = ", ".join(_number(v) for v in score.values)
         tops = [r.best for r in score.results if r.best is not None]
@@ -164,9 +164,9 @@ def _value(row: published.Published) -> str:
     return f"{row.value} \u00b1 {row.std}" if row.std else row.value
 
 
-def _published_table(scores: Sequence[Score]) -> str:
+def _published_table(scores: Sequence[Score], plan: Plan) -> str:
     """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
-    found = [row for score in scores for row in published.of(score.task, score.arm.method, score.arm.options)]
+    found = [row for score in scores for row in published.of(score.task, score.arm, plan.faultless)]
     found += published.references(scores[0].task) if scores else []
     rows = [[r.method, _value(r), r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
     return _table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
