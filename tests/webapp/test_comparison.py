@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import os
 import re
 import signal
 from dataclasses import replace
@@ -338,6 +339,14 @@ def test_the_report_says_where_no_score_tells_methods_apart(played: Plan, tmp_pa
 def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
     text = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path).read_text()
     assert "0 of 2 experiments finished" in text and not list(tmp_path.glob("*.svg"))
+
+
+def test_a_report_is_replaced_as_a_whole(db: None, tmp_path: Path) -> None:
+    first = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path / "report")
+    os.link(first, tmp_path / "being read")
+    report.write(plan_of(arm("open_loop:k=3", 6)), tmp_path / "report")
+    assert "each: ICPL" in (tmp_path / "being read").read_text() and "each: OpenLoop" in first.read_text()
+    assert {path.suffix for path in first.parent.iterdir()} == {".md", ".csv"}
 
 
 def test_published_numbers_are_found_by_method_task_and_ablation() -> None:

@@ -54,7 +54,7 @@ def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gath
     tables.write(folder, results, scores)
     pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
     path = folder / "report.md"
-    path.write_text(markdown(plan, results, scores, pictures))
+    tables.replace(path, markdown(plan, results, scores, pictures))
     return path
 
 

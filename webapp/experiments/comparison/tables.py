@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import threading
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -75,12 +76,18 @@ def _round(result: Result, r: Round) -> tuple[Any, ...]:
 
 def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """The writer of csv gives the shortest digits of a float from which the same float is read."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(head)
+    writer.writerows(["" if value is None else value for value in row] for row in rows)
+    replace(path, text.getvalue())
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file whose readers never find half of it, also where threads write the same one at once."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        with temporary.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(head)
-            writer.writerows(["" if value is None else value for value in row] for row in rows)
+        temporary.write_text(text, newline="")
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
