@@ -8,15 +8,27 @@ from dataclasses import dataclass
 
 from llm.extract import without_thinking
 
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*(?P<hash>\S.*)|\*\*(?P<bold>[^*\n]+?):?\*\*:?)[ \t]*$", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*$")
+TITLES = ("key final answer", "all final answers", "final answer", "reasoning", "explanation", "justification", "proof")
+"""How titles begin that are asked for, or that models add: a bold line is a heading only with one of them."""
+_HEADING = re.compile(
+    r"^[ \t]*(?:(?P<hash>#{1,6}[ \t]*)(?=\S)|(?:\d+[.)][ \t]+|[-*+][ \t]+)?(?=\*\*))(?P<line>.*)$", re.M
+)
+_TITLE = re.compile(
+    rf"\**(?:\d+[.)][ \t]*)?\**(?P<title>(?:{'|'.join(TITLES)})s?\b(?![ \t]+is\b)[^*:\n]*)"
+    r"(?:\**:?\**[ \t#]*|(?:\*\*[ \t]*:|:(?:[ \t]*\*\*)?)[ \t]*(?P<said>\S.*))$",
+    re.IGNORECASE,
+)
+"""A known title, with or without a number before it, a colon, and what is said on the same line."""
+_FENCE = re.compile(r"^[ \t]*(?P<marks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _SAYS = re.compile(
     r"(?:final answer|the answer)(?: is|:| =)[ \t]*(?P<said>\S[^\n]*)|^\**answer\**:[ \t]*(?P<line>\S[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-LANGUAGES = {"cpp": ("cpp", "c++", "cc", "cxx"), "python": ("python", "py", "python3")}
-"""How fences name a language."""
+LANGUAGES = {"cpp": ("cpp", "c++", "cc", "cxx"), "python": ("python", "py")}
+"""How fences name a language, versions apart."""
 _PROGRAM = {"cpp": re.compile(r"\bmain\s*\("), "python": re.compile(r"\S")}
+_UNNAMED = {"cpp": _PROGRAM["cpp"], "python": re.compile(r"\b(?:print|write|writelines)\b")}
+"""What a program has that stands in a fence without a name, where samples of its output stand too."""
 
 
 @dataclass(frozen=True)
@@ -27,26 +39,65 @@ class Section:
     text: str
 
 
+@dataclass(frozen=True)
+class _Fence:
+    """Fenced code: what its first line names, from where to where it goes, the code, and whether it ends."""
+
+    language: str
+    start: int
+    end: int
+    code: str
+    complete: bool
+
+
 def sections(text: str) -> tuple[Section, ...]:
-    """The answer in parts by its headings (`## Title`, or a bold line); headings inside fenced code are code."""
-    code = _in_fences(text)
-    marks = [m for m in _HEADING.finditer(text) if m.start() not in code]
-    starts = [0, *(m.end() for m in marks)]
-    ends = [*(m.start() for m in marks), len(text)]
-    titles = ["", *((m["hash"] or m["bold"]).strip("# \t\r").strip("*").strip(": ") for m in marks)]
-    parts = [Section(t, text[a:b].strip()) for t, a, b in zip(titles, starts, ends, strict=True)]
+    """The answer in parts by its headings (`## Title`, or a known title in bold); those in fenced code are code."""
+    fences = _fences(text)
+    outside = [m for m in _HEADING.finditer(text) if not any(f.start <= m.start() < f.end for f in fences)]
+    marks = [(m, heading) for m in outside if (heading := _heading(m))]
+    starts, ends = [0, *(m.end() for m, _ in marks)], [*(m.start() for m, _ in marks), len(text)]
+    headings = [("", ""), *(heading for _, heading in marks)]
+    parts = [
+        Section(title, f"{said}\n{text[a:b]}".strip())
+        for (title, said), a, b in zip(headings, starts, ends, strict=True)
+    ]
     return tuple(part for part in parts if part.title or part.text)
 
 
-def _in_fences(text: str) -> set[int]:
-    """Where lines of fenced code begin."""
-    found, inside, place = set[int](), False, 0
+def _heading(line: re.Match[str]) -> tuple[str, str] | None:
+    """The title and what is said on the same line; None where the line is none, only bold."""
+    known = _TITLE.match(line["line"].strip())
+    if known:
+        said = known["said"] or ""
+        return known["title"].strip(), said.removesuffix("**").strip() if said.count("**") % 2 else said
+    return (line["line"].strip("# \t\r").strip("*").strip(": "), "") if line["hash"] else None
+
+
+def _fences(text: str) -> list[_Fence]:
+    """All fenced code. A fence that nobody closes goes to the end."""
+    found, lines, place = list[_Fence](), list[str](), 0
+    opened: re.Match[str] | None = None
+    start = 0
     for line in text.splitlines(keepends=True):
-        if inside:
-            found.add(place)
-        inside ^= bool(_FENCE.match(line.rstrip("\r\n")))
+        match = _FENCE.match(line.rstrip("\r\n"))
         place += len(line)
+        if opened is None:
+            if match:
+                opened, start, lines = match, place, []
+        elif match and match["marks"].startswith(opened["marks"]) and not match["info"].strip():
+            found.append(_Fence(_language(opened["info"]), start, place, "\n".join(lines), True))
+            opened = None
+        else:
+            lines.append(line.rstrip("\r\n"))
+    if opened is not None:
+        found.append(_Fence(_language(opened["info"]), start, len(text), "\n".join(lines), False))
     return found
+
+
+def _language(info: str) -> str:
+    """The name in the first line of a fence, such as "python main.py", "c++17" or "{.python}"."""
+    first = (info.lower().strip(" \t{}.") or " ").split()[:1]
+    return re.sub(r"(?<=.)[\d.]+$", "", "".join(first).split("{")[0].strip(".,:}"))
 
 
 def final_answer(text: str, titles: Sequence[str]) -> str | None:
@@ -58,12 +109,19 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     answer = without_thinking(text)
     named = final_section(answer, titles)
     if named:
-        return boxed(named.text) or named.text
+        return boxed(named.text) or _bare(named.text)
     found = boxed(answer)
     if found:
         return found
     said = list(_SAYS.finditer(answer))
     return (said[-1]["said"] or said[-1]["line"]).strip(" *") or None if said else None
+
+
+def _bare(text: str) -> str:
+    """Without a rule below it, and without bold type around all of it."""
+    text = re.sub(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})$", "", text).strip()
+    bold = re.fullmatch(r"\*\*([^*]+)\*\*", text)
+    return bold[1].strip() if bold else text
 
 
 def final_section(text: str, titles: Sequence[str]) -> Section | None:
@@ -88,18 +146,10 @@ def boxed(text: str) -> str | None:
 
 
 def program(text: str, language: str) -> str | None:
-    """The last complete fenced program in this language, or of none that is named; None where there is none."""
-    found: list[str] = []
-    fence, said, lines = "", "", list[str]()
-    for line in without_thinking(text).splitlines():
-        match = _FENCE.match(line)
-        if match and not fence:
-            fence, said, lines = match[1], match[2].lower(), []
-        elif match and match[1].startswith(fence) and not match[2]:
-            if said in ("", *LANGUAGES[language]):
-                found.append("\n".join(lines))
-            fence = ""
-        elif fence:
-            lines.append(line)
-    good = [code for code in found if _PROGRAM[language].search(code)]
+    """The last complete fenced program in this language; of fences that name none only where no fence names it."""
+    fences = _fences(without_thinking(text))
+    named = [fence for fence in fences if fence.language in LANGUAGES[language]]
+    wanted = _PROGRAM[language] if named else _UNNAMED[language]
+    unnamed = [fence for fence in fences if not fence.language]
+    good = [fence.code for fence in named or unnamed if fence.complete and wanted.search(fence.code)]
     return good[-1].strip("\n") + "\n" if good else None

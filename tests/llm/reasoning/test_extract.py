@@ -26,6 +26,18 @@ def test_sections_by_heading_or_bold_line():
         ("Reasoning, then \\boxed{3} and then \\boxed{12}", "12"),
         ("Long talk. The final answer is 17.", "17."),
         ("Answer: **yes**", "yes"),
+        ("## Final answer\n\n**571**\n\n## Reasoning\n\nLong.", "571"),
+        ("## Final answer\n\n**No:** there is none\n\n## Reasoning\nx", "**No:** there is none"),
+        ("**Final answer**: $42$\n\n**Reasoning**\nbecause", "$42$"),
+        ("**Final answer:** 42\n\n**Reasoning:** because", "42"),
+        ("**Final answer: 42**\n\n**Reasoning**\nbecause", "42"),
+        ("**Final answer is 42**\n\n**Reasoning**\nbecause", "42"),
+        ("## Final answer: **42**\n\n## Reasoning\nbecause $1$", "42"),
+        ("### 1. Final answer\n5\n### 2. Reasoning\nbecause", "5"),
+        ("**1) Final answer**\n5\n\n**2) Reasoning**\nbecause", "5"),
+        ("1. **Final answer:** 5\n2. **Reasoning:** because", "5"),
+        ("### **Final answer**\n5\n\n---\n\n### **Reasoning**\nbecause", "5"),
+        ("## Final answer\n5\n\n**Explanation:** because", "5"),
         ("<think>## Final answer\n1</think>## Final answer\n2", "2"),
         ("## Final answer\n5\n## Final answer\n6", "6"),
         ("I do not know.", None),
@@ -48,8 +60,18 @@ def test_a_plain_final_answer_will_do_where_another_heading_was_asked_for():
 
 
 def test_headings_with_closing_signs_and_those_in_several_fences():
-    text = "## One ##\na\n```\n# no\n```\n# C#\nb\n~~~\n## no\n~~~\n**Two:**\nc"
-    assert [s.title for s in sections(text)] == ["One", "C", "Two"]
+    text = "## One ##\na\n```\n# no\n```\n# C#\nb\n~~~\n## no\n~~~\n**Reasoning:**\nc"
+    assert [s.title for s in sections(text)] == ["One", "C", "Reasoning"]
+
+
+def test_a_bold_line_is_a_heading_only_with_a_title_that_is_known():
+    found = sections("## Final answer\n\n**571**\n\n**Reasoning**\n\n**Step 1**\n\nCount.")
+    assert [(s.title, s.text) for s in found] == [("Final answer", "**571**"), ("Reasoning", "**Step 1**\n\nCount.")]
+
+
+def test_a_fence_in_another_fence_is_code():
+    found = sections("~~~\n```\n# no\n```\n# no\n~~~\n```python first.py\n# no\n```\n# One\na")
+    assert [s.title for s in found] == ["", "One"]
 
 
 def test_a_box_with_braces_inside():
@@ -66,3 +88,30 @@ def test_the_last_complete_program_in_the_language_counts():
     assert program("```cpp\nint f();\n```", "cpp") is None, "no main"
     assert program("```\nint main() {}\n```", "cpp") == "int main() {}\n"
     assert program("int main() {}", "cpp") is None
+
+
+PYTHON = "```python\nprint(int(input()) + 1)\n```\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PYTHON + "It prints:\n```\n571\n```",
+        PYTHON + "It prints:\n```text\n571\n```",
+        PYTHON + "```output\nprint\n```\n```bash\npython main.py\n```\n```{.text}\nprint\n```",
+        "```\n1\n```\n" + PYTHON,
+        PYTHON.replace("python", "python main.py") + "It prints:\n```\n571\n```",
+        PYTHON.replace("python", "{.python3.11 file=main.py}"),
+        PYTHON.replace("python", "") + "It prints:\n```\n571\n```",
+    ],
+)
+def test_what_a_program_prints_is_not_the_program(text):
+    assert program(text, "python") == "print(int(input()) + 1)\n"
+
+
+def test_a_fence_of_another_language_is_never_the_program():
+    assert program("```text\nprint(1)\n```", "python") is None
+    assert program("```java\nint main() {}\n```", "cpp") is None
+    assert program(PYTHON.replace("\n```\n", "") + "\n", "python") is None, "cut off"
+    assert program("```\nprint(1)\n```\n```python\nprint(2", "python") is None, "the one that counts is cut off"
+    assert program("```c++17\nint main() {}\n```", "cpp") == "int main() {}\n"
