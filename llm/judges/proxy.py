@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from llm.errors import JudgeError
+from llm.errors import JudgeError, unscored
 from llm.judges import teacher
 from llm.method import Value
 from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
@@ -24,7 +24,7 @@ def judge(
     two is higher, or `equal`. Of ties the first is best, the last is worst. `options` make it err; what it does then
     follows from `seed`, and from `unit`, the mean |RTS| of the experiment so far (judges/teacher.py).
 
-    Raises JudgeError where an outcome has no RTS, because its task has no metric, and where nothing could be trained.
+    Raises JudgeError where an outcome has no RTS, and where nothing could be trained.
     """
     seen = shown(request)
     noise = teacher.Teacher(**(options or {}))  # type: ignore[arg-type]
@@ -46,6 +46,7 @@ def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The outcomes, all of which have a score. Raises JudgeError."""
     if not outcomes:
         raise JudgeError("there is no trained candidate to judge")
-    if any(o.rts is None for o in outcomes):
-        raise JudgeError("this task has no metric that the proxy judge could read: it needs a person as judge")
+    for outcome in outcomes:
+        if outcome.rts is None:
+            raise JudgeError(unscored(outcome.candidate.id, "it needs a person as judge"))
     return outcomes

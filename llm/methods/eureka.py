@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from llm.errors import MethodError
+from llm.errors import MethodError, unscored
 from llm.messages import chat, first_prompt, problem_text, trace_text
 from llm.method import Method
 from llm.prompts import render
@@ -16,7 +16,7 @@ def eureka(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Step
     """Algorithm 1: N times write K rewards, train them, feed back the best of the round: code, trace and task score.
 
     Returns the id of the best of all rounds. Raises MethodError when no candidate of an iteration can be trained, and
-    on a task without a metric.
+    where one has no task score.
     """
     best: Outcome | None = None  # of the last round: greedy, it may be worse than the one before
     winner: Outcome | None = None
@@ -34,9 +34,7 @@ def eureka(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Step
 def score(outcome: Outcome) -> float:
     """The task score F: the maximum of the metric over the training (RTS)."""
     if outcome.rts is None:
-        raise MethodError(
-            "Eureka needs a task with a metric: this one has none. ICPL and Revolve ask a person instead."
-        )
+        raise MethodError(unscored(outcome.candidate.id, "ICPL and Revolve ask a person instead"))
     return outcome.rts
 
 

@@ -65,7 +65,7 @@ def test_a_candidate_that_failed_is_not_the_best():
     assert [w.parent for w in experiment.of(Write)] == [None, "1-3", "2-3"]
 
 
-def test_without_a_metric_it_says_what_to_use_instead():
+def test_without_a_score_it_says_why_that_may_be_and_what_to_use_instead():
     experiment = Experiment(method="eureka", train=lambda r: tuple(dataclasses.replace(o, rts=None) for o in train(r)))
-    with pytest.raises(MethodError, match="needs a task with a metric.*ask a person"):
+    with pytest.raises(MethodError, match="no metric ..*ask a person instead., or its training ended before"):
         experiment.run()

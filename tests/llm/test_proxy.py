@@ -27,8 +27,10 @@ def test_choose_names_the_highest():
     assert judge(Choose(outcomes(2.0, 5.0, 3.0))) == "1-2"
 
 
-def test_without_a_metric_it_asks_for_a_person():
-    with pytest.raises(JudgeError, match="needs a person"):
+def test_without_a_score_it_says_why_that_may_be_and_asks_for_a_person():
+    with pytest.raises(
+        JudgeError, match="1-1 has no task score.*.it needs a person as judge., or its training ended before"
+    ):
         judge(Judge(1, outcomes(None, None)))
 
 

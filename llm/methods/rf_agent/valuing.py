@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from llm.errors import MethodError
+from llm.errors import MethodError, unscored
 from llm.judges.panel import Comparison, bradley_terry, comparisons
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
@@ -30,10 +30,10 @@ class ByMetric:
     """F is the RTS, as published. Nobody is asked."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
-        """Asks nobody. Raises MethodError on a task without a metric."""
+        """Asks nobody. Raises MethodError where a node has no task score."""
         for node in root.below():
             if node.trained.rts is None:
-                raise MethodError("RF-Agent reads the task metric, and this task has none: use RF-Agent with a judge")
+                raise MethodError(unscored(node.id, "use RF-Agent with a judge"))
             node.score, node.verdict = node.trained.rts, score_text(node.trained)
         yield from ()
 

@@ -330,7 +330,7 @@ def test_a_task_without_a_metric_needs_a_judge():
     def unscored(request):
         return tuple(Outcome(o.candidate, True, "", o.trace) for o in train(request))
 
-    with pytest.raises(MethodError, match="this task has none: use RF-Agent with a judge"):
+    with pytest.raises(MethodError, match="no metric .use RF-Agent with a judge., or its training ended before"):
         run(train=unscored)
     assert run("rf_agent_judged", train=unscored, judge=first_and_last).winner
 
