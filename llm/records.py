@@ -155,6 +155,8 @@ class Ask:
     messages: tuple[Message, ...]
     seed: int
     role: str = "writer"
+    choices: int = 0
+    """The answer must name one of so many as the best (judges.model.names_one); 0: any words will do."""
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -181,7 +183,9 @@ Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
 KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
 TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
-_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None}
+_CHECKED = ("choices",)
+"""Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
+_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None, "choices": 0}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 
@@ -216,7 +220,12 @@ def shown(request: Judged) -> tuple[Outcome, ...]:
 
 def fingerprint(request: Request, options: Mapping[str, Any] | None = None) -> str:
     """SHA-256 of kind, payload and the method's options, where some are set; a replay that differs must stop."""
-    body = [type(request).__name__, payload(request)]
+    return digest(type(request).__name__, payload(request), options)
+
+
+def digest(kind: str, data: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> str:
+    """The fingerprint of a request of this kind and payload."""
+    body = [kind, {name: value for name, value in data.items() if name not in _CHECKED}]
     return hashlib.sha256(canonical([*body, dict(options)] if options else body).encode()).hexdigest()
 
 

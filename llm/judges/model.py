@@ -104,8 +104,19 @@ def read(asked: Question, text: str) -> Pick | str | None:
     return Pick(best.candidate.id, worst.candidate.id)
 
 
+def names_one(text: str, choices: int) -> bool:
+    """Whether the answer names one of so many as the best."""
+    return _number(_BEST, text, choices) > 0
+
+
 def _named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
-    """The outcome whose number stands last behind the word; None for none, and for a number that is none."""
+    """The outcome whose number stands behind the word; None for none, and for a number that is none."""
+    number = _number(pattern, text, len(order))
+    return order[number - 1] if number else None
+
+
+def _number(pattern: re.Pattern[str], text: str, count: int) -> int:
+    """The number from 1 to `count` that stands last behind the word; 0 where none does."""
     found = pattern.findall(text)
     number = int(found[-1]) if found else 0
-    return order[number - 1] if 1 <= number <= len(order) else None
+    return number if number <= count else 0

@@ -10,19 +10,20 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from llm.errors import MethodError
+from llm.errors import MethodError, unscored
 from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Ask, Choose, Judge, Message, Outcome, Problem, Write
+from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
 from llm.stepping import Steps, by_id, make_seed, picked, tried
 
 TRIES = 3
-"""How often a model that chooses or groups is asked before the method gives up."""
+"""How often a model that groups is asked before what no rule could compare counts as different."""
 _GROUP = re.compile(r"\[([\d,\s]+)\]")
 
 
@@ -30,7 +31,7 @@ def batch(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: s
     """Best of B = K x N answers to the same question, written and tried in N rounds of K.
 
     `by` is "score" (the highest RTS), "model" (it is shown all and chooses) or "vote" (the commonest answer). Returns
-    the id chosen. Raises MethodError when no answer of a round can be tried, and when a model does not choose.
+    the id chosen. Raises MethodError when no answer of a round can be tried.
     """
     answers: list[Outcome] = []
     for iteration in range(1, n + 1):
@@ -45,8 +46,9 @@ def by_score(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
     """The highest score; the first of equal ones."""
-    if any(a.rts is None for a in answers):
-        raise MethodError("Choosing by score needs a task with a metric: this one has none. Choose by model or vote.")
+    for a in answers:
+        if a.rts is None:
+            raise MethodError(unscored(a.candidate.id, "choose by model or vote"))
     yield from ()
     return max(answers, key=lambda a: a.rts or 0.0)
 
@@ -54,16 +56,14 @@ def by_score(
 def by_model(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
-    """The one that the model chooses of all."""
+    """The one that the model chooses of all. A record may hold answers that name none: then it is asked once more."""
     if len(answers) == 1:
         return answers[0]
-    for _ in range(TRIES):
+    chosen: Pick | str | None = None
+    while not isinstance(chosen, str):
         question = model_judge.question(Choose(tuple(answers)), problem, make_seed(rng))
-        said = yield question.ask
-        chosen = model_judge.read(question, said)
-        if isinstance(chosen, str):
-            return picked({a.candidate.id: a for a in answers}, chosen)
-    raise MethodError(f"the model was asked {TRIES} times to choose and named no answer. It last said: {said[:300]}")
+        chosen = model_judge.read(question, (yield replace(question.ask, choices=len(answers))))
+    return picked({a.candidate.id: a for a in answers}, chosen)
 
 
 def by_vote(
@@ -90,7 +90,10 @@ def by_vote(
 def merge(
     problem: Problem, rng: random.Random, iteration: int, texts: Sequence[str]
 ) -> Generator[Any, Any, list[list[str]]]:
-    """The texts in groups of what the model holds equivalent, in the order of their first members."""
+    """The texts in groups of what the model holds equivalent, in the order of their first members.
+
+    Where it cannot be read in several tries, each stands alone.
+    """
     listed = "\n\n".join(f"## Number {number}\n\n{text}" for number, text in enumerate(texts, 1))
     prompt = render("vote", problem=problem.description.strip(), entries=listed)
     messages = (
@@ -102,7 +105,7 @@ def merge(
         groups = read_groups(said, len(texts))
         if groups is not None:
             return [[texts[number - 1] for number in group] for group in groups]
-    raise MethodError(f"the model was asked {TRIES} times which answers are equivalent. It last said: {said[:300]}")
+    return [[text] for text in texts]
 
 
 def read_groups(said: str, count: int) -> list[list[int]] | None:

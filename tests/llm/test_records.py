@@ -14,6 +14,7 @@ from llm.records import (
     Pick,
     Train,
     Write,
+    digest,
     fingerprint,
     from_payload,
     payload,
@@ -77,6 +78,12 @@ def test_fields_that_came_later_leave_older_fingerprints_as_they_were():
     assert payload(Train(1, (CANDIDATE,))) == {"iteration": 1, "candidates": [candidate]}
     assert payload(Train(2, (CANDIDATE,), warm="1-1"))["warm"] == "1-1"
     assert result_to_json("Write", [CANDIDATE]) == [candidate]
+
+
+def test_how_an_answer_is_checked_is_on_the_row_and_not_in_the_fingerprint():
+    plain, choice = Ask(1, WRITE.messages, 5, "judge"), Ask(1, WRITE.messages, 5, "judge", choices=3)
+    assert payload(choice) == {**payload(plain), "choices": 3} and from_payload("Ask", payload(choice)) == choice
+    assert fingerprint(choice) == fingerprint(plain) == digest("Ask", payload(choice))
 
 
 def test_a_thought_is_kept_with_its_candidate():

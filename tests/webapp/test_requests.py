@@ -104,6 +104,22 @@ def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again
     assert request.status == "done" and len(server.seen) == 1
 
 
+def test_a_model_that_names_none_of_a_batch_stops_it_and_retry_asks_for_that_alone() -> None:
+    with serving(lambda body: completion("I like the second one most.")) as server:
+        judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
+        row = started(method="scaling_batch_model", k=3, n=2, judge_model=judge)
+        play(row, until="Ask")
+        answered(row, "Ask")
+    assert row.status == "failed" and "Asking the judge failed: the model gave no usable answer in 3 tries" in row.error
+    with serving(lambda body: completion("Best: 6")) as server:
+        LanguageModel.objects.update(base_url=server.base_url)
+        loop.retry(row)
+        advance(row)
+        assert answered(row, "Ask") == "Best: 6"
+    advance(row)
+    assert row.status == "finished" and len(server.seen) == 1 and row.requests.filter(kind="Ask").count() == 1
+
+
 def test_a_vision_model_judges_by_frames_of_each_clip_in_the_order_of_the_numbers() -> None:
     with serving(lambda body: completion("Best: 2\nWorst: 1")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Collection
@@ -11,7 +10,7 @@ from typing import Any
 
 from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
-from llm.records import canonical
+from llm.records import digest
 from webapp.archive.models import Redaction
 from webapp.commits import afterwards
 from webapp.experiments import leases
@@ -89,16 +88,9 @@ def _redact_row(row: Model, swap: Any) -> None:
             if new != value:
                 changed[field.name] = new
     if isinstance(row, Request) and "payload" in changed:
-        changed["fingerprint"] = _fingerprint(row, changed["payload"])
+        changed["fingerprint"] = digest(row.kind, changed["payload"], row.experiment.options)
     if changed:
         type(row)._default_manager.filter(pk=row.pk).update(**changed)
-
-
-def _fingerprint(request: Request, payload: Any) -> str:
-    """As llm.records.fingerprint of a request with this payload."""
-    options = request.experiment.options
-    body = [request.kind, payload, *([options] if options else [])]
-    return hashlib.sha256(canonical(body).encode()).hexdigest()
 
 
 def _everywhere(value: Any, swap: Any) -> Any:

@@ -80,12 +80,13 @@ def pose(request: Request) -> Posed:
     if request.kind == "Ask":
         asked = records.from_payload("Ask", request.payload)
         assert isinstance(asked, records.Ask)
-        return Posed(asked, words)
+        return Posed(asked, partial(words, choices=asked.choices))
     return look(request) if request.kind == "Look" else judge(request)
 
 
-def words(text: str) -> str | None:
-    return text or None
+def words(text: str, choices: int = 0) -> str | None:
+    """The answer; None where it is empty, or is to name one of so many and does not."""
+    return text if text and (not choices or model_judge.names_one(text, choices)) else None
 
 
 def look(request: Request) -> Posed:
