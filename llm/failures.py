@@ -94,7 +94,7 @@ def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | Non
     said = f"{failure.param or ''} {words(failure)}".lower()
     if MINDS_THE_VALUE.search(said):
         return None
-    return next((name for name in OPTIONAL if name in sent and name in said), None)
+    return next((name for name in OPTIONAL if name in sent and re.search(rf"(?<![\w-]){name}(?![\w-])", said)), None)
 
 
 def translated(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:

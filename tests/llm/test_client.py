@@ -178,6 +178,13 @@ def test_a_refused_parameter_is_left_out_from_then_on():
     assert set(again[0].request) == {"endpoint", "model", "messages"} and again[0].seed == 5
 
 
+@pytest.mark.parametrize("words", ["The upstream server refused.", "max_tokens_total", "down-stream, reseeded"])
+def test_a_longer_word_names_no_parameter(words):
+    with serving(lambda body: failure(400, words)) as server, pytest.raises(errors.BadRequest, match=words):
+        backend(server).complete(ASK, 1, 0, tokens=7)
+    assert client.refused(server.base_url, "m-1") == frozenset()
+
+
 def test_a_parameter_refused_within_a_success_is_left_out_too():
     refusal = (200, {"error": {"message": "Unknown argument: seed", "code": 400}})
     with serving(lambda body: refusal if "seed" in body else completion("fine")) as server:
