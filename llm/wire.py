@@ -64,10 +64,38 @@ def tls() -> Any:
 def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     """A client without retries of its own, which are llm.asking's business. `timeout`: seconds of silence."""
     limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
-    http = httpx2.AsyncClient(verify=tls(), timeout=timeout, follow_redirects=True, limits=limits)
+    http = httpx2.AsyncClient(
+        verify=tls(), timeout=timeout, follow_redirects=True, limits=limits, event_hooks={"response": [bounded]}
+    )
     return openai.AsyncOpenAI(
         base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0, http_client=http
     )
+
+
+async def bounded(response: httpx2.Response) -> None:
+    """Called with each response before its body is read, which OpenAI's client does at once for most."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = Beginning(response.stream, MOST_BYTES + 1 if response.is_success else MOST_ERROR_BYTES)
+
+
+@dataclass(frozen=True)
+class Beginning(httpx2.AsyncByteStream):
+    """The first bytes of a body that may have no end."""
+
+    body: httpx2.AsyncByteStream
+    most: int
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self.most
+        async for piece in self.body:
+            yield piece[:left]
+            left -= len(piece)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
+        """The connection may go."""
+        await self.body.aclose()
 
 
 CUT_OFF = ("length", "max_tokens", "model_length")
@@ -76,6 +104,8 @@ GIVEN_UP = ("error", "abort", "insufficient_system_resource")
 """What servers say of an answer that they did not finish."""
 MOST_BYTES = 64 << 20
 """Of one answer, events and all: about 250 bytes a token. What goes on for ever fills no memory."""
+MOST_ERROR_BYTES = 64 << 10
+"""Of what comes with another status than a success, compressed or not; the rest is not read."""
 LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 Heard = Callable[[str], None]
 

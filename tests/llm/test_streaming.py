@@ -1,14 +1,17 @@
 """Streamed answers over real HTTP: heard piece by piece, given up in the middle, broken off, waited for."""
 
 import asyncio
+import contextlib
 import itertools
 import threading
 import time
 from concurrent.futures import wait
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from llm import asking, client, errors, failures, wire
+from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Usage
 from tests.llm.faulty import Stream, completion, failure, serving, stream
@@ -92,6 +95,46 @@ def test_an_answer_without_an_end_is_given_up_in_words(answer, monkeypatch):
     monkeypatch.setattr(wire, "MOST_BYTES", 1 << 17)
     with serving(lambda body: answer) as server, pytest.raises(errors.BadAnswer, match="answered with more than 0 MiB"):
         backend(server, max_retries=0).complete(ASK, 1, 0)
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Answers with 70 MB; `sent` counts what was taken of it."""
+
+    def do_POST(self):
+        self.server.sent = 0
+        self.send_response(self.server.status)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(1000):
+                self.wfile.write(b"no end " * 10_000)
+                self.server.sent += 70_000
+
+    def log_message(self, *args):
+        return
+
+
+@pytest.mark.parametrize(
+    ("status", "refused", "stream"),
+    [
+        (400, errors.BadRequest, True),
+        (503, errors.ServerFailed, True),
+        (200, errors.BadAnswer, True),
+        (200, errors.BadAnswer, False),
+    ],
+)
+def test_a_body_without_an_end_is_not_read_to_its_end(status, refused, stream, monkeypatch):
+    monkeypatch.setattr(wire, "MOST_BYTES", 1 << 20)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        server.status = status
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        asked = OpenAIBackend(f"http://127.0.0.1:{server.server_address[1]}/v1", "key", "m-1", max_retries=0)
+        if not stream:
+            monkeypatch.setitem(client._refused, (asked.endpoint, "m-1"), frozenset({"stream", "stream_options"}))
+        with pytest.raises(refused):
+            asked.complete(ASK, 1, 0)
+        server.shutdown()
+        assert server.sent < 16_000_000
 
 
 @pytest.mark.parametrize(
