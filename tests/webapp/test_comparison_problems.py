@@ -11,6 +11,7 @@ from tests.webapp.reasoners import RIGHT, WRONG
 from webapp.comparisons import board
 from webapp.comparisons.forms import comparable
 from webapp.comparisons.models import Comparison
+from webapp.experiments import loop
 from webapp.experiments.comparison.accuracy import accuracies, sign_test, wilson
 from webapp.experiments.comparison.gather import results, scores
 from webapp.problems.models import Problem
@@ -48,6 +49,28 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     assert board.of(row).accuracies == (vote, score)
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "All problems" in page and f"{vote.right} of 4" in page
+
+
+def test_a_budget_that_is_named_holds_for_what_has_begun_and_a_higher_one_goes_on(tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+    reasoners.sum_problem()
+    given = {"tasks": ["sum"], "methods": ["scaling_context"], "experiments": 1}
+    with reasoners.model({RIGHT: 1.0}) as (model, _):
+        plan = Comparison(candidates=1, **given, model=model).plan
+        row = plan.experiment(next(plan.cells()))
+        loop.start(row)  # and then somebody stopped it
+
+        def compare(**budgets):
+            call_command("compare", **given, **budgets, model=model.name, budget="candidates=1", out=tmp_path / "out")
+
+        with pytest.raises(CommandError, match="0 of 1 tokens are spent.*Raise the experiment's budget"):
+            compare(token_budget=1, dollar_budget=2.0)
+        with pytest.raises(CommandError, match="0 of 1 tokens are spent"):
+            compare()  # names none: what it has stays
+        compare(token_budget=100_000)
+        compare(token_budget=5)  # over: read, and left as it is
+    row.refresh_from_db()
+    assert (row.status, row.token_budget, row.dollar_budget) == ("finished", 100_000, 2.0)
 
 
 def test_what_cannot_be_compared_is_said(capsys):

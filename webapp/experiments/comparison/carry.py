@@ -59,6 +59,15 @@ def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:
     return dict(found.values_list("iteration__experiment").annotate(Count("pk")).order_by())
 
 
+def give_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
+    """Have experiments that had begun keep to the budgets that the plan names, unless they are over."""
+    named = {name: getattr(plan, name) for name in ("token_budget", "dollar_budget")}
+    named = {name: value for name, value in named.items() if value is not None}
+    for number in plan.public_ids if named else ():
+        if number not in elsewhere:  # one by one: each takes its own lock and no other
+            Experiment.objects.filter(public_id=number).exclude(status__in=OVER).update(**named)
+
+
 def carry_through(
     plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
 ) -> Iterator[tuple[Cell, Experiment]]:
@@ -67,6 +76,7 @@ def carry_through(
 
     One that fails is tried again by the next run; the others go on meanwhile.
     """
+    give_budgets(plan, elsewhere)
     for cell in plan.cells():
         if plan.public_id(cell) in elsewhere:
             continue

@@ -123,7 +123,9 @@ class Plan:
     label: str = ""
     """Sets its experiments apart from those of earlier comparisons with the same settings."""
     token_budget: int | None = None
-    """Of each experiment that is made from here on. Budgets change no result: the experiment stays the same one."""
+    """Of each experiment that is made from here on; for those that had begun there is `carry.give_budgets`. Budgets
+    change no result: the experiment stays the same one.
+    """
     dollar_budget: float | None = None
 
     @property

@@ -74,7 +74,9 @@ class Command(BaseCommand):
             help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         parser.add_argument("--vision", help="a vision model of the admin, by name")
-        parser.add_argument("--token-budget", type=int, help="tokens read and written, at most, in each experiment")
+        parser.add_argument(
+            "--token-budget", type=int, help="tokens read and written, at most, in each experiment that is not over"
+        )
         parser.add_argument("--dollar-budget", type=float, help="US dollars of each, where prices are known")
         parser.add_argument("--label", default="", help="run everything anew under this label")
         parser.add_argument(
