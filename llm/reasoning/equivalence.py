@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from llm.reasoning import formulas, units
@@ -12,16 +14,75 @@ CLOSE = 1e-9
 """Relative difference up to which values of formulas are equal, where a problem sets none."""
 POINTS = 3
 """Formulas with symbols are compared at so many points: two that agree at all of them are the same for our purpose."""
-WORDS = {"yes", "no", "true", "false", "even", "odd", "none", "infinite", "impossible", "converges", "diverges"}
+PARTS = 100
+"""Longer lists are not compared: of two sets every part is held against every other."""
+TINY = 1e-12
+"""What values of formulas may differ from nothing by rounding."""
+_OPPOSITES = {"yes": "no", "true": "false", "even": "odd", "converges": "diverges"}
+_WORDS = {*_OPPOSITES, *_OPPOSITES.values(), "none", "infinite", "impossible"}
 _SPACES = re.compile(r"\\[,;:!> ]|\\q?quad\b|\\(?:displaystyle|limits|left|right|big|Big|bigl|bigr)(?![A-Za-z])|~|\\\s")
 _WRAPPED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname|rm|mbox)\s*\{([^{}]*)\}")
-_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)"
-_QUANTITY = re.compile(
-    rf"^({_NUMBER})(?:\s*(?:\*|\\times|\\cdot)\s*10\s*\^\s*\{{?\s*([-+]?\d+)\s*\}}?|[eE]([-+]?\d+))?\s*(.*)$"
-)
-_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{4,}")
-"""Words, which would pass for products of symbols."""
+_GROUPS = re.compile(r"(?<![\d,.])([1-9]\d{0,2})((?:(?:\{,\}|\\,)\d{3})+)(?!\d|\{,\}|\\,\d)")
+_COMMAS = re.compile(r"(?<![\d,.])([1-9]\d{0,2})((?:,\d{3})+)(?!\d|,\d)")
+"""Thousands in TeX and in plain text."""
+_ITEMS = re.compile(r"^[ \t]*[-+*][ \t]", re.MULTILINE)
+"""A list in Markdown, whose dashes would pass for signs."""
+_NAME = re.compile(r"([A-Za-z\\][A-Za-z0-9_{}\\()]{0,24})\s*(?:=|\\approx|≈)\s*([^=]+)")
+_LINK = re.compile(r"(?<![\\A-Za-z])(?:and|or)(?![A-Za-z])")
+_RELATION = re.compile(r"[<>≤≥≠∈]|\\(?:[lg]eq?|[lg]t|neq?|in|equiv)(?![A-Za-z])")
+_CHOICE = re.compile(r"\(?[A-H]\)?")
+"""Maybe the letter of a choice, whose meaning only the problem tells."""
+_LETTER = re.compile(r"\(?[A-Za-z]\)?")
+_NUMBER_AND_LETTERS = re.compile(r"[^A-Za-z]*\d[^A-Za-z]*[A-Za-z]{2,}[^A-Za-z]*(?:/[^A-Za-z]*[A-Za-z]+[^A-Za-z]*)?")
+"""A number with maybe a unit that is not known, as in 25 ft, maybe two symbols."""
+_CONSTANT = re.compile(r"C(?:_\w)?")
+"""Maybe one of integration, of which any other is as good."""
+_LOG = re.compile(r"\\l(?:og|g)(?![A-Za-z])")
+"""To base e, 10 or 2: nobody knows."""
 _SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/", "π": "\\pi ", "∞": "\\infty "})
+
+_FUNCTIONS = r"(?:arc(?:sin|cos|tan)|(?:sin|cos|tan)h?|exp|ln|log|lg)"
+_GREEK = (
+    "(?:alpha|beta|gamma|delta|(?:var)?(?:epsilon|theta|rho|phi)|zeta|eta|iota|kappa|lambda|mu|nu|xi|pi|sigma|tau|upsilon|"
+    "chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega|hbar|ell)"
+)
+_COMMAND = re.compile(rf"\\(?!(?:{_FUNCTIONS}|frac|sqrt|binom|{_GREEK})(?![A-Za-z]))")
+"""One that the grammar of formulas would take for a symbol, such as that of a floor or of an angle."""
+_FUNCTION = rf"\\{_FUNCTIONS}(?![A-Za-z])"
+_SYMBOL = rf"(?:\\{_GREEK}(?![A-Za-z])|[A-Za-zΑ-ω])(?:_\{{[^{{}}]*\}}|_[A-Za-z0-9])?"
+_EXPONENT = r"\s*\^\s*(?:\{[^{}]*\}|\d+|[A-Za-z])"
+_FACTOR = rf"(?>\d+(?:\.\d+)?|{_SYMBOL})(?>{_EXPONENT})?"
+_DOUBLE = re.compile(
+    rf"({_FUNCTION}(?>{_EXPONENT})?)\s*(\d+(?:\.\d+)?\s*{_SYMBOL}(?>{_EXPONENT})?)(?=\s*(?:$|[-+*)}}\],;=]|{_FUNCTION}))"
+)
+"""A function of a multiple, as in sin 2x."""
+_AMBIGUOUS = re.compile(
+    "|".join(
+        (
+            r"\d\s+\.?\d|\.\d+\s*\.",  # 2 1/2; 1.2.3
+            r"\d\s*\\frac\s*\{\s*\d+\s*\}\s*\{\s*\d+\s*\}",  # two and a half, or one
+            r"(?<![\d.])0\d",  # a group of digits, a code
+            r"\d[eE][-+]\d",  # 2e-1
+            r"(?<![\\A-Za-z])[A-Za-z]+\s*\d++(?!\s*\^\s*[{(]?\s*-?[A-Za-z])|_\d\d",  # x1, x_12, but not n2^n
+            r"[-+]\s*[-+]|!\s*!",
+            r"\^\s*(?:\{[^{}]*\}|\d+|[A-Za-z])\s*\^",  # 2^3^2
+            r"(?:(?<![_\\A-Za-z\d])\d+|(?<![_\\A-Za-z])e)\^-?(?:\d+|[A-Za-z])[A-Za-z]",  # e^kt, 2^2n
+            rf"/\s*{_FACTOR}\s*[\dA-Za-z(\{{\\]",  # a/bc
+            rf"{_FUNCTION}\s*\^\s*(?:\{{\s*-\s*1\s*\}}|-\s*1)",  # the inverse, or one over it
+            rf"{_FUNCTION}\s*(?:\([^()]*\)|\{{[^{{}}]*\}})\s*\^",  # sin(x)^2
+            rf"{_FUNCTION}(?>{_EXPONENT})?\s*{_FACTOR}\s*(?:[\dA-Za-z(\{{/]|(?!{_FUNCTION})\\)",  # sin x y
+            r"(?<![\\A-Za-z])[A-Za-z]+\s*\(\s*\w+\s*\)|(?<![\\A-Za-z])[fO]\s*\(|\\(?:Theta|Omega)\s*\(",  # f(x)
+            r"\\frac\s*\{\s*d(?![_\d])[^{}]*\}\s*\{\s*d\s*[A-Za-z\\]",  # dy/dx
+        )
+    )
+)
+"""What the grammar of formulas reads in one way, and its writer may have meant in another."""
+_PROSE = re.compile(
+    r"(?<![\\A-Za-z])(?:[A-Za-z]{4,}|mod|gcd|lcm|max|min|lim|sup|inf|var|det|deg|arg|sec|csc|cot|abs|sgn|"
+    r"one|two|six|ten|all|any|the|not|and|no|or|of|is|if|to|per|for|vs)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+"""Words, which would pass for products of symbols."""
 
 
 def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
@@ -31,52 +92,97 @@ def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
     for rationals, 1e-9 otherwise); tuples part by part; lists and sets in any order; a few words. Of answers longer
     than formulas.LETTERS, only whether they are the same text.
     """
-    if max(len(first), len(second)) > formulas.LETTERS:
-        return True if first.strip() == second.strip() else None
-    a, b = plain(first), plain(second)
+    (name, a), (other, b) = _named(plain(first)), _named(plain(second))
     if not a or not b:
         return None
-    if _squeezed(a) == _squeezed(b):
+    if first.strip() == second.strip():
         return True
-    if a.lower() in WORDS and b.lower() in WORDS:
-        return False
-    (kind, parts), (other, others) = _parts(a), _parts(b)
-    if len(parts) == len(others) == 1 and kind == other == "":
+    if max(len(first), len(second)) > formulas.LETTERS or any(map(_ITEMS.search, (first, second))):
+        return None
+    if name and other and name != other:
+        return None
+    if _same_text(a, b):
+        return True
+    if a.lower() in _WORDS or b.lower() in _WORDS:
+        return False if _opposite(a.lower(), b.lower()) else None
+    if _linked_otherwise(a, b) or _maybe_choices(a, b):
+        return None
+    (kind, parts), (other_kind, others) = _parts(a), _parts(b)
+    if len(parts) == len(others) == 1 and kind == other_kind == "":
         return _equal_values(a, b, tolerance)
-    return _equal_parts((kind, parts), (other, others), tolerance)
+    return _equal_parts((kind, parts), (other_kind, others), tolerance)
 
 
 def plain(text: str) -> str:
-    """The answer without delimiters, spacing commands, fonts, a leading "x =" and a full stop at its end."""
+    """The answer without delimiters, spacing commands, fonts and a full stop at its end; functions as commands."""
     text = text.strip().translate(_SIGNS)
     text = re.sub(r"^\s*(?:\$\$?|\\\(|\\\[)|(?:\$\$?|\\\)|\\\])\s*\.?\s*$", "", text.strip("*` \n"))
     text = text.replace("$", "").replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     text = text.replace("\\{", "\\lbrace ").replace("\\}", "\\rbrace ").replace("\\%", "%")
     text = re.sub(r"\^\s*\{?\\circ\}?|\\degree", "°", text)
-    text = re.sub(r"(?<=\d)(?:\{,\}|\\,)(?=\d{3})", "", text)
+    text = _GROUPS.sub(_joined, text)
     if not re.search(r"[(\[]|\\lbrace", text):  # there a comma divides
-        text = re.sub(r"(?<![\d,])(\d{1,3})((?:,\d{3})+)(?![\d,])", lambda m: m[1] + m[2].replace(",", ""), text)
+        text = _COMMAS.sub(_joined, text)
     text = _SPACES.sub(" ", text)
     text = _WRAPPED.sub(lambda m: f" {m[1]} ", text)
     text = re.sub(r"\\(?:cdot|times|ast)(?![A-Za-z])", "*", text)
+    text = re.sub(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)", "*", text)
     text = re.sub(r"\\frac\s*(\d)\s*(\d)(?!\d)", r"\\frac{\1}{\2}", text)
     text = re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)[eE](\d+)(?![\w.])", r"\1*10^{\2}", text)  # 2e-1 may be 2 e - 1
-    text = re.sub(r"\s+", " ", text).strip().rstrip(".;,").strip()
-    assigned = re.fullmatch(r"[A-Za-z\\][A-Za-z0-9_{}\\()]{0,24}\s*(?:=|\\approx|≈)\s*([^=]+)", text)
-    return assigned[1].strip() if assigned else text.lstrip("=≈ ").strip()
+    text = re.sub(rf"(?<![\\A-Za-z])({_FUNCTIONS}|sqrt)(?![A-Za-z])", r"\\\1", text)
+    text = re.sub(r"°\s*(?=[CF](?![A-Za-z]))", "°", text)
+    text = re.sub(r"\s+(?=\^)", "", re.sub(r"\s+", " ", text)).strip().rstrip(".;,").strip()
+    return _DOUBLE.sub(r"\1(\2)", text).lstrip("=≈ ").strip()
 
 
-def _squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text).replace("{", "").replace("}", "").lower() if not _cased(text) else _tight(text)
+def _joined(digits: re.Match[str]) -> str:
+    return digits[1] + re.sub(r"\D", "", digits[2])
 
 
-def _cased(text: str) -> bool:
-    """Whether it has symbols, of which upper and lower case are two."""
-    return not re.fullmatch(r"[A-Za-z' -]{2,}", text)
+def _named(text: str) -> tuple[str, str]:
+    """The name before an equals sign, or none, and what it stands for."""
+    match = _NAME.fullmatch(text)
+    return (re.sub(r"[{}\s]", "", match[1]), match[2].strip()) if match else ("", text)
+
+
+def _same_text(a: str, b: str) -> bool:
+    """Whether they are, but for spaces that say nothing; words in upper or lower case."""
+    return _tight(a) == _tight(b) or (_words(a) == _words(b) and re.fullmatch(r"[A-Za-z' -]+", a + b) is not None)
 
 
 def _tight(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    """Without spaces, but for those between two digits or two letters."""
+    return re.sub(r"(?<=\d) (?=[\d.])|(?<=[A-Za-z]) (?=[A-Za-z])", "_", text.replace("_", "__")).replace(" ", "")
+
+
+def _words(text: str) -> str:
+    """With words in lower case; a few letters may be symbols, of which upper and lower case are two."""
+    return re.sub(r"[A-Za-z]+", lambda m: m[0].lower() if _is_word(m[0]) else m[0], text)
+
+
+def _is_word(letters: str) -> bool:
+    """Not so Mgsin x."""
+    return letters.lower() in _WORDS or (
+        len(letters) > 3 and letters[1:].islower() and not letters.endswith(("sin", "cos", "tan", "log", "exp"))
+    )
+
+
+def _opposite(a: str, b: str) -> bool:
+    return _OPPOSITES.get(a) == b or _OPPOSITES.get(b) == a
+
+
+def _linked_otherwise(a: str, b: str) -> bool:
+    """Whether one says "and" and the other "or", or a comma, which between conditions may be either."""
+    ours, theirs = set(_LINK.findall(a)), set(_LINK.findall(b))
+    return ours != theirs and bool((ours and theirs) or _RELATION.search(a + b))
+
+
+def _maybe_choices(a: str, b: str) -> bool:
+    """Whether one may be a choice and the other what it stands for, or both the same letters in another order."""
+    if re.match(r"\([A-H]\)\s*\S", a) or re.match(r"\([A-H]\)\s*\S", b):
+        return True
+    letters = re.fullmatch("[A-Z]{2,}", a) and sorted(a) == sorted(b)
+    return bool(letters) or bool(_CHOICE.fullmatch(a)) != bool(_CHOICE.fullmatch(b))
 
 
 _BRACKETS = {"(": (")", "round"), "[": ("]", "square"), "\\lbrace": ("\\rbrace", "set")}
@@ -110,74 +216,158 @@ def _split(text: str) -> list[str] | None:
 
 def _equal_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], tolerance: float) -> bool | None:
     (kind, ours), (other, theirs) = first, second
+    names = {_named(part)[0] for part in (*ours, *theirs)} - {""}
+    if len(names) > 1:
+        return _equal_by_name(ours, theirs, tolerance)
     if kind != other and not ({kind, other} == {"round", "square"} and len(ours) > 2):  # of two: maybe intervals
         return None
+    if max(len(ours), len(theirs)) > PARTS:
+        return None
+    if kind == "set":
+        return _equal_sets(ours, theirs, tolerance)
     if len(ours) != len(theirs):
-        return False if all(_number(p) is not None for p in (*ours, *theirs)) else None
-    if kind != "set":
-        said = [equivalent(a, b, tolerance) for a, b in zip(ours, theirs, strict=True)]
-        return False if False in said else None if None in said else True
+        return _other_length(ours, theirs)
+    return _all(equivalent(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+
+
+def _equal_by_name(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
+    """Parts with several names, in any order; None where one has no name, or not the same ones."""
+    mine, yours = dict(map(_named, ours)), dict(map(_named, theirs))
+    whole = len(mine) == len(ours) and len(yours) == len(theirs)
+    if not whole or "" in mine or mine.keys() != yours.keys():
+        return None
+    return _all(equivalent(mine[name], yours[name], tolerance) for name in mine)
+
+
+def _equal_sets(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
+    """Each part among the other's; None where only how often they are there differs."""
     table = [[equivalent(a, b, tolerance) for b in theirs] for a in ours]
+    lines = [*table, *(list(column) for column in zip(*table, strict=True))]
+    if not all(True in line for line in lines):
+        alien = any(all(said is False for said in line) for line in lines)
+        return (False if len(ours) == len(theirs) else _other_length(ours, theirs)) if alien else None
     left = list(range(len(theirs)))
     for row in table:
         match = next((j for j in left if row[j]), None)
         if match is None:
-            return False if all(row[j] is False for j in range(len(theirs))) else None
+            return None
         left.remove(match)
-    return True
+    return None if left else True
+
+
+def _other_length(ours: list[str], theirs: list[str]) -> bool | None:
+    """Not the same, unless parts cannot be read, or may be digits of one number: 1,234."""
+    parts = (*ours, *theirs)
+    grouped = any(re.fullmatch(r"\d{3}", part) for part in parts)
+    return None if grouped or any(_number(part) is None for part in parts) else False
+
+
+def _all(said: Iterable[bool | None]) -> bool | None:
+    said = list(said)
+    return False if False in said else None if None in said else True
 
 
 def _number(text: str) -> formulas.Value | None:
     try:
-        return formulas.value(text)
+        return _value(text)
     except formulas.NoFormula:
         return None
 
 
+def _value(text: str, point: int = 0) -> formulas.Value:
+    """As `formulas.value` has it; raises NoFormula also where it may not be what was meant."""
+    if _PROSE.search(text) or _COMMAND.search(text) or _AMBIGUOUS.search(text):
+        raise formulas.NoFormula
+    return formulas.value(text, point)
+
+
+def _symbols(text: str) -> set[str]:
+    found = re.findall(_SYMBOL, re.sub(rf"{_FUNCTION}|\\(?:frac|sqrt|binom)", " ", text))
+    return {re.sub(r"[{} ]", "", symbol) for symbol in found} - {"\\pi", "e", "i"}
+
+
 def _equal_values(a: str, b: str, tolerance: float) -> bool | None:
+    """Quantities, or formulas. Where letters may be units and may be symbols, the same only: else None."""
     ours, theirs = _quantity(a), _quantity(b)
+    said = _equal_formulas(a, b, tolerance)
     if ours and theirs:
-        return ours[1] == theirs[1] and _close(ours[0], theirs[0], tolerance)
+        if ours.dimensions == theirs.dimensions and _close(ours.si, theirs.si, tolerance):
+            return True
+        return None if said else False
     if ours or theirs:
-        return _without_unit(a, b, tolerance)
-    if _PROSE.search(a) or _PROSE.search(b):
-        return None
-    said = True
-    for point in range(POINTS):
-        try:
-            said = said and _close(formulas.value(a, point), formulas.value(b, point), tolerance)
-        except formulas.NoFormula:
-            return None
+        quantity, text = (ours, b) if ours else (theirs, a)
+        said = said and not _maybe_measured(text)
+        return said or (quantity is not None and _without_unit(quantity, text, tolerance)) or None
     return said
 
 
-def _measured(text: str) -> tuple[float, tuple[float, units.Dimensions]] | None:
-    """A number and its unit."""
-    match = _QUANTITY.match(text)
-    unit = units.read(match[4]) if match and match[4] else None
-    return None if match is None or unit is None else (float(f"{match[1]}e{match[2] or match[3] or 0}"), unit)
+def _maybe_measured(text: str) -> bool:
+    return _NUMBER_AND_LETTERS.fullmatch(re.sub(r"\\[A-Za-z]+", "1", text)) is not None
 
 
-def _quantity(text: str) -> tuple[formulas.Value, units.Dimensions] | None:
-    """A number with a unit: its SI value and dimensions."""
-    measured = _measured(text)
-    if measured is None or not math.isfinite(measured[0] * measured[1][0]):
+def _equal_formulas(a: str, b: str, tolerance: float) -> bool | None:
+    if bool(_LOG.search(a)) != bool(_LOG.search(b)):
         return None
-    return measured[0] * measured[1][0], measured[1][1]
+    try:
+        values = [(_value(a, point), _value(b, point)) for point in range(POINTS)]
+    except formulas.NoFormula:
+        return None
+    if all(_close(x, y, tolerance) for x, y in values):
+        return True
+    ours, theirs = _symbols(a), _symbols(b)
+    if ours - theirs and theirs - ours:  # maybe the same under other names
+        letters = _LETTER.fullmatch(a) and _LETTER.fullmatch(b) and a.lower() != b.lower()
+        return False if letters else None
+    if (_maybe_measured(a) and not theirs) or (_maybe_measured(b) and not ours):
+        return None
+    if any(map(_CONSTANT.fullmatch, ours & theirs)):
+        return None
+    return None if any(_unsure(x, y) for x, y in values) else False
 
 
-def _without_unit(a: str, b: str, tolerance: float) -> bool | None:
-    """One has a unit and the other has none: the same where the numbers are, else it is not for a rule to say."""
-    first, second = _bare(a), _bare(b)
-    return None if first is None or second is None else _close(first, second, tolerance) or None
+def _unsure(a: formulas.Value, b: formulas.Value) -> bool:
+    """Whether all that parts them may be rounding near zero, or which root of a negative number was taken."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return False
+    try:
+        x, y = complex(a), complex(b)
+        return (x.imag == 0) != (y.imag == 0) or abs(x - y) < TINY
+    except OverflowError:
+        return False
 
 
-def _bare(text: str) -> formulas.Value | None:
-    """The number, whatever its unit."""
-    measured = _measured(text)
-    if measured is not None:
-        return measured[0] if math.isfinite(measured[0]) else None
-    return _number(re.sub(r"(?<=[\d}])\s*[A-Za-zµμΩ°%][^+]*$", "", text))
+@dataclass(frozen=True)
+class _Quantity:
+    """A number with a unit: its value in SI units, its dimensions, and whether its unit is one of the SI's own."""
+
+    si: float
+    dimensions: units.Dimensions
+    coherent: bool
+
+
+def _quantity(text: str) -> _Quantity | None:
+    """A number without symbols, and a unit behind it; None where the text is something else."""
+    text = re.sub(r"(?<=\d)[eE]([-+]?\d+)(?=\s*[A-Za-zµμΩ°%])", r"*10^{\1}", text)
+    text = re.sub(r"\\mu(?![A-Za-z])\s*", "µ", text).replace("\\Omega", "Ω")
+    start = re.search(r"(?<![\\A-Za-z])[A-Za-zµμΩ°%]", text)
+    unit = units.read(text[start.start() :]) if start else None
+    number = _number(text[: start.start()]) if start and unit else None
+    if unit is None or number is None:
+        return None
+    factor, dimensions = unit
+    try:
+        si = complex(number * (1 if factor == 1 else factor))
+    except OverflowError:
+        return None
+    whole = math.isfinite(si.real) and not si.imag
+    return _Quantity(si.real, dimensions, math.isclose(factor, 1)) if whole else None
+
+
+def _without_unit(quantity: _Quantity, text: str, tolerance: float) -> bool:
+    """Whether a number without a unit is the same one: in an SI unit that was left out, or as with 50% and 1/2."""
+    number = None if _symbols(text) else _number(text)
+    fits = quantity.coherent or not any(quantity.dimensions)
+    return number is not None and fits and _close(quantity.si, number, tolerance)
 
 
 def _close(a: formulas.Value, b: formulas.Value, tolerance: float) -> bool:
