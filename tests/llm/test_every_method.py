@@ -16,6 +16,15 @@ from tests.llm.experiment import HIDDEN_SCORES, Experiment, filmed, parses, prom
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
+VARIANTS = [  # options that change what is asked, several at once; all of methods whose prompts hold no score
+    ("icpl", {"measures": True}),
+    ("icpl", {"diverse": True}),
+    ("scaling_3d", {"negative": "uniform"}),
+    ("rda", {"analyst": "frames", "frames": 2, "looks": 2, "subtask_reflection": False}),
+    ("rf_agent_judged", {"search": "dfs", "actions": "mutation+reasoning", "thought_align": False}),
+    ("rf_agent_judged", {"search": "bfs", "actions": "crossover+reasoning", "self_verify": False}),
+    ("rf_agent_judged", {"search": "greedy", "actions": "mutation+crossover", "design_thought": False}),
+]
 
 
 class Flaky:
@@ -59,16 +68,31 @@ class Stubborn(Experiment):
         raise AssertionError("it failed twice")
 
 
-def small(name, kind=Experiment, **values):
+def named(value):
+    """A case as pytest shows it."""
+    name, options = value
+    return "-".join([name, *(f"{option}={setting}" for option, setting in options.items())])
+
+
+def plain(names):
+    return [(name, {}) for name in names]
+
+
+def small(name, options, kind=Experiment, **values):
     """The method at a size that is tested in a second."""
     budget = {"budget": 14} if any(option.name == "budget" for option in METHODS[name].options) else {}
     k = METHODS[name].least_k if METHODS[name].k == 1 else 3
-    return kind(method=name, k=k, n=3, options=budget, **values)
+    return kind(method=name, k=k, n=3, options={**budget, **options}, **values)
 
 
-@pytest.fixture(scope="module", params=list(METHODS))
+def again(experiment, *kind, **values):
+    """The same, not run yet."""
+    return small(experiment.method, experiment.options, *kind, **values)
+
+
+@pytest.fixture(scope="module", params=[*plain(METHODS), *VARIANTS], ids=named)
 def whole(request):
-    experiment = small(request.param)
+    experiment = small(*request.param)
     winner = experiment.run()
     return experiment, winner
 
@@ -106,7 +130,7 @@ def test_killed_at_every_boundary_it_ends_the_same(whole):
     experiment, winner = whole
     for kept in range(len(experiment.saved)):
         saved = json.loads(json.dumps([dataclasses.asdict(s) for s in experiment.saved[:kept]]))
-        resumed = small(experiment.method, saved=[Saved(**s) for s in saved])
+        resumed = again(experiment, saved=[Saved(**s) for s in saved])
         resumed.known = {(s.step, s.position): s for s in experiment.saved}
         assert resumed.run() == winner
         assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in experiment.saved]
@@ -115,22 +139,19 @@ def test_killed_at_every_boundary_it_ends_the_same(whole):
 
 def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(whole):
     experiment, winner = whole
-    calm = small(experiment.method, Stubborn, backend=Flaky())
+    calm = again(experiment, Stubborn, backend=Flaky())
     assert calm.run() == winner
     total = calm.backend.calls
     for place in sorted({1, total // 3, 2 * total // 3, total} - {0}):
-        retried = small(experiment.method, Stubborn, backend=Flaky(place))
+        retried = again(experiment, Stubborn, backend=Flaky(place))
         assert retried.run() == winner and retried.failures == 1
         assert sorted(retried.backend.bought) == sorted(calm.backend.bought)
         assert retried.backend.calls == total + 1
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [*((name, {}) for name in [*BLIND, *HIDES_IT]), ("icpl", {"measures": True})]
-)
-def test_no_prompt_holds_the_metric_or_a_score(name, options):
-    experiment = small(name)
-    experiment.options |= options
+@pytest.mark.parametrize("case", [*plain([*BLIND, *HIDES_IT]), *VARIANTS], ids=named)
+def test_no_prompt_holds_the_metric_or_a_score(case):
+    experiment = small(*case)
     experiment.run()
     outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
     assert all(o.states for o in outcomes)  # with the metric among them, as the speed of the body
@@ -138,19 +159,19 @@ def test_no_prompt_holds_the_metric_or_a_score(name, options):
     secrets = {form.format(score) for o in outcomes for score in (o.rts, *HIDDEN_SCORES) for form in forms}
     secrets |= {form.format(float(f"{o.rts:.4g}")) for o in outcomes for form in forms}
     assert prompts(experiment)
-    assert not options or any("height: start 0.5" in prompt for prompt in prompts(experiment))
+    assert case != ("icpl", {"measures": True}) or any("height: start 0.5" in prompt for prompt in prompts(experiment))
     for prompt in prompts(experiment):
         assert not [s for s in secrets if s in prompt]
         assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", BLIND)
-def test_scores_of_the_same_order_lead_to_the_same_prompts(name):
+@pytest.mark.parametrize("case", plain(BLIND), ids=named)
+def test_scores_of_the_same_order_lead_to_the_same_prompts(case):
     """The only way from the metric to a prompt is who was picked."""
-    plain, squeezed = small(name), small(name, train=lambda request: tuple(_rescored(o) for o in train(request)))
-    plain.run()
+    as_is, squeezed = small(*case), small(*case, train=lambda request: tuple(_rescored(o) for o in train(request)))
+    as_is.run()
     squeezed.run()
-    assert prompts(plain) == prompts(squeezed)
+    assert prompts(as_is) == prompts(squeezed)
 
 
 def _rescored(outcome):
