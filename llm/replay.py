@@ -177,30 +177,38 @@ def replay(record: Record) -> Open | Finished:
 
 
 def rounds_table(record: Record) -> str:
-    """One line an iteration: candidates, trainable ones, best and worst, RTS of the best and their mean, diversity.
+    """One line a round: candidates, trainable ones, best and worst, RTS of the best and the round's mean, diversity.
 
     Diversity is that of the programs and, behind a slash, that of the films (llm/diversity.py). Where nobody judges,
-    the best is the one with the highest RTS.
+    the best is the one with the highest RTS. A judge may find the best of an earlier round still better.
     """
     lines = [f"{'round':>5} {'trained':>8} {'best':>6} {'worst':>6} {'best RTS':>9} {'mean RTS':>9} {'diversity':>13}"]
-    rows = sorted(record.requests, key=lambda r: (r.step, r.position))
-    results = [(row.kind, result_from_json(row.kind, row.result)) for row in rows]
-    picks = {result.best.partition("-")[0]: result for kind, result in results if kind == "Judge"}
-    for outcomes in (result for kind, result in results if kind in TRIED):
-        number = outcomes[0].candidate.id.partition("-")[0]
-        lines.append(_round_line(number, outcomes, picks.get(number)))
+    rounds: list[tuple[Sequence[Outcome], Pick | None]] = []
+    for row in sorted(record.requests, key=lambda r: (r.step, r.position)):
+        if row.kind in TRIED:
+            rounds.append((result_from_json(row.kind, row.result), None))
+        elif row.kind == "Judge":
+            rounds[-1] = (rounds[-1][0], result_from_json(row.kind, row.result))
+    scores: dict[str, float] = {}
+    for outcomes, pick in rounds:
+        scores |= _scores(outcomes)
+        lines.append(_round_line(outcomes, pick, scores))
     return "\n".join(lines)
 
 
-def _round_line(number: str, outcomes: Sequence[Outcome], pick: Pick | None) -> str:
-    seen = trainable(outcomes)
-    scores = {o.candidate.id: o.rts for o in seen if o.rts is not None}
+def _round_line(outcomes: Sequence[Outcome], pick: Pick | None, known: Mapping[str, float]) -> str:
+    """`known`: the RTS of all candidates so far."""
+    number, scores = outcomes[0].candidate.id.partition("-")[0], _scores(outcomes)
     best = pick.best if pick else max(scores, key=scores.__getitem__, default="-")
     worst = pick.worst or "-" if pick else "-"
-    best_rts = f"{scores[best]:.3f}" if best in scores else "-"
+    best_rts = f"{known[best]:.3f}" if best in known else "-"
     mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
-    trained = f"{len(seen)}/{len(outcomes)}"
+    trained = f"{len(trainable(outcomes))}/{len(outcomes)}"
     return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9} {_different(outcomes):>13}"
+
+
+def _scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    return {o.candidate.id: o.rts for o in trainable(outcomes) if o.rts is not None}
 
 
 def _different(outcomes: Sequence[Outcome]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from llm.errors import MethodError
+from llm.errors import MethodError, unscored
 from llm.judges import panel
 from llm.messages import chat, first_prompt, number, problem_text, trace_text
 from llm.method import Method, Option
@@ -60,8 +60,9 @@ class ByScore:
 
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
         """Asks nobody. Raises MethodError where a candidate has no score."""
-        if any(o.rts is None for o in outcomes):
-            raise MethodError("Revolve by score needs a task with a metric: this one has none. Use revolve_human.")
+        for outcome in outcomes:
+            if outcome.rts is None:
+                raise MethodError(unscored(outcome.candidate.id, "use revolve_human"))
         yield from ()
 
     def of(self, outcome: Outcome) -> float:

@@ -176,6 +176,17 @@ def test_rounds_that_nobody_judges_have_a_line_too(method):
         assert best.candidate.id in line and f"{best.rts:.3f}" in line
 
 
+def test_the_best_of_a_round_may_be_of_an_earlier_one():
+    experiment = Experiment(method="rf_agent_judged", k=3, n=4)
+    winner = experiment.run()
+    lines = rounds_table(Record(PROBLEM, "rf_agent_judged", 7, 3, 4, tuple(experiment.saved), {}, winner)).splitlines()
+    picks, rounds = experiment.got(Judge), experiment.got(Train)
+    known = {o.candidate.id: o.rts for outcomes in rounds for o in outcomes}
+    assert any(pick.best not in {o.candidate.id for o in shown} for pick, shown in zip(picks, rounds, strict=True))
+    for line, pick in zip(lines[1:], picks, strict=True):
+        assert line.split()[2:5] == [pick.best, pick.worst, f"{known[pick.best]:.3f}"]
+
+
 def test_the_command_fails_on_a_wrong_winner(done, tmp_path):
     experiment, winner = done
     write_record(tmp_path / "a.json", record(experiment, "9-9"))

@@ -179,7 +179,7 @@ def problem_of(experiment: LoopSettings) -> Problem:
 def saved(experiment: Experiment) -> list[replay.Saved]:
     """The answered requests, as a replay is fed them."""
     done = experiment.requests.filter(status=Request.Status.DONE)
-    return [replay.Saved(r.step, r.slot, r.kind, r.fingerprint, r.result) for r in done]
+    return [replay.Saved(*row) for row in done.values_list("step", "slot", "kind", "fingerprint", "result")]
 
 
 def advance(experiment: Experiment) -> None:

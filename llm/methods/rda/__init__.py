@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llm.errors import MethodError
+from llm.errors import MethodError, unscored
 from llm.messages import first_prompt
 from llm.method import Method, Option
 from llm.methods.rda import prompts
@@ -165,9 +165,9 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
 
 
 def score(outcome: Outcome) -> float:
-    """The task's metric (RTS) of a candidate. Raises MethodError where the task has none."""
+    """The task's metric (RTS) of a candidate. Raises MethodError where it has none."""
     if outcome.rts is None:
-        raise MethodError("this ablation of RDA reads the task metric, and this task has none")
+        raise MethodError(unscored(outcome.candidate.id, "use rda or rda_judged"))
     return outcome.rts
 
 
