@@ -16,6 +16,8 @@ POINTS = 3
 """Formulas with symbols are compared at so many points: two that agree at all of them are the same for our purpose."""
 PARTS = 100
 """Longer lists are not compared: of two sets every part is held against every other."""
+DEPTH = 20
+"""Brackets within brackets, at most."""
 TINY = 1e-12
 """What values of formulas may differ from nothing by rounding."""
 _OPPOSITES = {"yes": "no", "true": "false", "even": "odd", "converges": "diverges"}
@@ -201,11 +203,11 @@ def _parts(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str] | None:
-    """The parts between commas and semicolons outside of brackets; None where brackets do not match."""
+    """The parts between commas and semicolons outside of brackets; None where those do not match, or are too many."""
     parts, depth, start = list[str](), 0, 0
     for place, letter in enumerate(text):
         depth += 1 if letter in "([{" else -1 if letter in ")]}" else 0
-        if depth < 0:
+        if not 0 <= depth <= DEPTH:
             return None
         if letter in ",;" and depth == 0:
             parts.append(text[start:place].strip())

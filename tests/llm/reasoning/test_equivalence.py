@@ -222,6 +222,12 @@ def test_hostile_or_broken_formulas_are_refused(text):
     assert equivalent(text, "7") in (None, False)
 
 
+def test_brackets_within_brackets_without_end_are_not_compared():
+    deep = "(1," * 400 + "2" + ")" * 400
+    assert equivalent(deep, deep.replace("2", "3")) is None
+    assert equivalent("(1," * 9 + "2" + ")" * 9, "(1," * 9 + "3" + ")" * 9) is False
+
+
 def test_units_by_hand():
     assert units.read("km/h")[0] == pytest.approx(1000 / 3600)
     assert units.read("J")[1] == units.read("kg m^2/s^2")[1] == units.read("N m")[1]
