@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -77,6 +77,12 @@ class Pick:
     worst: str | None
     reason: str = ""
     tags: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    """Those that could not be shown, because their clips failed: the pick says nothing of them."""
+
+    def saw(self, names: Iterable[str]) -> list[str]:
+        """Those of these that were shown."""
+        return [name for name in names if name not in self.unseen]
 
 
 # --- requests -------------------------------------------------------------------------------------------------
@@ -240,7 +246,7 @@ def result_to_json(kind: str, result: Any) -> Any:
         return [_candidate(c) for c in result]
     if kind in TRIED:
         return [{**asdict(o), "candidate": _candidate(o.candidate)} for o in result]
-    return asdict(result) if kind == "Judge" else result
+    return {k: v for k, v in asdict(result).items() if v or k != "unseen"} if kind == "Judge" else result
 
 
 def result_from_json(kind: str, data: Any) -> Any:
@@ -250,7 +256,7 @@ def result_from_json(kind: str, data: Any) -> Any:
     if kind in TRIED:
         return tuple(Outcome(**{**o, "candidate": Candidate(**o["candidate"])}) for o in data)
     if kind == "Judge":
-        return Pick(**{**data, "tags": tuple(data.get("tags", ()))})
+        return Pick(**{**data, **{name: tuple(data.get(name, ())) for name in ("tags", "unseen")}})
     return data
 
 

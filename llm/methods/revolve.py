@@ -99,7 +99,7 @@ class ByJudges:
         """Asks for best and worst, and whether the best beats the best so far."""
         pick = yield Judge(iteration, tuple(outcomes))
         ids = {o.candidate.id: o for o in outcomes}
-        self.seen += panel.comparisons(pick, list(ids))
+        self.seen += panel.comparisons(pick, pick.saw(ids))
         self.tags.append(pick.tags)
         for place, name in (("best", pick.best), ("worst", pick.worst)):
             about = tuple(tag for tag in pick.tags if tag.startswith(f"{place}: "))

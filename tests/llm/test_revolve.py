@@ -287,6 +287,17 @@ def test_fitness_is_the_bradley_terry_strength_of_all_that_was_said(human):
         assert fitness.strengths[name].value == rating.value
 
 
+def test_a_candidate_that_nobody_was_shown_is_compared_with_none():
+    outcomes = [Outcome(Candidate(f"1-{i}", "..."), ok=True) for i in (1, 2, 3)]
+    fitness = ByJudges()
+    steps = fitness.judge(1, outcomes)
+    next(steps)
+    with pytest.raises(StopIteration):
+        steps.send(Pick("1-2", "1-1", unseen=("1-3",)))
+    assert [(c.winner, c.loser, c.share) for c in fitness.seen] == [("1-2", "1-1", 1.0)]
+    assert fitness.strengths["1-3"].value == 0.0
+
+
 def test_the_commonest_tags_and_the_last_words_reach_the_next_prompts(human):
     experiment, _ = human
     last = prompts(experiment)[-1]

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from llm.judges import panel
-from llm.records import Pick
+from llm.records import Pick, result_from_json
 from tests.webapp import boards, loops, rows
 from webapp.experiments import loop, reaper
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Request
@@ -216,6 +216,16 @@ def test_who_cannot_tell_is_left_out(people):
     request = Request.objects.get(kind="Judge")
     assert (request.result["best"], request.result["worst"]) == ("1-2", "1-1")
     assert (request.pooled["people"], request.pooled["undecided"]) == (3, 2)
+
+
+def test_what_could_not_be_filmed_is_said_to_have_been_seen_by_nobody(people):
+    Clip.objects.filter(candidate__index=3, percent=100).update(status="failed")
+    for person in people:
+        vote(person, "1-2", "1-1")
+    time_passes()
+    result = Request.objects.get(kind="Judge").result
+    assert result["unseen"] == ["1-3"]
+    assert result_from_json("Judge", result).saw(["1-1", "1-2", "1-3"]) == ["1-1", "1-2"]
 
 
 def test_where_nobody_can_tell_what_was_drawn_stands(people):

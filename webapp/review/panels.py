@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from llm.judges import panel
-from llm.records import Pick
+from llm.records import Pick, result_to_json
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
@@ -51,7 +51,7 @@ def answer_of(vote: Vote) -> Any:
         return undecided if vote.cannot_tell else "first" if first else "second"
     if vote.request.kind == "Choose":
         return vote.best.key
-    return asdict(_pick(vote))
+    return result_to_json("Judge", replace(_pick(vote), unseen=_unseen(vote.request)))
 
 
 def _pick(vote: Vote) -> Pick:
@@ -165,8 +165,8 @@ def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
     picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]
     seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
     pooled = {"score": _listed(panel.best_worst(picks)), "strength": _listed(panel.bradley_terry(seen, names=shown))}
-    pick = panel.pooled(picks)
-    return pooled, pick.best if request.kind == "Choose" else asdict(pick)
+    pick = replace(panel.pooled(picks), unseen=_unseen(request))
+    return pooled, pick.best if request.kind == "Choose" else result_to_json("Judge", pick)
 
 
 def _shown(request: Request) -> list[str]:
@@ -175,6 +175,11 @@ def _shown(request: Request) -> list[str]:
     clips = Clip.objects.filter(candidate__iteration__experiment=request.experiment_id, percent=FINAL)
     ready = {clip.candidate.key for clip in clips.filter(status="ready").select_related("candidate__iteration")}
     return [key for key in keys if key in ready] or keys
+
+
+def _unseen(request: Request) -> tuple[str, ...]:
+    shown = _shown(request)
+    return tuple(key for key in request.payload["candidates"] if key not in shown)
 
 
 def _listed(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:

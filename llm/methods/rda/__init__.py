@@ -136,7 +136,7 @@ def rda_judged(
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(picked(seen, pick.best))
-        said = prompts.critic(pick, len(seen), reasons)
+        said = prompts.critic(pick, len(pick.saw(seen)), reasons)
         if subtask_reflection and iteration < n:
             answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
             subtasks = revised(subtasks, answer)

@@ -62,14 +62,14 @@ class ByJudge:
             pick = yield Judge(iteration, shown)
             seen = {o.candidate.id: o for o in shown}
             self.incumbent = picked(seen, pick.best)
-            self.seen += comparisons(pick, list(seen))
-            self.say(root, iteration, seen, pick)
+            self.seen += comparisons(pick, pick.saw(seen))
+            self.say(root, iteration, pick.saw(seen), pick)
         nodes = list(root.below())
         strengths = bradley_terry(self.seen, names=[node.id for node in nodes])
         for node in nodes:
             node.score = strengths[node.id].value
 
-    def say(self, root: Node, iteration: int, seen: dict[str, Outcome], pick: Pick) -> None:
+    def say(self, root: Node, iteration: int, seen: Sequence[str], pick: Pick) -> None:
         """What the prompts say about a node: how it fared in each round in which it was seen."""
         others = len(seen) - 1
         for node in root.below():
