@@ -177,9 +177,9 @@ def test_rounds_that_nobody_judges_have_a_line_too(method):
 
 
 def test_the_best_of_a_round_may_be_of_an_earlier_one():
-    experiment = Experiment(method="rf_agent_judged", k=3, n=4)
+    experiment = Experiment(method="rf_agent_judged", k=3, n=3, options={"budget": 14})
     winner = experiment.run()
-    lines = rounds_table(Record(PROBLEM, "rf_agent_judged", 7, 3, 4, tuple(experiment.saved), {}, winner)).splitlines()
+    lines = rounds_table(Record(PROBLEM, "rf_agent_judged", 7, 3, 3, tuple(experiment.saved), {}, winner)).splitlines()
     picks, rounds = experiment.got(Judge), experiment.got(Train)
     known = {o.candidate.id: o.rts for outcomes in rounds for o in outcomes}
     assert any(pick.best not in {o.candidate.id for o in shown} for pick, shown in zip(picks, rounds, strict=True))

@@ -237,7 +237,7 @@ def test_what_could_not_be_trained_has_no_children():
 
 def test_by_score_it_needs_a_metric():
     experiment = Experiment(method="revolve", train=lambda r: tuple(dataclasses.replace(o, rts=None) for o in train(r)))
-    with pytest.raises(MethodError, match="Use revolve_human"):
+    with pytest.raises(MethodError, match="use revolve_human"):
         experiment.run()
 
 
