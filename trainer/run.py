@@ -130,14 +130,13 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     not here.
     """
     cores = len(os.sched_getaffinity(0))
-    file = job_dir / "checkpoints" / "split.json"
+    file = split_file(job_dir)
     if file.exists():
         parts = read_split(file, len(job.sources))
     else:
-        device = device_here(os.environ.get("PREFINE_DEVICE") or "auto")
-        count = len(job.sources)
-        processes = min(job.processes or cores, count) if device == "cpu" else 1
-        parts = Split([round(i * count / processes) for i in range(processes + 1)], device)
+        here, count = device(), len(job.sources)
+        processes = min(job.processes or cores, count) if here == "cpu" else 1
+        parts = Split([round(i * count / processes) for i in range(processes + 1)], here)
         file.parent.mkdir(exist_ok=True)
         write_json(file, parts)
     bounds = parts.bounds
@@ -145,6 +144,21 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     return [
         Shard(job_dir, first, last, threads, parts.device) for first, last in zip(bounds[:-1], bounds[1:], strict=True)
     ]
+
+
+def split_file(job_dir: Path) -> Path:
+    """Where a run that has begun keeps its split."""
+    return job_dir / "checkpoints" / "split.json"
+
+
+def trained_on(job_dir: Path, job: TrainJob) -> str:
+    """The device of a run that has begun. Raises OSError where it has not, ValueError where its split is damaged."""
+    return read_split(split_file(job_dir), len(job.sources)).device
+
+
+def device() -> str:
+    """Where a run would begin now. Raises ValueError where the device that is asked for is not here."""
+    return device_here(os.environ.get("PREFINE_DEVICE") or "auto")
 
 
 def read_split(file: Path, count: int) -> Split:

@@ -27,8 +27,8 @@ ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
 ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
 """webapp.problems.models.attachment_path."""
-RUN = re.compile(ID + r"-\d+(?:-\d+)?")
-"""Request.run_dir."""
+RUN = re.compile(ID + r"-\d+(?:-\d+)?(?:\.part)?")
+"""Request.run_dir, and a copy on its way there."""
 
 
 def sweep(dry_run: bool = False) -> list[Path]:

@@ -128,7 +128,7 @@ class Lease:
     @contextmanager
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
         """The transaction that ends the job together with everything its result changes."""
-        said = {**self.progress, "made_by": provenance.made_by()}
+        said = {**self.progress, "made_by": provenance.made_by()} if self.job.kind == Job.Kind.TRAIN else self.progress
         with self.hold() as experiment:
             self._mine().update(status=status, error=error, finished_at=Now(), progress=said)
             yield experiment

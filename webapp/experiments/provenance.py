@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import subprocess
 import tomllib
 
@@ -10,16 +9,19 @@ from django.conf import settings
 
 from trainer.machine import described
 
+CODE = ("simulation", "trainer", "llm", "programs", "webapp")
+"""What decides what comes of an experiment."""
 
-@functools.cache
+
 def made_by() -> dict[str, str]:
-    """What a job's row keeps of whoever finished it."""
+    """What the row of a job in which candidates were tried keeps of whoever did it."""
     return {"version": version(), "machine": described()}
 
 
 def version() -> str:
     """With the commit, where the code is a git checkout."""
-    return f"{release()} ({commit()})" if commit() else release()
+    known = commit()
+    return f"{release()} ({known})" if known else release()
 
 
 def release() -> str:
@@ -27,11 +29,20 @@ def release() -> str:
     return str(project["version"])
 
 
-@functools.cache
 def commit() -> str:
     """Of this checkout, with "-dirty" where files were changed; empty where it is none."""
-    command = ["git", "-C", str(settings.BASE_DIR), "describe", "--always", "--dirty", "--abbrev=40"]
+    return _git("describe", "--always", "--dirty", "--abbrev=40") or ""
+
+
+def code_is_committed() -> bool:
+    """Whether the commit says which code runs: where it is a checkout, and no program in it is changed or new."""
+    return bool(commit()) and _git("status", "--porcelain", "--", *CODE) == ""
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of this checkout; None where there is none."""
+    command = ["git", "-C", str(settings.BASE_DIR), *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return None

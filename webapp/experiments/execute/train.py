@@ -16,6 +16,7 @@ from simulation.states import state_statistics
 from trainer import launch
 from trainer.records import WARM, CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
 from webapp.experiments import events, jobs, results
+from webapp.experiments.execute import reuse
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request, Run
 
@@ -33,7 +34,13 @@ def train(lease: Lease) -> None:
     if not warmed(request):
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is not on this disk.")
         return
-    process = launch.train(request.run_dir, job_of(experiment, request, candidates), die_with_parent=True)
+    work = job_of(experiment, request, candidates)
+    if earlier := reuse.take_over(request, work):
+        with lease.hold() as locked:
+            number = request.payload["iteration"]
+            said = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
+            events.emit(locked, "trained before", said)
+    process = launch.train(request.run_dir, work, die_with_parent=True)
     try:
         result = watch(lease, process, request, len(candidates))
     finally:

@@ -94,7 +94,7 @@ class Job(models.Model):
     rings = models.PositiveSmallIntegerField(default=0)
     """How often a worker was called for this job since it was queued; the pause between calls doubles."""
     progress = models.JSONField(default=dict)
-    """What the worker last said: {"fraction", "seconds_left", "text", ...}; in the end also who did it: "made_by"."""
+    """What the worker last said: {"fraction", "seconds_left", "text", ...}; in the end who trained: "made_by"."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -1,0 +1,144 @@
+"""Equal trainings are done once: real ones, each in the folder of its experiment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.webapp.loops import job, play, started
+from trainer.records import read_result
+from webapp.experiments import provenance
+from webapp.experiments.execute import reuse, train
+from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.experiments.tasks import run_job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TINY = {"iterations": 3, "worlds": 16}
+
+
+@pytest.fixture
+def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and a checkout that may be worked in."""
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
+
+
+def begun(**values: Any) -> Experiment:
+    """An experiment whose first round is to be trained."""
+    row = started(**{"k": 2, "n": 1, "overrides": TINY, **values})
+    play(row, until="Train")
+    return row
+
+
+def trained(row: Experiment) -> Request:
+    run_job(job(row, "train").pk)
+    return row.requests.get(kind="Train")
+
+
+def written(request: Request) -> int:
+    return (request.run_dir / "result.json").stat().st_mtime_ns
+
+
+def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> None:
+    first, other = trained(begun(name="first")), trained(begun(name="other", method="open_loop"))
+    assert written(other) == written(first)
+    scores = Candidate.objects.order_by("iteration__experiment", "index").values_list("rts", "final_score", "status")
+    assert list(scores[:2]) == list(scores[2:4]) and all(rts is not None for rts, _, _ in scores)
+    assert first.run.seconds == other.run.seconds > 0
+    assert {path.name for path in (other.run_dir / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
+    said = other.experiment.events.get(kind="trained before")
+    assert "in first" in said.text and not said.public
+    assert not first.experiment.events.filter(kind="trained before").exists()
+
+
+@pytest.mark.parametrize("values", [{"seed": 1}, {"overrides": {**TINY, "iterations": 4}}])
+def test_another_seed_or_setting_is_another_training(data: None, values: dict[str, Any]) -> None:
+    first, other = trained(begun()), trained(begun(**values))
+    assert written(other) > written(first)
+    assert not other.experiment.events.filter(kind="trained before").exists()
+
+
+class TestRefused:
+    """What is not taken over, of one training."""
+
+    @pytest.fixture
+    def first(self, data: None) -> Request:
+        return trained(begun())
+
+    def asks(self, **values: Any) -> bool:
+        row = begun(**values)
+        request = row.requests.get(kind="Train")
+        work = train.job_of(row, request, train.candidates_of(request))
+        taken = reuse.take_over(request, work)
+        assert (taken is not None) == request.run_dir.exists()
+        return taken is not None
+
+    def test_people_wait_alike(self, first: Request) -> None:
+        assert not self.asks(judge="human")
+        assert self.asks()
+
+    def test_what_was_trained_by_another_version_or_elsewhere(self, first: Request) -> None:
+        done = first.jobs.get(kind="train")
+        done.progress["made_by"]["version"] = "another"
+        done.save()
+        assert not self.asks()
+
+    def test_what_failed_in_part_or_is_damaged(self, first: Request) -> None:
+        result = json.loads((first.run_dir / "result.json").read_text())
+        for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
+            (first.run_dir / "result.json").write_text(json.dumps({**result, **change}))
+            assert not self.asks()
+        (first.run_dir / "result.json").write_text("{")
+        assert not self.asks()
+        (first.run_dir / "result.json").unlink()
+        assert not self.asks()
+
+    def test_what_was_trained_on_another_device(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+        split = first.run_dir / "checkpoints" / "split.json"
+        split.write_text(split.read_text().replace('"cpu"', '"cuda:0"'))
+        assert not self.asks()
+        monkeypatch.setenv("PREFINE_DEVICE", "nonsense")
+        assert not self.asks()
+
+    def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        secret.write_text("words")
+        (first.run_dir / "rollouts" / "link").symlink_to(secret)
+        assert self.asks()
+        copies = [path for path in (tmp_path / "runs").glob("*/rollouts/link") if first.run_dir not in path.parents]
+        assert len(copies) == 1 and copies[0].is_symlink()
+
+    def test_code_that_is_not_committed(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(provenance, "code_is_committed", lambda: False)
+        assert not self.asks()
+
+    def test_a_training_that_had_begun_goes_on(self, first: Request) -> None:
+        row = begun()
+        request = row.requests.get(kind="Train")
+        request.run_dir.mkdir(parents=True)
+        assert reuse.take_over(request, train.job_of(row, request, train.candidates_of(request))) is None
+        assert read_result(request.run_dir) is None
+
+
+def test_code_is_committed_where_no_program_is_changed_or_new(settings: Any, tmp_path: Path) -> None:
+    settings.BASE_DIR = tmp_path / "checkout"
+    (settings.BASE_DIR / "trainer").mkdir(parents=True)
+    assert not provenance.code_is_committed() and provenance.commit() == ""  # no checkout
+    program = settings.BASE_DIR / "trainer" / "a.py"
+    program.write_text("a = 1\n")
+    who = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for said in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "a"]):
+        subprocess.run(["git", "-C", str(settings.BASE_DIR), *said], check=True)
+    assert provenance.code_is_committed() and len(provenance.commit()) == 40
+    (settings.BASE_DIR / "notes").write_text("new, and no program")
+    assert provenance.code_is_committed()
+    (settings.BASE_DIR / "trainer" / "b.py").touch()
+    assert not provenance.code_is_committed()
+    (settings.BASE_DIR / "trainer" / "b.py").unlink()
+    program.write_text("a = 2\n")
+    assert not provenance.code_is_committed() and provenance.commit().endswith("-dirty")
