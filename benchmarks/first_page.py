@@ -70,7 +70,7 @@ def main() -> None:
         command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
         with serve(Path(folder), command) as site:
             addresses = site.python(MADE)
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+            browser = playwright.chromium.launch(**BROWSER)
             print(f"Pages with an empty cache, without video\n\n{machine('playwright')}\n")
             print("| page | requests | kB | seen, ms | seen on 3G slow, ms | quickest | scripts done on 3G slow, ms |")
             print("|---|---:|---:|---:|---:|---:|---:|")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm import serve
-from llm.client import Reply
+from llm.backend import Reply
 from llm.records import Message
 
 NAME = "simulated-reasoner"
@@ -63,7 +63,7 @@ class SimulatedReasoner:
     def complete(
         self, messages: Sequence[Message], count: int, seed: int, on_reply: Any = None, **_: Any
     ) -> list[Reply]:
-        """As llm.client.ChatBackend has it."""
+        """As llm.backend.ChatBackend has it."""
         request = {"messages": list(messages)}
         return [
             Reply(self.say(messages, number), "stop", None, None, 0.0, NAME, "", request, str(number), number, "")

@@ -13,27 +13,12 @@ from typing import Any
 import openai
 
 from llm import failures, wire
+from llm.backend import Underway, Watch
 from llm.gate import Gate
 from llm.prices import Usage
 
 TICK_SECONDS = 0.2
 """How often whoever waits for answers is told how far they are, and may give them up."""
-
-
-@dataclass(frozen=True)
-class Underway:
-    """How far the requests of one call of `complete` are."""
-
-    tokens: int
-    """Pieces of text heard so far in answers that have not ended: about as many tokens. 0 where nothing is streamed."""
-    answered: int
-    asked: int
-    held: bool
-    """Something waits for a rate limit, for its turn, or for the endpoint to recover."""
-
-
-Watch = Callable[[Underway], None]
-"""Told of the progress several times a second. What it raises gives all requests up and goes on to the caller."""
 
 
 @dataclass

@@ -1,115 +1,25 @@
-"""Chat models behind one protocol: anything that speaks OpenAI's chat completions, and what its failures mean."""
+"""The backend that asks anything that speaks OpenAI's chat completions."""
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any
+from urllib.parse import urlsplit
 
 from llm import errors, failures, prices
-from llm.asking import Asking, Turn, Watch, open_client
+from llm.asking import Asking, Turn, open_client
+from llm.backend import LOST, OnReply, Reply, Watch, digested, request_hash, without_credentials
 from llm.gate import Gate, Slots
 from llm.messages import token_estimate
-from llm.records import Message, canonical
+from llm.records import Message
 from llm.wire import Answer
 
 MAX_RETRIES = 5
 PLUMBING = ("messages", "stream", "stream_options")
 """What is sent and has no part in what is asked."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One answer of a model, with everything needed to account for it. Holds no credentials."""
-
-    text: str
-    finish_reason: str
-    """stop, or length when the answer was cut off; LOST for what came of one that ended in the middle."""
-    usage: prices.Usage | None
-    cost: float | None
-    """US dollars; None when the price is unknown."""
-    latency: float
-    """Seconds, retries included."""
-    model: str
-    fingerprint: str
-    """The server's system_fingerprint; empty when it gives none."""
-    request: Mapping[str, Any]
-    """The canonical request: endpoint, model, messages, parameters."""
-    request_hash: str
-    seed: int
-    at: str
-    """When it arrived, UTC, ISO 8601."""
-
-
-def reply_to_json(reply: Reply) -> dict[str, Any]:
-    """The reply as plain values, for a JSON column or file."""
-    return asdict(reply)
-
-
-def reply_from_json(data: Mapping[str, Any]) -> Reply:
-    """The reply that `reply_to_json` wrote. Raises KeyError or TypeError where fields are missing or strange."""
-    usage = prices.Usage(**data["usage"]) if data["usage"] else None
-    return Reply(**{**data, "usage": usage})
-
-
-def digested(messages: Sequence[Message]) -> list[Message]:
-    """The messages with a hash in place of each image: what is saved, and what tells requests apart."""
-    return [{**m, "content": _digested(m["content"])} for m in messages]
-
-
-def _digested(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return [_digest(part) if part.get("type") == "image_url" else part for part in content]
-
-
-def _digest(part: Mapping[str, Any]) -> dict[str, Any]:
-    url = part["image_url"]["url"]
-    known = url.startswith("sha256:")
-    return {
-        "type": "image_url",
-        "image_url": {"url": url if known else f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"},
-    }
-
-
-def request_hash(request: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical request."""
-    return hashlib.sha256(canonical(request).encode()).hexdigest()
-
-
-OnReply = Callable[[Reply], None]
-LOST = "broken off"
-"""The finish reason of what is no answer and was paid for."""
-
-
-class ChatBackend(Protocol):
-    """What writers talk to. `complete` asks the same question `count` times, with seeds seed, seed + 1, ...
-
-    It returns the replies that arrived, ordered by seed; fewer than `count` when some requests failed. It raises a
-    ModelError when none arrived, or when one failed permanently. `on_reply` is called, one call at a time, with each
-    reply as it arrives, also before an error is raised, and with what came of those that ended in the middle or were
-    given up: their finish reason is LOST, and they are not returned. An answer of more than `tokens` tokens (0: no
-    limit) is cut off, with the finish reason "length". `watch` is told how far it is; what it raises gives the open
-    requests up. Each request is let in by `gate`.
-    """
-
-    gate: Gate
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        count: int,
-        seed: int,
-        on_reply: OnReply | None = None,
-        tokens: int = 0,
-        watch: Watch | None = None,
-    ) -> list[Reply]:
-        """As said above. Raises errors.ModelError, and what `on_reply` and `watch` raise."""
 
 
 class OpenAIBackend:
@@ -243,12 +153,6 @@ def estimated(messages: Sequence[Message], pieces: Sequence[str]) -> prices.Usag
 def _storable(text: str) -> str:
     """Without what JSON can carry and files and databases cannot: lone surrogates and NUL."""
     return text.encode(errors="replace").decode().replace("\0", "")
-
-
-def without_credentials(url: str) -> str:
-    """The address without user, password, query and fragment."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
 _refused: dict[tuple[str, str], frozenset[str]] = {}

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from llm import errors, extract
-from llm.asking import Underway, Watch
-from llm.client import OnReply, Reply, digested, request_hash
+from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
 from llm.gate import Gate, Slots, inside
 from llm.messages import token_estimate
 from llm.offline import answer, cut, tokens

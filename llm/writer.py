@@ -13,8 +13,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from llm import extract
-from llm.asking import Watch
-from llm.client import LOST, ChatBackend, OnReply, Reply, digested
+from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, digested
 from llm.errors import ModelError
 from llm.messages import fitted, inputs_text
 from llm.prompts import render

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from llm.asking import Underway, Watch
-from llm.client import OnReply, Reply, digested, request_hash
+from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
 from llm.gate import Gate, Slots, inside
 from llm.messages import token_estimate
 from llm.offline import choosing, designing, searching

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from llm.client import ChatBackend, OnReply, Reply
+from llm.backend import ChatBackend, OnReply, Reply
 from llm.errors import ModelError
 from llm.messages import fitted
 from llm.reasoning.prompts import source

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llm import extract
-from llm.client import ChatBackend
+from llm.backend import ChatBackend
 from llm.judges import proxy
 from llm.offline import OfflineWriter
 from llm.records import Outcome, Problem, Request, Train, result_from_json, result_to_json

@@ -9,7 +9,8 @@ from datetime import date
 import pytest
 
 from llm import client, errors
-from llm.client import OpenAIBackend, reply_from_json, reply_to_json
+from llm.backend import digested, reply_from_json, reply_to_json, request_hash
+from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Price, Usage
 from tests.llm.faulty import completion, failure, serving
@@ -56,7 +57,7 @@ def test_a_reply_holds_usage_cost_model_and_canonical_request():
         "seed": 3,
         "temperature": 1.0,
     }
-    assert reply.request_hash == client.request_hash(reply.request)
+    assert reply.request_hash == request_hash(reply.request)
     assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
 
 
@@ -266,4 +267,4 @@ def test_images_are_sent_whole_and_kept_as_hashes():
     assert server.seen[0]["messages"][0]["content"] == parts
     text, image = reply.request["messages"][0]["content"]
     assert text["text"] == "look" and image["image_url"]["url"].startswith("sha256:")
-    assert client.digested(reply.request["messages"]) == list(reply.request["messages"])
+    assert digested(reply.request["messages"]) == list(reply.request["messages"])

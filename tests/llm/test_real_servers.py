@@ -9,6 +9,7 @@ import urllib.request
 import pytest
 
 from llm import client, errors
+from llm.backend import LOST
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from tests.llm import real
@@ -159,7 +160,7 @@ def test_a_request_that_is_given_up_stops_being_written(server):
         asking(server).complete(STORY, 1, 1, lost.append, tokens=900, watch=watch)
     raw(server)  # answered once the place is free
     assert server.cpu_seconds() - before < 300 * a_token
-    assert lost[0].finish_reason == client.LOST and lost[0].text and lost[0].usage.estimated
+    assert lost[0].finish_reason == LOST and lost[0].text and lost[0].usage.estimated
 
 
 def test_a_server_that_dies_in_the_middle_is_no_answer(server):

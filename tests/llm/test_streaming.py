@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from llm import asking, client, errors, failures, wire
+from llm.backend import LOST
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Usage
@@ -174,7 +175,7 @@ def test_what_a_broken_stream_cost_is_told_once_a_try_and_is_no_answer():
     told = []
     with serving(lambda body: answers.pop(0) if answers else stream("whole")) as server:
         replies = backend(server, max_retries=3).complete(ASK, 1, 7, told.append)
-    lost = [reply for reply in told if reply.finish_reason == client.LOST]
+    lost = [reply for reply in told if reply.finish_reason == LOST]
     assert [reply.text for reply in lost] == ["def compute", "x"] and {reply.seed for reply in lost} == {7}
     assert [reply.usage for reply in lost] == [Usage(1, 3, estimated=True), Usage(100, 1)]
     assert [reply.text for reply in replies] == ["whole"] and told[-1] == replies[0]
@@ -199,7 +200,7 @@ def test_giving_up_closes_the_connection_while_the_server_still_writes():
         with pytest.raises(GaveUp):
             backend(server).complete(ASK, 1, 0, told.append, watch=watch)
         assert server.hung_up.wait(60)
-    assert told[0].finish_reason == client.LOST and told[0].text.startswith("xx") and len(told) == 1
+    assert told[0].finish_reason == LOST and told[0].text.startswith("xx") and len(told) == 1
 
 
 def test_an_answer_that_was_whole_when_all_were_given_up_is_kept():
@@ -317,7 +318,7 @@ def test_of_several_answers_only_the_one_that_failed_is_bought_again():
     with serving(script) as server:
         backend(server).complete(ASK, 3, 0, saved.append)
     assert sorted(body["seed"] for body in server.seen) == [0, 1, 1, 2]
-    whole = [(reply.seed, reply.text) for reply in saved if reply.finish_reason != client.LOST]
+    whole = [(reply.seed, reply.text) for reply in saved if reply.finish_reason != LOST]
     assert sorted(whole) == [(0, "seed 0"), (1, "seed 1"), (2, "seed 2")] and len(saved) == 4
 
 

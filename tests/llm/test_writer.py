@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llm import errors
-from llm.client import Reply, digested, request_hash
+from llm.backend import Reply, digested, request_hash
 from llm.prices import Usage
 from llm.records import Ask, Look, Write
 from llm.writer import ask, write

@@ -242,6 +242,6 @@ class Person:
 async def gather(site: Site, forbidden: tuple[str, ...]) -> AsyncIterator[Crowd]:
     """A Chromium for all of them."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        browser = await playwright.chromium.launch(**BROWSER)
         yield Crowd(site, browser, forbidden)
         await browser.close()

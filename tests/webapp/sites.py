@@ -13,15 +13,20 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.webapp.servers import empty_database, free_port, static_files
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
-BROWSER = [
-    *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
-    *["--disable-component-update", "--disable-sync"],
-]
+BROWSER: dict[str, Any] = {
+    "executable_path": os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+    "args": [
+        *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
+        *["--disable-component-update", "--disable-sync"],
+    ],
+}
+"""How Playwright launches it."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def addresses(site):
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        browser = playwright.chromium.launch(**BROWSER)
         yield browser
         browser.close()
 

@@ -16,7 +16,7 @@ PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.pau
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        browser = playwright.chromium.launch(**BROWSER)
         yield browser
         browser.close()
 

@@ -14,7 +14,6 @@ from playwright.sync_api import expect, sync_playwright
 from tests.webapp.servers import free_port
 
 expect.set_options(timeout=120_000)
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 MAKE = """
 import django; django.setup()
 from django.conf import settings
@@ -82,7 +81,7 @@ def page(site):
     address, _, _ = site
     complaints = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS.split())
+        browser = playwright.chromium.launch(**BROWSER)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
         page.goto(f"{address}/admin/login/?next=/bench/")

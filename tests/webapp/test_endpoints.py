@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from llm.asking import Underway
+from llm.backend import Underway
 from tests.llm.faulty import serving, stream
 from tests.webapp.loops import experiment, play
 from webapp.endpoints.gate import EndpointGate, use_of

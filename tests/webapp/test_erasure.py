@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from llm import replay
-from llm.client import Reply
+from llm.backend import Reply
 from tests.webapp import archives, boards, rows
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export, Redaction

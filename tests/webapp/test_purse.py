@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from llm.client import LOST
+from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Slots
 from llm.messages import token_estimate

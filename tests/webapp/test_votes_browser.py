@@ -47,7 +47,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        browser = playwright.chromium.launch(**BROWSER)
         yield browser
         browser.close()
 

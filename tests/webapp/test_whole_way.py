@@ -51,7 +51,7 @@ def whole(tmp_path_factory):
 def page(whole):
     """A page that notes what it is told and what goes wrong, and has no mouse."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=BROWSER)
+        browser = playwright.chromium.launch(**BROWSER)
         page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
         page.set_default_timeout(120_000)
         page.complaints, page.told = [], []

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from llm.client import without_credentials
+from llm.backend import without_credentials
 from webapp.endpoints.models import Call, Endpoint
 from webapp.experiments.leases import machine
 

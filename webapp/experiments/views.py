@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from llm.client import OpenAIBackend, Reply
+from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
 from webapp.experiments import bench, charts, dossier, events, loop, queues, sections
@@ -230,6 +230,8 @@ async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 def ask_briefly(model: LanguageModel) -> Reply:
     """One short answer of this endpoint, without retries. Raises ModelError."""
+    from llm.client import OpenAIBackend  # not above: its library takes as long to import as everything else here
+
     backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
     return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from llm.client import ChatBackend, Reply
+from llm.backend import ChatBackend, Reply
 from llm.messages import chat
 from llm.prompts import render
 from llm.records import Look, Message, Problem

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from llm.client import Reply
+from llm.backend import Reply
 from llm.judges import model as model_judge
 from llm.methods.scaling import by_vote, pair_prompt, reflection_prompt
 from llm.reasoning.writing import write

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trainer.machine import described
 from webapp.experiments import provenance
-from webapp.experiments.comparison import figures, gather, published, tables
+from webapp.experiments.comparison import gather, published, tables
 from webapp.experiments.comparison.accuracy import accuracies
 from webapp.experiments.comparison.details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments.comparison.gather import Result, Score
@@ -52,6 +52,8 @@ def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gath
     results = detailed(gather.results(plan, elsewhere))
     scores = gather.scores(plan, results)
     tables.write(folder, results, scores)
+    from webapp.experiments.comparison import figures  # matplotlib is loaded where a report is written
+
     pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
     path = folder / "report.md"
     tables.replace(path, markdown(plan, results, scores, pictures))

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from llm.client import LOST, ChatBackend, OpenAIBackend, Reply, reply_from_json, reply_to_json
+from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
@@ -29,6 +29,8 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
             return OfflineWriter()
         return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
+    from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
+
     gate = EndpointGate(model.base_url, model.concurrency)
     return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), gate=gate)
 

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Avg, Sum
 
 from llm import prices
-from llm.client import LOST
+from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Gate
 from webapp.experiments.leases import Lease

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from llm.asking import Underway
-from llm.client import LOST, OnReply, Reply
+from llm.backend import LOST, OnReply, Reply, Underway
 from webapp.experiments.execute.purse import Purse, usual_tokens
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
@@ -45,7 +44,7 @@ class Watching:
         return on_reply
 
     def __call__(self, under: Underway) -> None:
-        """A llm.asking.Watch: raises leases.Stopped when the answers are not wanted any more."""
+        """A llm.backend.Watch: raises leases.Stopped when the answers are not wanted any more."""
         self.stop_check()
         self.under[threading.get_ident()] = under
         took = time.monotonic() - self.begun

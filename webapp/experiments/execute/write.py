@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from llm import records, writer
-from llm.asking import Watch
-from llm.client import ChatBackend, OnReply, Reply
+from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
