@@ -20,7 +20,7 @@ from tests.webapp.servers import empty_database, free_port, static_files
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
 BROWSER: dict[str, Any] = {
-    "executable_path": os.environ.get("CHROMIUM", "/usr/bin/chromium"),
+    "executable_path": "/usr/bin/chromium",
     "args": [
         *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
         *["--disable-component-update", "--disable-sync"],

@@ -12,6 +12,7 @@ from django.conf import settings
 from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.servers import free_port
+from tests.webapp.sites import BROWSER
 
 expect.set_options(timeout=120_000)
 MAKE = """
