@@ -13,6 +13,8 @@ from llm.records import Pick
 
 QUANTILE = 1.959963984540054
 """Of the standard normal distribution: two-sided 95%."""
+DISSENT = "(of somebody who liked another one best)"
+"""Stands before a reason that speaks of another best than the panel's."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,8 @@ def _comparable(wins: np.ndarray) -> bool:
 
 def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     """One pick for a panel: highest and lowest Bradley-Terry strength; ties go to the better best-worst score, then to
-    the first shown. Reasons are joined. Tags are kept as often as they were given to this best and this worst, the
-    commonest first. Raises ValueError without picks.
+    the first shown. Reasons are joined, marked where they speak of another best. Tags are kept as often as they were
+    given to this best and this worst, the commonest first. Raises ValueError without picks.
     """
     if not picks:
         raise ValueError("nobody of the panel has picked yet")
@@ -160,8 +162,9 @@ def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     strengths = bradley_terry([c for pick, ids in picks for c in comparisons(pick, ids)], names=shown)
     scaled = best_worst(picks)
     ranked = sorted(shown, key=lambda name: (-round(strengths[name].value, 6), -scaled[name].value))
-    reasons = "\n".join(pick.reason.strip() for pick, _ in picks if pick.reason.strip())
     best, worst = ranked[0], ranked[-1] if len(ranked) > 1 else None
+    said = [(pick, pick.reason.strip()) for pick, _ in picks]
+    reasons = "\n".join(text if pick.best == best else f"{DISSENT} {text}" for pick, text in said if text)
     tags = commonest([_about(best, worst, pick) for pick, _ in picks])
     return Pick(best, worst, reasons, tuple(tag for tag, times in tags.items() for _ in range(times)))
 

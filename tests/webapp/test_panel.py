@@ -173,7 +173,7 @@ def test_all_choices_are_pooled_into_one(people, experiment):
     time_passes()
     request = Request.objects.get(kind="Judge")
     assert (request.result["best"], request.result["worst"]) == ("1-2", "1-3")
-    assert request.result["reason"] == "because of 1-2\nbecause of 1-2\nbecause of 1-1"
+    assert request.result["reason"] == f"because of 1-2\nbecause of 1-2\n{panel.DISSENT} because of 1-1"
     assert request.result["tags"] == ["best: moves fast"] * 2 + ["worst: falls over"] * 2
     assert request.pooled["people"] == 3
     assert request.pooled["score"]["1-2"][0] == pytest.approx(2 / 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
@@ -11,6 +12,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from webapp.experiments.comparison import tables
 from webapp.experiments.comparison.gather import Score
 
 MARKERS = "osD^vP*Xhd<>"
@@ -30,7 +32,9 @@ def draw(task: str, scores: Sequence[Score], folder: Path) -> list[str]:
         what(axes, drawn)
         axes.set_title(task)
         axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(folder / name, metadata={"Date": None})
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None})
+        tables.replace(folder / name, text.getvalue())
     return names
 
 
