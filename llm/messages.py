@@ -165,6 +165,11 @@ def trace_text(trace: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) or "(no trace was recorded)"
 
 
+def values_text(components: Mapping[str, Sequence[float]]) -> str:
+    """One line a component: "- name: a, b, ...", its values at some moments."""
+    return "\n".join(f"- {name}: {', '.join(map(number, values))}" for name, values in components.items())
+
+
 PLACE = ("x", "y")
 """Where a free body is. How far and fast it went is the hidden metric of the locomotion tasks, so no prompt says it."""
 

@@ -115,6 +115,8 @@ class Train:
     candidates: tuple[Candidate, ...]
     warm: str | None = None
     """The candidate whose final policy all of them start from, in place of random weights."""
+    rollouts: int = 1
+    """Rollouts that are recorded of each final policy, for Look."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,8 @@ class Ask:
 class Look:
     """A plain answer from the vision model, which also gets images. Result: str.
 
-    The images are `frames` evenly spaced moments of the candidate's final clip, in order, behind the last message.
+    The images are `frames` evenly spaced moments of one rollout of the candidate's final policy, in order, behind the
+    last message, which ends with what each component of the reward was worth at these moments.
     """
 
     iteration: int
@@ -181,6 +184,8 @@ class Look:
     candidate: str
     frames: int
     seed: int
+    rollout: int = 1
+    """Which of those that its Train request wanted."""
 
 
 Judged = Judge | Choose | Compare
@@ -191,7 +196,7 @@ TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
 _CHECKED = ("choices",)
 """Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
-_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None, "choices": 0}
+_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None, "choices": 0, "rollouts": 1, "rollout": 1}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ class Rollout:
     fell: np.ndarray | None = None
     """(T,) bool, true where an episode began anew because the one before had failed, not because its time was over or
     its goal reached; None where that was not recorded."""
+    components: dict[str, np.ndarray] = field(default_factory=dict)
+    """Reward component (also "total") -> (T,) float32, its value in each state; empty where that was not recorded."""
 
 
 def write_rollout(
@@ -37,9 +40,10 @@ def write_rollout(
     restart: np.ndarray,
     mocap: np.ndarray | None = None,
     fell: np.ndarray | None = None,
+    components: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Write qpos (T, nq), restart (T,), mocap (T, nmocap, 7) and fell (T,) of one world to `path` (.npz), replacing it
-    atomically. Where `fell` is not given, every restart counts as one.
+    """Write qpos (T, nq), restart (T,), mocap (T, nmocap, 7), fell (T,) and the (T,) values of each component of one
+    world to `path` (.npz), replacing it atomically. Where `fell` is not given, every restart counts as one.
 
     Raises ValueError when the shapes do not fit or a pose is not finite.
     """
@@ -51,6 +55,7 @@ def write_rollout(
         np.asarray(restart, dtype=bool),
         mocap,
         None if fell is None else np.asarray(fell, dtype=bool),
+        {name: np.asarray(values, dtype=np.float32) for name, values in (components or {}).items()},
     )
     _require_sound(rollout)
     path = Path(path)
@@ -65,6 +70,8 @@ def write_rollout(
             restart=rollout.restart,
             mocap=rollout.mocap,
             fell=rollout.restart if rollout.fell is None else rollout.fell,
+            names=np.array(list(rollout.components), dtype=np.str_),
+            values=np.array(list(rollout.components.values()), dtype=np.float32).reshape(-1, len(qpos)),
         )
     os.replace(temporary, path)
 
@@ -80,6 +87,9 @@ def read_rollout(path: Path) -> Rollout:
                 restart=data["restart"].astype(bool),
                 mocap=data["mocap"].astype(np.float64) if "mocap" in data else np.empty((len(data["qpos"]), 0, 7)),
                 fell=data["fell"].astype(bool) if "fell" in data else None,
+                components=dict(zip(map(str, data["names"]), data["values"].astype(np.float32), strict=True))
+                if "names" in data
+                else {},
             )
     except FileNotFoundError as error:
         raise ValueError(f"there is no rollout file {path}") from error
@@ -97,6 +107,9 @@ def _require_sound(rollout: Rollout) -> None:
         raise ValueError(f"restart of a rollout has shape {qpos.shape[:1]}, not {restart.shape}")
     if rollout.fell is not None and rollout.fell.shape != qpos.shape[:1]:
         raise ValueError(f"fell of a rollout has shape {qpos.shape[:1]}, not {rollout.fell.shape}")
+    for name, values in rollout.components.items():
+        if values.shape != qpos.shape[:1]:
+            raise ValueError(f"component {name} of a rollout has shape {qpos.shape[:1]}, not {values.shape}")
     if mocap.ndim != 3 or (len(mocap), mocap.shape[2]) != (len(qpos), 7):
         raise ValueError(f"mocap of a rollout has shape ({len(qpos)}, nmocap, 7), not {mocap.shape}")
     for name, values in (("qpos", qpos), ("mocap", mocap)):

@@ -34,6 +34,7 @@ from trainer.collect import Collector, Horizon
 from trainer.learner import learner_for
 from trainer.process import EXIT_DISK_FULL, die_with_parent
 from trainer.records import (
+    FINAL,
     WARM,
     CandidateProgress,
     Progress,
@@ -41,6 +42,7 @@ from trainer.records import (
     TrainResult,
     preset_of,
     read_job,
+    rollout_path,
     shard_folder,
     write_json,
 )
@@ -231,8 +233,10 @@ class Lockstep:
             waiting = [c for c in self.active if percent not in c.rollouts]
             if not due or not waiting:
                 continue
-            paths = [self.job_dir / "rollouts" / f"{c.index}-{percent:03d}.npz" for c in waiting]
-            record_rollouts(self.info, self.learner, paths)
+            for number in range(1, self.job.rollouts + 1 if percent == FINAL else 2):
+                paths = [rollout_path(self.job_dir, c.index, percent, number) for c in waiting]
+                scorers = self.collector.scorers if percent == FINAL else ()
+                record_rollouts(self.info, self.learner, paths, number, scorers)
             for candidate in waiting:
                 candidate.rollouts.append(percent)
             filmed = True

@@ -5,7 +5,9 @@ JOB_DIR/
   warm.pt                        a policy to start from, written by the caller where the job says so
   cancel                         create this empty file to stop the run at the next iteration
   progress.json                  Progress, replaced atomically, at most twice a second
-  rollouts/<index>-<percent>.npz one filmed policy's states, e.g. 0-010.npz, 0-030.npz, 0-100.npz
+  rollouts/<index>-<percent>.npz one filmed policy's states, e.g. 0-010.npz, 0-030.npz, 0-100.npz; with the value of
+                                 each reward component in each of them at 100
+  rollouts/<index>-100-<n>.npz   the same of a final policy from other starts, n = 2, 3, ... as the job says
   clips/<index>-<percent>.mp4 .jpg   written by `simulation.film`, started by the caller
   checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
@@ -26,6 +28,8 @@ from simulation import catalog
 from simulation.catalog import AnyPreset
 
 WARM = "warm.pt"
+FINAL = 100
+"""The percentage of the budget at which a policy is done."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class TrainJob:
     """Fields of the preset to replace, e.g. {"iterations": 3}."""
     film_at: tuple[int, ...] = (10, 30, 100)
     """Percentages of the budget at which each policy's rollout is recorded for filming."""
+    rollouts: int = 1
+    """Rollouts that are recorded of each final policy, each from a start of its own."""
     processes: int = 0
     """Processes to split K over on a CPU; 0 = one per core."""
     warm: bool = False
@@ -112,6 +118,11 @@ class TrainResult:
     samples: int = 0
     cancelled: bool = False
     error: str = ""
+
+
+def rollout_path(folder: Path, index: int, percent: int, number: int = 1) -> Path:
+    """Where the rollout of a candidate of this run is, from the `number`-th start."""
+    return folder / "rollouts" / f"{index}-{percent:03d}{f'-{number}' if number > 1 else ''}.npz"
 
 
 def write_json(path: Path, record: Any) -> None:

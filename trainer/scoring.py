@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from simulation.rewards.contract import CALL_SECONDS, OutOfMemory, RewardFailure
 from trainer import memory
 
 Rewarded = tuple[Tensor, dict[str, Tensor]]
+Called = TypeVar("Called")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,14 @@ class Scorer:
         sums = columns.sum(1, dtype=torch.float64).tolist()
         return Score(columns[0], dict(zip(("total", *components), sums, strict=True)))
 
+    def values(self, inputs: Mapping[str, Any], per_state: set[str]) -> dict[str, Tensor]:
+        """The value of "total" and every component in each state, (T * M,); empty where the reward fails on one."""
+        try:
+            total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
+        except RewardFailure:
+            return {}
+        return {"total": total, **components}
+
     def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str], parts: int) -> Rewarded:
         if parts == 1:
             return self.reward(inputs)
@@ -74,6 +83,22 @@ class Scorer:
 
 def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]) -> list[Score]:
     """Call each candidate's reward for all states of a horizon; `reached`: env.attributes after each step."""
+    return _each(env, scorers, reached, Scorer.score)
+
+
+def value_horizon(
+    env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Tensor]]:
+    """What each candidate's reward and its components are worth in every state of a horizon."""
+    return _each(env, scorers, reached, Scorer.values)
+
+
+def _each(
+    env: Environment,
+    scorers: Sequence[Scorer],
+    reached: Sequence[Mapping[str, Any]],
+    call: Callable[[Scorer, Mapping[str, Any], set[str]], Called],
+) -> list[Called]:
     read = {name for scorer in scorers for name in (scorer.reward.world_input, *scorer.reward.arguments)}
     per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
     constants = {name: reached[0][name] for name in read - per_world}
@@ -81,7 +106,7 @@ def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence
     states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
     with env.on_device():
         return [
-            scorer.score(constants | {name: values[group] for name, values in states.items()}, per_world)
+            call(scorer, constants | {name: values[group] for name, values in states.items()}, per_world)
             for group, scorer in enumerate(scorers)
         ]
 

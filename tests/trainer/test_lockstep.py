@@ -154,6 +154,22 @@ def test_a_saved_policy_acts_as_it_was_filmed(tmp_path):
     assert rollout.qpos.shape == (600, 2) and rollout.restart[0]
 
 
+def test_a_final_policy_is_recorded_from_several_starts_with_what_its_rewards_were_worth(tmp_path):
+    job = TrainJob("Cartpole", (rewards.UPRIGHT,), overrides=SHORT, film_at=(30, 100), rollouts=3)
+    trained(tmp_path, job)
+    names = ["0-030", "0-100", "0-100-2", "0-100-3"]
+    assert sorted(path.stem for path in (tmp_path / "rollouts").iterdir()) == names
+    early, *found = (read_rollout(tmp_path / "rollouts" / f"{name}.npz") for name in names)
+    assert not early.components and len({rollout.qpos[0].tobytes() for rollout in found}) == 3
+    for rollout in found:
+        assert list(rollout.components) == ["total", "upright"]
+        for values in rollout.components.values():
+            assert values == pytest.approx(1 - rollout.qpos[:, 1] ** 2, abs=1e-5)
+    once = replace(job, rollouts=1)
+    trained(tmp_path / "once", once)
+    assert (read_rollout(tmp_path / "once" / "rollouts" / "0-100.npz").qpos == found[0].qpos).all()
+
+
 def test_filming_does_not_change_training(tmp_path):
     job = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT, film_at=(10, 30, 100))
     filmed = trained(tmp_path / "a", job)[1]

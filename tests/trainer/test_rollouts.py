@@ -5,10 +5,13 @@ import pytest
 
 from simulation import catalog
 from simulation.environment import Environment
+from simulation.rewards.contract import compile_reward
 from simulation.rollout import read_rollout
+from tests.trainer import rewards
 from trainer.networks import NetworkShape
 from trainer.ppo import PPO
 from trainer.rollouts import FILM_SEED, record_rollouts
+from trainer.scoring import Scorer
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +38,15 @@ def test_what_a_task_only_shows_is_recorded_with_it(recorded):
         assert np.allclose(rollout.mocap[0], env.mocap(0))
         assert np.allclose(np.linalg.norm(rollout.mocap[:, 0, 3:], axis=-1), 1.0, atol=1e-5)
         assert np.ptp(rollout.mocap[:, 0, :3], axis=0).max() == 0, "the goal has one place"
+
+
+def test_a_reward_that_fails_on_what_is_filmed_leaves_the_rollout_without_its_values(tmp_path):
+    info = catalog.task("Cartpole")
+    shape = NetworkShape(info.num_obs, info.num_actions, (8,), "silu")
+    learner = PPO(shape, catalog.preset("Cartpole", "quick"), [0, 0], mixed_precision=False)
+    scorers = [Scorer(compile_reward(source, "Cartpole")) for source in (rewards.UPRIGHT, rewards.NAN_WHEN_LEANING)]
+    paths = [tmp_path / f"{index}.npz" for index in range(2)]
+    record_rollouts(info, learner, paths, scorers=scorers)
+    upright, leaning = map(read_rollout, paths)
+    assert upright.components.keys() == {"total", "upright"} and leaning.components == {}
+    assert upright.qpos.shape == leaning.qpos.shape == (600, 2)

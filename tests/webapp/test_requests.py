@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import imageio_ffmpeg
+import numpy as np
 import pytest
 from django.apps import apps
 from django.conf import settings
@@ -21,10 +22,13 @@ from llm.method import Method
 from llm.methods import METHODS
 from llm.records import Ask, Compare, Look, Train, Write, fingerprint, payload
 from simulation import catalog
+from simulation.rollout import write_rollout
 from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play
+from trainer.records import rollout_path
 from webapp.experiments import dossier, execute, leases, loop, progress
 from webapp.experiments.execute import calls, frames
+from webapp.experiments.execute.train import candidates_of, job_of
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
 from webapp.review.models import Vote
@@ -284,6 +288,38 @@ def test_as_many_frames_as_asked_for(count: int) -> None:
     filmed(row)
     clip = frames.final_clip(row, "1-2")
     assert clip is not None and len(frames.of(clip, count)) == count
+
+
+def looks_at_another_rollout(problem: Any, rng: Any, k: int, n: int) -> Any:
+    candidates = yield Write(1, TALK, k, 5)
+    yield Train(1, candidates, rollouts=2)
+    said = yield Look(1, TALK, "1-2", 4, 77, rollout=2)
+    return "1-2" if said == "It stands." else "1-1"
+
+
+def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewards_were_worth(method: Any) -> None:
+    info = catalog.task("Cartpole")
+    steps = round(info.clip_seconds / info.control_dt)
+    restart = np.arange(steps) % (steps // 2) == 0
+    worth = {"total": np.linspace(0, 4, steps), "upright": np.where(restart.cumsum() == 1, 0.25, 0.75)}
+    with serving(lambda body: completion("It stands.")) as server:
+        eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
+        row = started(method=method(looks_at_another_rollout), vision=eye)
+        play(row)
+        train = row.requests.get(kind="Train")
+        assert job_of(row, train, candidates_of(train)).rollouts == 2
+        poses = np.stack([np.linspace(-1, 1, steps), np.zeros(steps)], axis=1)
+        write_rollout(
+            rollout_path(train.run_dir, 1, 100, 2), "Cartpole", poses, info.control_dt, restart, components=worth
+        )
+        assert answered(row, "Look") == "It stands."
+    text, *images = server.seen[0]["messages"][0]["content"]
+    assert len({image["image_url"]["url"] for image in images}) == 4
+    told = text["text"]
+    assert told.startswith("What does it do?") and "at each of the 4 moments, in order" in told
+    assert "- upright: 0.25, 0.25, 0.75, 0.75" in told and "- total: 0, 1" in told
+    assert "an episode began anew: 3." in told
+    assert not Clip.objects.exists()
 
 
 def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:

@@ -19,11 +19,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from trainer.records import FINAL
 from webapp.experiments import events, jobs, loop, provenance, results
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
-FINAL = 100
-"""The percentage of training whose clips are judged."""
 BEAT_SECONDS = 0.5
 """Progress is written at most this often."""
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)

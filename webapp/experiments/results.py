@@ -10,11 +10,9 @@ from django.db.models.functions import Now
 from llm.records import Candidate as MethodCandidate
 from llm.records import Outcome
 from simulation import catalog
+from trainer.records import FINAL
 from webapp.experiments import events, jobs
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
-
-FINAL = 100
-"""The percentage of training whose clip shows what a candidate became."""
 
 
 def complete(request: Request, result: Any, advance: bool = True) -> bool:
@@ -119,6 +117,15 @@ def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
         return None
     number, index = key.split("-")
     return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+
+
+def place_of(experiment: Experiment, key: str) -> tuple[Request, int] | None:
+    """The Train request of a method's candidate id, and its position in there; None where there is none."""
+    for request in experiment.requests.filter(kind="Train"):
+        ids = [asked["id"] for asked in request.payload["candidates"]]
+        if key in ids:
+            return request, ids.index(key)
+    return None
 
 
 def film(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:

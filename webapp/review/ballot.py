@@ -12,13 +12,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from trainer.records import FINAL
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.http import without_nul
 from webapp.problems import words
 from webapp.review import panels
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import FINAL, LETTERS, answers, letters_of
+from webapp.review.screenings import LETTERS, answers, letters_of
 from webapp.studies.models import Participant
 
 TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from llm.judges import panel
 from llm.records import Pick, result_to_json
+from trainer.records import FINAL
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
-from webapp.review.screenings import FINAL, LETTERS, letters_of
+from webapp.review.screenings import LETTERS, letters_of
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
+from trainer.records import FINAL
 from webapp.experiments.models import Candidate, Clip, Request
 from webapp.problems.lookup import is_problem
 from webapp.review import padding
 from webapp.review.models import ClipTicket, Screening, Trial
 from webapp.studies.models import Participant
 
-FINAL = 100
-"""The percentage of training whose clip is judged; earlier ones are practice."""
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
 
 

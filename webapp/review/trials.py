@@ -13,10 +13,11 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from simulation import catalog
+from trainer.records import FINAL
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan
-from webapp.review.screenings import FINAL, letters_of
+from webapp.review.screenings import letters_of
 from webapp.studies.models import Participant
 
 Kind = Trial.Kind

@@ -23,11 +23,11 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Eyes:
-    """Who analyses the trained robots: `frames` of each clip so many times, or numbers once."""
+    """Who analyses the trained robots: a vision model, by `frames` of each rollout, or numbers of one rollout."""
 
     analyst: str
     frames: int
-    looks: int
+    rollouts: int
 
 
 def rda(
@@ -37,7 +37,7 @@ def rda(
     n: int = 5,
     analyst: str = "numbers",
     frames: int = 20,
-    looks: int = 3,
+    rollouts: int = 3,
     warm_start: bool = True,
     subtask_reflection: bool = True,
 ) -> Steps:
@@ -46,6 +46,7 @@ def rda(
     The best mean score of the subtasks wins an iteration; the highest of all, the latest among equals, is returned as
     the winner's id. Raises MethodError when no candidate of an iteration can be trained, or none is analysed.
     """
+    eyes = Eyes(analyst, frames, rollouts if analyst == "frames" else 1)
     subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
     best: Summary | None = None
     winner: Summary | None = None
@@ -56,9 +57,9 @@ def rda(
         if best:
             messages = prompts.reflect(problem, subtasks, iteration - 1, best.outcome, said)
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
-        outcomes = yield Train(iteration, candidates, parent if warm_start else None)
+        outcomes = yield Train(iteration, candidates, parent if warm_start else None, eyes.rollouts)
         seen = by_id(iteration, outcomes)
-        summaries = yield from analyse(problem, rng, iteration, subtasks, seen, Eyes(analyst, frames, looks))
+        summaries = yield from analyse(problem, rng, iteration, subtasks, seen, eyes)
         best = max(summaries, key=lambda s: s.score)
         winner = best if winner is None or best.score >= winner.score else winner
         said = summary_text(best, subtasks)
@@ -77,17 +78,18 @@ def analyse(
     seen: Mapping[str, Outcome],
     eyes: Eyes,
 ) -> Part:
-    """Every candidate's analyses, all at once, and their summary for each."""
+    """Every rollout of every candidate, all at once, and a summary for each candidate."""
     requests: list[Ask | Look] = []
-    times = eyes.looks if eyes.analyst == "frames" else 1
     for name, outcome in seen.items():
         messages = prompts.look(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
-        for seed in [make_seed(rng) for _ in range(times)]:
-            look = Look(iteration, messages, name, eyes.frames, seed)
+        for rollout in range(1, eyes.rollouts + 1):
+            seed = make_seed(rng)
+            look = Look(iteration, messages, name, eyes.frames, seed, rollout)
             requests.append(look if eyes.analyst == "frames" else Ask(iteration, messages, seed))
     answers = yield from answered(requests, rng, iteration, len(subtasks))
     found = [cascaded(read_analysis(answer, len(subtasks))) for answer in answers]
-    return [summarise(o, found[i * times : (i + 1) * times]) for i, o in enumerate(seen.values())]
+    each = eyes.rollouts
+    return [summarise(o, found[i * each : (i + 1) * each]) for i, o in enumerate(seen.values())]
 
 
 def answered(
@@ -189,8 +191,8 @@ METHODS = (
                 "reward traces and state statistics.",
                 ("numbers", "frames"),
             ),
-            Option("frames", 20, "Pictures of each clip that the vision model sees.", low=2, high=60),
-            Option("looks", 3, "Independent analyses of each clip by the vision model.", low=1, high=10),
+            Option("rollouts", 3, "Rollouts of each robot; the vision model analyses every one.", low=1, high=10),
+            Option("frames", 20, "Pictures of each rollout that the vision model sees.", low=2, high=60),
             _WARM,
             _REVISE,
         ),

@@ -136,9 +136,10 @@ def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictu
 
 
 def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics():
-    experiment = run(n=1, options={"analyst": "frames", "frames": 12, "looks": 3})
+    experiment = run(n=1, options={"analyst": "frames", "frames": 12, "rollouts": 3})
     looks = experiment.of(Look)
     assert [r.candidate for r in looks] == [f"1-{i}" for i in (1, 2, 3, 4) for _ in range(3)]
+    assert [r.rollout for r in looks] == 4 * [1, 2, 3] and [r.rollouts for r in experiment.of(Train)] == [3]
     assert {r.frames for r in looks} == {12} and len({r.seed for r in looks}) == 12
     assert all("12 evenly spaced moments" in text(r) and "began anew" not in text(r) for r in looks)
 

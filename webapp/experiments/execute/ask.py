@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from llm import records, writer
 from llm.judges import model as model_judge
+from llm.messages import values_text
+from llm.prompts import render
+from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
@@ -21,7 +27,7 @@ NO_VISION = (
     "with one, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
 )
 UNSEEN = (
-    "\n\n(There is no readable clip of this candidate, so there are no pictures. Say of everything that only "
+    "\n\n(This rollout could not be filmed, so there are no pictures. Say of everything that only "
     "pictures could show that it was not seen; go by the numbers and the code above.)"
 )
 
@@ -90,15 +96,37 @@ def words(text: str, choices: int = 0) -> str | None:
 
 
 def look(request: Request) -> Posed:
-    """The question with its pictures; where there is no clip, with the words that there are none."""
+    """The question with the pictures and the values of their moments; where there are no pictures, it says so."""
     wanted = records.from_payload("Look", request.payload)
     assert isinstance(wanted, records.Look)
-    pictures = frames.of_candidate(request.experiment, wanted.candidate, wanted.frames)
-    if pictures:
-        return Posed(wanted, words, tuple(pictures))
+    which = (request.experiment, wanted.candidate, wanted.rollout)
+    pictures = frames.of_rollout(*which, wanted.frames)
     *before, last = wanted.messages
-    told = replace(wanted, messages=(*before, {**last, "content": last["content"] + UNSEEN}))
-    return Posed(told, words, unseen=(wanted.candidate,))
+    content = last["content"] + values(frames.rollout_of(*which), wanted.frames) + ("" if pictures else UNSEEN)
+    told = replace(wanted, messages=(*before, {**last, "content": content}))
+    return Posed(told, words, tuple(pictures), () if pictures else (wanted.candidate,))
+
+
+def values(file: Path | None, count: int) -> str:
+    """What the reward's components were worth at so many evenly spaced moments of a rollout, and which of these began
+    an episode anew; nothing where that was not recorded.
+    """
+    try:
+        rollout = read_rollout(file) if file else None
+    except ValueError:  # its clip says why
+        return ""
+    if rollout is None or not rollout.components:
+        return ""
+    steps = np.arange(count) * len(rollout.qpos) // count
+    episodes = np.cumsum(rollout.restart)[steps]
+    began = [str(moment) for moment, new in enumerate(np.diff(episodes), 2) if new]
+    text = render(
+        "values",
+        count=count,
+        values=values_text({name: series[steps].tolist() for name, series in rollout.components.items()}),
+        began=f"Between a moment and the one before it, an episode began anew: {', '.join(began)}." if began else "",
+    )
+    return f"\n\n{text.rstrip()}"
 
 
 def judge(request: Request) -> Posed:

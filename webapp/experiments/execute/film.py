@@ -15,8 +15,9 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 
 from trainer import launch
+from trainer.records import FINAL, rollout_path
 from webapp.experiments import events, results
-from webapp.experiments.execute.train import FINAL, candidates_of, outcomes
+from webapp.experiments.execute.train import candidates_of, outcomes
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, LoopSettings, Request
 
@@ -82,8 +83,8 @@ def takes_of(request: Request, percent: int, folder: Path) -> list[Take]:
     positions = {candidate.pk: position for position, candidate in enumerate(candidates_of(request))}
     takes = []
     for clip in pending(request, percent):
-        name = f"{positions[clip.candidate_id]}-{percent:03d}"
-        takes.append(Take(clip, request.run_dir / "rollouts" / f"{name}.npz", folder / f"{name}.mp4"))
+        position = positions[clip.candidate_id]
+        takes.append(Take(clip, rollout_path(request.run_dir, position, percent), folder / f"{position}.mp4"))
     return takes
 
 

@@ -1,8 +1,9 @@
-"""Still pictures out of a clip, for a vision model."""
+"""Still pictures of what a policy does, for a vision model."""
 
 from __future__ import annotations
 
 import base64
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -11,11 +12,14 @@ import imageio_ffmpeg
 from django.core.files.storage import default_storage
 
 from simulation import catalog
+from trainer import launch
+from trainer.records import FINAL, rollout_path
+from webapp.experiments import results
 from webapp.experiments.models import Clip, Experiment
 
 WIDTH = 320
 """Pixels: enough to see a pose, and a tenth of the tokens of the whole picture."""
-FINAL = 100
+FILM_SECONDS = 300
 
 
 def final_clip(experiment: Experiment, candidate: str) -> Clip | None:
@@ -34,13 +38,51 @@ def of_candidate(experiment: Experiment, candidate: str, count: int) -> list[str
         return []
 
 
+def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) -> list[str]:
+    """Frames of this rollout of the candidate's final policy. The first is in the clip that is judged; another is
+    filmed for its pictures alone, which takes seconds. None where it cannot be.
+    """
+    if number == 1:
+        return of_candidate(experiment, candidate, count)
+    if (rollout := rollout_of(experiment, candidate, number)) is None:
+        return []
+    with tempfile.TemporaryDirectory(prefix="prefine-film-") as folder:
+        film = Path(folder) / "clip.mp4"
+        process = launch.film([(rollout, film)])
+        try:
+            process.communicate(timeout=FILM_SECONDS)
+            return cut(film, seconds_of(experiment), count)
+        except (ValueError, subprocess.TimeoutExpired):
+            return []
+        finally:
+            launch.stop(process)
+
+
+def rollout_of(experiment: Experiment, candidate: str, number: int) -> Path | None:
+    """The file of this rollout of the candidate's final policy; None where its training is gone."""
+    place = results.place_of(experiment, candidate)
+    return rollout_path(place[0].run_dir, place[1], FINAL, number) if place else None
+
+
 def of(clip: Clip, count: int) -> list[str]:
-    """`count` evenly spaced frames as data URLs of JPEG pictures; raises ValueError on a clip that cannot be read."""
-    seconds = catalog.task(clip.candidate.iteration.experiment.task).clip_seconds
+    """`count` evenly spaced frames of a clip; raises ValueError on one that cannot be read."""
     with tempfile.TemporaryDirectory() as folder:
         film = Path(folder) / "clip.mp4"
         with default_storage.open(clip.video) as file:
             film.write_bytes(file.read())
+        return cut(film, seconds_of(clip.candidate.iteration.experiment), count)
+
+
+def seconds_of(experiment: Experiment) -> float:
+    return catalog.task(experiment.task).clip_seconds
+
+
+def cut(film: Path, seconds: float, count: int) -> list[str]:
+    """`count` evenly spaced frames, from the first on, of a film of so many seconds, as data URLs of JPEG pictures.
+
+    Raises ValueError where it cannot be read.
+    """
+    with tempfile.TemporaryDirectory() as folder:
         pictures = ffmpeg.input(str(film)).filter("fps", fps=count / seconds, round="near").filter("scale", WIDTH, -2)
         output = pictures.output(f"{folder}/%04d.jpg", vframes=count, **{"q:v": 4})
         try:
@@ -49,7 +91,7 @@ def of(clip: Clip, count: int) -> list[str]:
             )
         except ffmpeg.Error as error:
             words = error.stderr.decode(errors="replace").strip()[-300:]
-            raise ValueError(f"the clip of {clip.candidate.key} cannot be read: {words}") from error
+            raise ValueError(f"the film cannot be read: {words}") from error
         return [data_url(path) for path in sorted(Path(folder).glob("*.jpg"))]
 
 

@@ -14,14 +14,23 @@ from django.conf import settings
 from llm import records
 from simulation.states import state_statistics
 from trainer import launch
-from trainer.records import WARM, CandidateResult, Progress, TrainJob, TrainResult, read_progress, read_result
+from trainer.records import (
+    FINAL,
+    WARM,
+    CandidateResult,
+    Progress,
+    TrainJob,
+    TrainResult,
+    read_progress,
+    read_result,
+    rollout_path,
+)
 from webapp.experiments import events, jobs, results
 from webapp.experiments.execute import reuse
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request, Run
 
 POLL_SECONDS = 0.2
-FINAL = 100
 
 
 def train(lease: Lease) -> None:
@@ -72,6 +81,7 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
         seed=1000 * experiment.seed + request.payload["iteration"],
         overrides=experiment.overrides,
         film_at=settings.FILM_AT,
+        rollouts=request.payload.get("rollouts", 1),
         warm="warm" in request.payload,
     )
 
@@ -82,16 +92,17 @@ def warmed(request: Request) -> bool:
     target = request.run_dir / WARM
     if wanted is None or target.exists():
         return True
-    for earlier in request.experiment.requests.filter(kind="Train", step__lt=request.step):
-        ids = [candidate["id"] for candidate in earlier.payload["candidates"]]
-        policy = earlier.run_dir / "checkpoints" / "policies" / f"{ids.index(wanted)}.pt" if wanted in ids else target
-        if policy.exists():
-            request.run_dir.mkdir(parents=True, exist_ok=True)
-            temporary = target.with_suffix(".tmp")
-            shutil.copyfile(policy, temporary)
-            temporary.replace(target)
-            return True
-    return False
+    place = results.place_of(request.experiment, wanted)
+    if place is None:
+        return False
+    policy = place[0].run_dir / "checkpoints" / "policies" / f"{place[1]}.pt"
+    if not policy.exists():
+        return False
+    request.run_dir.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(".tmp")
+    shutil.copyfile(policy, temporary)
+    temporary.replace(target)
+    return True
 
 
 def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:
@@ -159,8 +170,7 @@ def outcomes(request: Request) -> Any:
     trained = []
     for position, asked in enumerate(request.payload["candidates"]):
         outcome = results.outcome(request.experiment, asked["id"])
-        rollout = request.run_dir / "rollouts" / f"{position}-{FINAL:03d}.npz"
-        trained.append(replace(outcome, states=states_of(rollout)))
+        trained.append(replace(outcome, states=states_of(rollout_path(request.run_dir, position, FINAL))))
     return records.result_to_json("Train", trained)
 
 
