@@ -1,4 +1,4 @@
-"""Exact rank tests for a handful of experiments a side."""
+"""Tests for a handful of experiments a side: exact, by rank and by seed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+from statistics import mean, stdev
+
+import numpy as np
+import scipy
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,37 @@ def mann_whitney(first: Sequence[float], second: Sequence[float]) -> RankTest:
     extreme = sum(count for value, count in sums.items() if abs(value - centre) >= abs(observed - centre))
     u = observed / 2 - len(first) * (len(first) + 1) / 2
     return RankTest(u, extreme / comb(len(pooled), len(first)), len(first), len(second))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A two-sided permutation test of differences between experiments with the same seed."""
+
+    difference: float
+    """Mean of the first minus the second."""
+    deviation: float | None
+    """Of a sample, with n - 1; None of one difference."""
+    p: float
+
+
+def by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
+    """Every difference may as well have the other sign: all ways, or 9 999 drawn ones where there are more.
+
+    Raises ValueError for an empty sample, or where the two are not of equal length.
+    """
+    if not first or len(first) != len(second):
+        raise ValueError("a test by seed needs as many values on each side, and some")
+    gaps = [a - b for a, b in zip(first, second, strict=True)]
+    if len(gaps) == 1:
+        return Paired(gaps[0], None, 1.0)
+    found = scipy.stats.permutation_test(
+        (np.array(first), np.array(second)),
+        lambda a, b, axis: (a - b).mean(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        rng=0,
+    )
+    return Paired(mean(gaps), stdev(gaps), float(found.pvalue))
 
 
 def rank_sums(ranks: Sequence[int], size: int) -> Counter[int]:

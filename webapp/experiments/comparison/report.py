@@ -14,7 +14,7 @@ from webapp.experiments.comparison.accuracy import accuracies
 from webapp.experiments.comparison.details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments.comparison.gather import Result, Score
 from webapp.experiments.comparison.plan import Plan
-from webapp.experiments.comparison.ranks import holm, mann_whitney
+from webapp.experiments.comparison.ranks import by_seed, holm, mann_whitney
 from webapp.problems.lookup import is_problem
 
 EXPLAINED = """\
@@ -41,6 +41,11 @@ folders named here; they were not run again."""
 ALIKE = """\
 All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
 each got there is in the table of rounds."""
+TESTED = """\
+Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
+experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
+the mean difference, how often the arm is higher, and a two-sided permutation test of the signs, uncorrected (with n
+seeds its p is at least 2 / 2^n)."""
 DIFFERS = """\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here."""
@@ -222,12 +227,25 @@ def _tests(scores: Sequence[Score]) -> str:
     tests = [mann_whitney(other.values, first.values) for other in others]
     corrected = holm([test.p for test in tests])
     rows = [
-        [other.arm.label, f"{t.first}, {t.second}", f"{t.u:g}", f"{t.p:.4f}", f"{p:.4f}", f"{t.least_p:.4f}"]
+        [
+            *[other.arm.label, f"{t.first}, {t.second}", f"{t.u:g}", f"{t.p:.4f}", f"{p:.4f}", f"{t.least_p:.4f}"],
+            *_by_seed(other, first),
+        ]
         for other, t, p in zip(others, tests, corrected, strict=True)
     ]
     head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
-    said = "Mann-Whitney U, two-sided, exact by permutation. U counts the pairs in which the arm's TS is higher."
-    return "\n\n".join([*alike, said, _table(head, rows)])
+    return "\n\n".join([*alike, TESTED, _table([*head, "difference by seed", "higher", "p by seed"], rows)])
+
+
+def _by_seed(score: Score, first: Score) -> list[str]:
+    """Mean difference between experiments of the same seed, in how many the arm's TS is higher, and p."""
+    known = {r.index: r.ts for r in first.results if r.ts is not None}
+    pairs = [(r.ts, known[r.index]) for r in score.results if r.ts is not None and r.index in known]
+    if not pairs:
+        return ["", "", ""]
+    test = by_seed(*zip(*pairs, strict=True))
+    higher = sum(ours > theirs for ours, theirs in pairs)
+    return [_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
 
 
 def _rounds_table(scores: Sequence[Score]) -> str:
