@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -39,18 +40,17 @@ def draw(task: str, scores: Sequence[Score], folder: Path) -> list[str]:
 
 
 def _curves(axes: Axes, scores: Sequence[Score]) -> None:
-    """Best RTS so far over the candidates trained: mean, and a band of one deviation."""
+    """Best RTS so far over the candidates trained: mean and deviation, the arms side by side at each round."""
+    apart = 0.012 * max((curve(score)[0][-1] for score in scores if curve(score)[0]), default=0)
     for index, score in enumerate(scores):
         spent, means, spreads = curve(score)
-        colour = f"C{index % 10}"
-        axes.plot(spent, means, marker=MARKERS[index % len(MARKERS)], color=colour, label=score.arm.label)
-        below = [m - s for m, s in zip(means, spreads, strict=True)]
-        above = [m + s for m, s in zip(means, spreads, strict=True)]
-        axes.fill_between(spent, below, above, color=colour, alpha=0.12, linewidth=0)
+        beside = [x + (index - (len(scores) - 1) / 2) * apart for x in spent]
+        look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "color": f"C{index % 10}", "markersize": 5}
+        axes.errorbar(beside, means, spreads, elinewidth=0.7, linewidth=1.3, label=score.arm.label, **look)
     axes.set_xlabel("candidates tried")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_ylabel("best RTS so far")
-    axes.legend(fontsize="small")
+    axes.set_ylabel("best RTS so far, mean and deviation")
+    axes.figure.legend(loc="outside right upper", fontsize="small")
 
 
 def curve(score: Score) -> tuple[list[int], list[float], list[float]]:
@@ -66,10 +66,16 @@ def curve(score: Score) -> tuple[list[int], list[float], list[float]]:
 
 
 def _scores(axes: Axes, scores: Sequence[Score]) -> None:
-    """Every experiment's TS as a point, their mean as a line."""
+    """Every experiment's TS as a point, those of one number, with one seed, joined by a line, and each arm's mean as a bar."""
+    for seed in sorted({result.index for score in scores for result in score.results}):
+        found = [(x, r.ts) for x, s in enumerate(scores) for r in s.results if r.index == seed and r.ts is not None]
+        if found:
+            places, values = zip(*found, strict=True)
+            axes.plot(places, values, color="0.8", linewidth=0.8, zorder=1)
+            axes.annotate(f"no. {seed + 1}", found[-1], (20, -3), textcoords="offset points", fontsize="x-small")
     for index, score in enumerate(scores):
         colour = f"C{index % 10}"
-        axes.plot([index] * len(score.values), score.values, "o", color=colour, alpha=0.7)
+        axes.plot([index] * len(score.values), score.values, "o", color=colour, alpha=0.8)
         axes.hlines(mean(score.values), index - 0.3, index + 0.3, color=colour)
     axes.set_xticks(range(len(scores)), [s.arm.label for s in scores], rotation=30, ha="right", fontsize="small")
     axes.set_ylabel("TS")
