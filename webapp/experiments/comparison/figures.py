@@ -66,7 +66,7 @@ def curve(score: Score) -> tuple[list[int], list[float], list[float]]:
 
 
 def _scores(axes: Axes, scores: Sequence[Score]) -> None:
-    """Every experiment's TS as a point, those of one number, with one seed, joined by a line, and each arm's mean as a bar."""
+    """Every experiment's TS as a point, those of one number (with one seed) joined, and each arm's mean as a bar."""
     for seed in sorted({result.index for score in scores for result in score.results}):
         found = [(x, r.ts) for x, s in enumerate(scores) for r in s.results if r.index == seed and r.ts is not None]
         if found:
