@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from llm import asking as asking_module
 from llm import client, errors
 from llm.backend import LOST
 from llm.client import OpenAIBackend
@@ -55,7 +56,8 @@ def raw(server, **body):
             return error.code, error.read().decode()
 
 
-def test_answers_are_streamed_and_say_what_they_cost(server):
+def test_answers_are_streamed_and_say_what_they_cost(server, monkeypatch):
+    monkeypatch.setattr(asking_module, "TICK_SECONDS", 0.002)  # a fast server says twelve words in one common tick
     told = []
     (reply,) = asking(server).complete(STORY, 1, 3, tokens=12, watch=told.append)
     assert max(under.tokens for under in told) > 0
