@@ -30,7 +30,8 @@ NEW = """(seen) => {
 }"""
 VIDEOS = """[...document.querySelectorAll('.tile video')].map((one) => [one.closest('.tile').className, one.readyState,
   one.networkState, one.paused, one.seeking, one.currentTime, one.duration, one.error && one.error.message])"""
-FILMS = "[...document.querySelectorAll('.tile video')].map((video) => video.getAttribute('src'))"
+FILMS = "[...document.querySelectorAll('.tile video')].map((one) => one.dataset.src || one.getAttribute('src'))"
+"""A clip that waits for its turn on a slow line has its address set aside."""
 
 
 @dataclass(frozen=True)

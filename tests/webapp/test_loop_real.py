@@ -13,6 +13,7 @@ from django.db import connection
 from llm.judges.model import question
 from llm.messages import number
 from llm.replay import read_record, replay
+from tests.llm.faulty import completion, serving
 from tests.webapp.loops import experiment, job, play, started
 from tests.webapp.servers import gone, processes, wait_for
 from trainer import launch
@@ -20,7 +21,7 @@ from trainer.checkpoint import load_policy
 from trainer.records import WARM, read_progress
 from trainer.sac import SimbaPolicy
 from webapp.experiments import headless, loop, progress
-from webapp.experiments.models import Candidate, Clip, Experiment
+from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,6 +70,22 @@ class TestReal:
             assert isinstance(policy.networks, SimbaPolicy)
         assert {(c.status, c.rts is not None) for c in Candidate.objects.all()} == {("trained", True)}
         assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
+
+    def test_rda_shows_three_rollouts_of_every_robot_with_what_their_rewards_were_worth(self) -> None:
+        analysis = "\n".join(f"Subtask {i}\nBehaviour: it stands.\nScore: 1\nReason: none" for i in range(1, 11))
+        with serving(lambda body: completion(analysis)) as server:
+            eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
+            options = {"analyst": "frames", "frames": 4}
+            row = experiment(method="rda", k=2, n=1, overrides=TINY, options=options, vision=eye)
+            loop.start(row)
+            headless.drive(row, lambda said: None)
+        assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
+        assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
+        asked = [body["messages"][-1]["content"] for body in server.seen]
+        assert len(asked) == 2 * 3 and all(len(content) == 1 + 4 for content in asked)
+        texts = [content[0]["text"] for content in asked]
+        assert all("- total: " in text and "no pictures" not in text for text in texts)
+        assert len({tuple(part["image_url"]["url"] for part in content[1:]) for content in asked}) == 6
 
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
         row = started(judge="human", k=2, n=1, overrides=TINY)
