@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm.extract import without_thinking
 
@@ -61,7 +61,19 @@ def sections(text: str) -> tuple[Section, ...]:
         Section(title, f"{said}\n{text[a:b]}".strip())
         for (title, said), a, b in zip(headings, starts, ends, strict=True)
     ]
-    return tuple(part for part in parts if part.title or part.text)
+    return tuple(part for part in _with_headings_that_tell(parts) if part.title or part.text)
+
+
+def _with_headings_that_tell(parts: Sequence[Section]) -> list[Section]:
+    """A heading with nothing below it, behind a known title, is what that one says: `## Final answer`, `### 571`."""
+    told = list(parts[:1])
+    for part in parts[1:]:
+        before = told[-1]
+        if not part.text and not before.text and _TITLE.match(before.title) and not _TITLE.match(part.title):
+            told[-1] = replace(before, text=part.title)
+        else:
+            told.append(part)
+    return told
 
 
 def _heading(line: re.Match[str]) -> tuple[str, str] | None:

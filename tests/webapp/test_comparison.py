@@ -388,6 +388,12 @@ def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
     assert all(float(row.value) is not None for row in published.everything())
 
 
+def test_a_number_that_one_paper_prints_with_more_and_with_fewer_digits_stands_once(db: None) -> None:
+    one = plan_of(arm("icpl", 30), tasks=("Ant",), judge_options={"beta": "-1"})
+    text = report.markdown(one, [], gather.scores(one, []), {})
+    assert "| 12.04 \u00b1 1.69 (ICPL) |" in text and "| ICPL-proxy | 12.040 \u00b1 1.69 |" in text
+
+
 @pytest.mark.parametrize("how", [{"judge": "model"}, {"judge_options": {"beta": "5"}}])
 def test_what_a_faultless_proxy_decided_stands_beside_nothing_else(db: None, how: dict[str, Any]) -> None:
     arms = [arm(text, 30) for text in ("icpl", "scaling_3d", "eureka", "scaling_batch_score")]

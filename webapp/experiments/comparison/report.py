@@ -163,8 +163,11 @@ def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
 
 
 def _printed(rows: Iterable[published.Published]) -> str:
-    """Each printed value once; the table of the papers' numbers says more of them."""
-    return ", ".join(dict.fromkeys(f"{_value(row)} ({row.paper})" for row in rows)) or "-"
+    """Each printed value once, be it 12.04 or 12.040; the table of the papers' numbers says more of them."""
+    once = dict[tuple[float, str, str], str]()
+    for row in rows:
+        once.setdefault((float(row.value), row.std, row.paper), f"{_value(row)} ({row.paper})")
+    return ", ".join(once.values()) or "-"
 
 
 def _value(row: published.Published) -> str:
