@@ -1,5 +1,6 @@
-// Copy buttons for personal links.
 "use strict";
+
+// Copy buttons for personal links.
 
 document.addEventListener("click", async (event) => {
   const one = event.target.closest("[data-copy]");
@@ -18,4 +19,56 @@ document.addEventListener("click", async (event) => {
     button.textContent = "Select and copy by hand"; // no clipboard without https or localhost
   }
   setTimeout(() => { button.textContent = before; }, 2000);
+});
+
+// Of what all methods and judges are and take, the form tells what belongs to the chosen one.
+/** The nearest select of this field: that of the same arm, where a study has several. */
+function selectOf(node, field) {
+  for (let around = node; around; around = around.parentElement) {
+    const select = around.querySelector(`select[name$="${field}"]`);
+    if (select) return select;
+  }
+  return null; // a started experiment, whose method stands
+}
+const beside = (select, field, name) => document.getElementsByName(select.name.replace(new RegExp(`${field}$`), name))[0];
+
+function tell() {
+  for (const about of document.querySelectorAll("[data-about]")) {
+    const select = selectOf(about, about.dataset.about);
+    if (!select) continue;
+    about.open = about.dataset.told = true;
+    for (const row of about.querySelectorAll("[data-choice]")) row.hidden = row.dataset.choice !== select.value;
+  }
+}
+
+/** A new method proposes its own K and N where those of the one before were left as they were. */
+function propose(select) {
+  const [before, now] = [select.dataset.before, select.value].map((name) => document.querySelector(`[data-k][data-choice="${name}"]`)?.dataset);
+  for (const name of ["k", "n"]) {
+    const input = beside(select, "method", name);
+    if (input && before && now && input.value === before[name]) input.value = now[name];
+  }
+  select.dataset.before = select.value;
+}
+
+document.addEventListener("focusin", ({ target }) => { if (target.matches('select[name$="method"]')) target.dataset.before = target.value; });
+document.addEventListener("change", ({ target }) => {
+  if (target.matches('select[name$="method"]')) propose(target);
+  if (target.matches('select[name$="method"], select[name$="judge"]')) tell();
+});
+document.addEventListener("formset:added", tell);
+document.addEventListener("DOMContentLoaded", tell);
+
+// A click on an option writes it down, its value selected.
+document.addEventListener("click", ({ target }) => {
+  const option = target.closest("[data-option]")?.dataset.option;
+  const about = option && target.closest("[data-about]");
+  const select = about && selectOf(about, about.dataset.about);
+  const box = select && beside(select, about.dataset.about, about.dataset.box);
+  if (!box || box.disabled) return;
+  const [name, value] = option.split(" = ");
+  const written = box.value.split("\n").some((line) => line.split("=")[0].trim() === name);
+  if (!written) box.value = [box.value.trimEnd(), option].filter(Boolean).join("\n");
+  box.focus();
+  if (!written) box.setSelectionRange(box.value.length - value.length, box.value.length);
 });

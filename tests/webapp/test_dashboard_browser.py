@@ -1,4 +1,4 @@
-"""The experiment's page in a real browser, on a real server: by keyboard, live, without an error in the console."""
+"""The bench and the form of an experiment in a real browser: by keyboard, live, without an error in the console."""
 
 import os
 import subprocess
@@ -180,3 +180,39 @@ def test_pages_have_one_heading_names_for_controls_and_no_double_ids(site, page)
         assert nameless == [], path
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         assert len(ids) == len(set(ids)), path
+
+
+def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_down(site, page):
+    page.goto(f"{site[0]}/admin/experiments/experiment/add/")
+    method, k, options = page.locator("[name=method]"), page.locator("[name=k]"), page.locator("[name=options]")
+    expect(page.get_by_text("sees which robot you liked best")).to_be_visible()
+    method.focus()
+    method.select_option("rda")
+    expect(page.get_by_text("The task is split into subtasks")).to_be_visible()
+    expect(page.get_by_text("sees which robot you liked best")).to_be_hidden()
+    expect(k).to_have_value("4")
+    page.get_by_text("Options", exact=True).click()
+    page.get_by_role("button", name="rollouts = 3").click()
+    page.keyboard.type("2")
+    page.get_by_role("button", name="analyst = numbers").click()
+    page.keyboard.type("frames")
+    page.get_by_role("button", name="rollouts = 3").click()
+    expect(options).to_have_value("rollouts = 2\nanalyst = frames")
+    page.get_by_role("button", name="beta = -1.0").click()
+    expect(page.locator("[name=judge_options]")).to_have_value("beta = -1.0")
+    k.fill("3")
+    method.select_option("eureka")
+    expect(k).to_have_value("3")  # somebody's own stays
+
+
+def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
+    page.goto(f"{site[0]}/admin/studies/study/add/")
+    page.get_by_text("Add another Arm").click()
+    page.locator("[name=arms-1-method]").focus()
+    page.locator("[name=arms-1-method]").select_option("rda_judged")
+    expect(page.locator("[name=arms-1-k]")).to_have_value("4")
+    expect(page.locator("[name=arms-0-k]")).to_have_value("6")
+    told = page.locator("[data-about=method] [data-k]:visible")
+    expect(told.nth(0)).to_contain_text("sees which robot you liked best")
+    expect(told.nth(1)).to_contain_text("a judge picks best and worst in place of the analysis")
+    expect(told).to_have_count(2)

@@ -125,8 +125,8 @@ class LoopForm(forms.ModelForm):
             "method": methods_help(),
             "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
             "judge in studies.",
-            "k": "Videos that a person compares at a time. 6 as published; fewer than 4 gives little to choose from.",
-            "n": "Rounds of writing, training and picking. 5 as published; most of the gain is in the first three.",
+            "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
+            "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
             "seed": "Experiments with equal settings and seed draw equal randomness. Change it for a repetition.",
             "name": "For you: how it appears on the bench.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -66,27 +66,40 @@ def _shown(value: Any) -> str:
 
 
 def methods_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
-    """What each method does, for the form."""
-    rows = [(method.title, method.summary) for method in methods]
-    listed = format_html_join("", "<li><b>{}</b>: {}</li>", rows)
-    return format_html("<details><summary>What they do</summary><ul>{}</ul></details>", listed)
+    """What each method does and its own K and N, for the form, which shows those of the chosen one (bench/admin.js)."""
+    rows = [(method.name, method.k, method.n, method.title, method.summary) for method in methods]
+    listed = format_html_join("", '<li data-choice="{}" data-k="{}" data-n="{}"><b>{}</b>: {}</li>', rows)
+    return _about("method", "What they do", listed)
 
 
 def method_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
     """Every method's options, for the form."""
-    rows = [(method.title, _listed(method.options)) for method in methods if method.options]
-    listed = format_html_join("", "<b>{}</b>: {}<br>", rows)
-    return format_html("One name = value a line. <details><summary>Which there are</summary>{}</details>", listed)
+    return _options_help("method", "options", [(method.name, method.title, method.options) for method in methods])
 
 
 def judge_help() -> SafeString:
-    rows = [(judge, _listed(options)) for judge, options in JUDGE_OPTIONS.items() if options]
-    return format_html("One name = value a line.<br>{}", format_html_join("", "<b>{}</b>: {}<br>", rows))
+    """Every judge's options, for the form."""
+    return _options_help(
+        "judge", "judge_options", [(judge, judge, options) for judge, options in JUDGE_OPTIONS.items()]
+    )
+
+
+def _options_help(field: str, box: str, owners: Iterable[tuple[str, str, Sequence[Option]]]) -> SafeString:
+    rows = [(name, title, _listed(options) or "no options") for name, title, options in owners]
+    listed = format_html_join("", '<li data-choice="{}"><b>{}</b>: {}</li>', rows)
+    return format_html("One name = value a line. {}", _about(field, "Which there are", listed, box))
+
+
+def _about(field: str, summary: str, listed: SafeString, box: str = "") -> SafeString:
+    """All that can be chosen in `field`; where it lists options, a click writes one into `box`."""
+    text = '<details class="prefine-about" data-about="{}" data-box="{}"><summary>{}</summary><ul>{}</ul></details>'
+    return format_html(text, field, box, summary, listed)
 
 
 def _listed(options: Iterable[Option]) -> SafeString:
-    rows = [(option.name, _shown(option.default), option.help) for option in options]
-    return format_html_join(" ", "<code>{} = {}</code> {}", rows)
+    rows = [(line := f"{o.name} = {_shown(o.default)}", line, o.help) for o in options]
+    listed = format_html_join("", '<li><button type="button" data-option="{}">{}</button> {}</li>', rows)
+    return format_html("<ul>{}</ul>", listed) if listed else listed
 
 
 def on_the_command_line() -> str:
