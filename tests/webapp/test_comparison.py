@@ -365,6 +365,16 @@ def test_the_report_says_where_no_score_tells_methods_apart(played: Plan, tmp_pa
     assert "All methods reached" not in report.write(played, tmp_path).read_text()
 
 
+def test_scores_that_differ_in_millimetres_are_told_apart(played: Plan, tmp_path: Path) -> None:
+    Candidate.objects.filter(rts=22.0).update(rts=-0.0141)
+    Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(
+        rts=-0.0136
+    )
+    text = report.write(played, tmp_path).read_text()
+    assert "| -0.0141 \u00b1 0.000 |" in text and "All methods reached" not in text
+    assert re.search(r"\| 0\.000500 \| 1 of 1 \|", text)  # OpenLoop less ICPL, same seed
+
+
 def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
     text = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path).read_text()
     assert "0 of 2 experiments finished" in text and not list(tmp_path.glob("*.svg"))

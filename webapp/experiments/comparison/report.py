@@ -271,11 +271,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    """Three decimals; of less than 1, three digits, so that metrics in millimetres can be told apart."""
+    if value is None:
+        return "-"
+    return f"{value:#.3g}" if 0 < abs(value) < 1 else f"{value:.3f}"
 
 
 def _spread(mean: float | None, deviation: float | None) -> str:
-    return _number(mean) if deviation is None else f"{_number(mean)} \u00b1 {deviation:.3f}"
+    return _number(mean) if deviation is None else f"{_number(mean)} \u00b1 {_number(deviation)}"
 
 
 def _mean(values: Sequence[float]) -> str:
