@@ -121,8 +121,9 @@ class Asking:
             self.gate.leave(turn.ticket, _spent(answer))
 
     def _lose(self, turn: Turn, failure: failures.Failure | None) -> None:
+        """What was heard is paid for, and what was read where the server only kept silent for too long."""
         usage = failure.usage if isinstance(failure, wire.BrokenOff) else None
-        if turn.heard or usage:
+        if turn.heard or usage or failures.kept_silent(failure):
             self.lost(turn, usage)
 
     def _again(self, turn: Turn, failure: failures.Failure) -> bool:

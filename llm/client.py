@@ -18,6 +18,8 @@ from llm.records import Message
 from llm.wire import Answer
 
 MAX_RETRIES = 5
+MODEL_LETTERS = 120
+"""What is kept of the name that a server calls its model by: some say the whole path of a file."""
 PLUMBING = ("messages", "stream", "stream_options")
 """What is sent and has no part in what is asked."""
 
@@ -131,12 +133,12 @@ class OpenAIBackend:
         usage = answer.usage or estimated(messages, turn.heard or [answer.text])
         return Reply(
             text=_storable(answer.text),
-            finish_reason=answer.finish_reason,
+            finish_reason=_storable(answer.finish_reason),
             usage=usage,
             cost=prices.cost(usage, self.prices, now.date()),
             latency=time.monotonic() - (turn.started or 0.0),
-            model=answer.model or self.model,
-            fingerprint=answer.fingerprint,
+            model=_storable(answer.model)[:MODEL_LETTERS] or self.model,
+            fingerprint=_storable(answer.fingerprint),
             request=request,
             request_hash=request_hash(request),
             seed=turn.seed,

@@ -39,6 +39,12 @@ def again(failure: Failure) -> bool:
     return isinstance(failure, openai.APIError) and passes(status_said(failure))
 
 
+def kept_silent(failure: Failure | None) -> bool:
+    """Whether the server took the request and then let its time pass: it has read it, and may have thought."""
+    cause = failure.__cause__ if isinstance(failure, openai.APITimeoutError) else failure
+    return isinstance(cause, httpx2.ReadTimeout)
+
+
 def passes(status: int) -> bool:
     """Whether what this status speaks of may be over a little later."""
     return status in (408, 409, 429) or status >= 500
@@ -103,8 +109,8 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
     match failure:
         case openai.APITimeoutError() | httpx2.TimeoutException():
             return errors.TimedOut(
-                f"{where} did not answer in time, tried {tries} times. Is the server overloaded? Raise the timeout or "
-                "lower the concurrency."
+                f"{where} did not answer in time, tried {tries} times. Does it think unseen, or is it overloaded? "
+                "Raise the model's patience, or lower its requests at once."
             )
         case BrokenOff():
             return errors.BrokenOff(f"{where} broke off in the middle of its answer, {tries} times; try again later.")

@@ -133,6 +133,8 @@ class Judge:
 
     iteration: int
     outcomes: tuple[Outcome, ...]
+    worst: bool = True
+    """Whether the worst matters; a model is asked for the best alone where it does not."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
 KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
 TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
-_CHECKED = ("choices",)
+_CHECKED = ("choices", "worst")
 """Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
 _LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None, "choices": 0, "rollouts": 1, "rollout": 1}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
@@ -211,7 +213,8 @@ def payload(request: Request) -> dict[str, Any]:
         case Compare():
             return {"iteration": request.iteration, "candidates": [o.candidate.id for o in shown(request)]}
         case Judge():
-            return {"candidates": [o.candidate.id for o in shown(request)], "iteration": request.iteration}
+            least = {} if request.worst else {"worst": False}
+            return {"candidates": [o.candidate.id for o in shown(request)], "iteration": request.iteration, **least}
         case Choose():
             return {"candidates": [o.candidate.id for o in shown(request)]}
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}

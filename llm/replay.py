@@ -151,8 +151,10 @@ class Record:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write the record as JSON. Raises OSError."""
-    path.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False))
+    """Write the record as JSON, all or nothing of it. Raises OSError."""
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(json.dumps(asdict(record), indent=1, ensure_ascii=False))
+    unfinished.replace(path)
 
 
 def read_record(path: Path) -> Record:

@@ -181,33 +181,37 @@ def _read(data: bytes, request: httpx2.Request) -> Any:
 
 
 async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
-    """A stream is whole when it gives a reason for its end, or ends with [DONE] after some text: some servers send no
-    reason, others no [DONE].
+    """A stream is whole when it gives a reason for its end, though the line may break then, or ends with [DONE] after
+    some text: some servers send no reason, others no [DONE].
     """
     pieces: list[str] = []
     finish, usage, model, fingerprint, chunks, choosing, done = "", None, "", "", 0, False, False
-    async for data in events(response):
-        if data.startswith(b"[DONE]"):
-            done = True
-            break
-        if not data:  # by which some servers keep a silent connection open
-            continue
-        chunk = _read(data, response.request)
-        if not isinstance(chunk, dict):
-            continue
-        chunks += 1
-        model = _text(chunk, "model") or model
-        fingerprint = _text(chunk, "system_fingerprint") or fingerprint
-        usage = _usage(chunk.get("usage")) or usage
-        for choice in _choices(chunk):
-            choosing = True
-            delta = choice.get("delta")
-            delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
-            for name in ("reasoning_content", "reasoning", "content"):
-                if piece := _text(delta, name):
-                    heard(piece)
-                    pieces += [piece] if name == "content" else []
-            finish = _text(choice, "finish_reason") or finish
+    try:
+        async for data in events(response):
+            if data.startswith(b"[DONE]"):
+                done = True
+                break
+            if not data:  # by which some servers keep a silent connection open
+                continue
+            chunk = _read(data, response.request)
+            if not isinstance(chunk, dict):
+                continue
+            chunks += 1
+            model = _text(chunk, "model") or model
+            fingerprint = _text(chunk, "system_fingerprint") or fingerprint
+            usage = _usage(chunk.get("usage")) or usage
+            for choice in _choices(chunk):
+                choosing = True
+                delta = choice.get("delta")
+                delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
+                for name in ("reasoning_content", "reasoning", "content"):
+                    if piece := _text(delta, name):
+                        heard(piece)
+                        pieces += [piece] if name == "content" else []
+                finish = _text(choice, "finish_reason") or finish
+    except httpx2.TransportError:
+        if not finish or finish in GIVEN_UP:
+            raise
     if chunks and not choosing:
         raise NoAnswer("without any choices")
     if not finish and done and pieces:

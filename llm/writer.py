@@ -200,6 +200,8 @@ class Attempt:
 
     messages: tuple[Message, ...]
     reply: Reply
+    thought: str = ""
+    """What was said before the program of which this is a repair."""
 
     @property
     def source(self) -> str | None:
@@ -257,7 +259,7 @@ def write(
 def candidate(request: Write, index: int, attempt: Attempt) -> Candidate:
     """The executable program of this attempt as the request's candidate of this index."""
     assert attempt.source is not None
-    thought = extract.thought(attempt.reply.text) if request.thought else ""
+    thought = attempt.thought or extract.thought(attempt.reply.text) if request.thought else ""
     return Candidate(f"{request.iteration}-{index}", attempt.source, request.parent, thought)
 
 
@@ -313,7 +315,8 @@ def repaired(
     saved = asking.kept([asking.unused(talk) for talk in talks], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
         answers = list(pool.map(partial(repair, asking, may_buy), talks, seeds, saved))
-    return [Attempt(talk, reply) for talk, reply in zip(talks, answers, strict=True) if reply]
+    thoughts = [attempt.thought or extract.thought(attempt.reply.text) for attempt, _ in failed[: len(seeds)]]
+    return [Attempt(talk, reply, said) for talk, reply, said in zip(talks, answers, thoughts, strict=True) if reply]
 
 
 def repair(asking: Asking, may_buy: bool, talk: tuple[Message, ...], seed: int, saved: Reply | None) -> Reply | None:

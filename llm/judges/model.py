@@ -25,8 +25,9 @@ OPTIONS = (
         FRAMES, 0, "Pictures of each film that the experiment's vision model judges by; 0: no pictures.", low=0, high=60
     ),
 )
-_BEST = re.compile(r"^\W*best\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
-_WORST = re.compile(r"^\W*worst\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
+_NUMBER = r"\W*(?:(?:number|no|nr|answer|program|candidate|reward function)\b\W*)?(\d{1,9})\b"
+_BEST = re.compile(rf"^\W*best{_NUMBER}", re.IGNORECASE | re.MULTILINE)
+_WORST = re.compile(rf"^\W*worst{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str,
     """
     order = list(shown(judged))
     random.Random(seed).shuffle(order)
-    wants_worst = isinstance(judged, Judge) and len(order) > 1
+    wants_worst = isinstance(judged, Judge) and judged.worst and len(order) > 1
     if problem.form == REWARD:
         text = reward_text(problem, order, wants_worst, [(pictures or {}).get(o.candidate.id, 0) for o in order])
     else:
@@ -99,8 +100,10 @@ def read(asked: Question, text: str) -> Pick | str | None:
         return "first" if best is asked.judged.first else "second"
     if isinstance(asked.judged, Choose):
         return best.candidate.id
+    if len(asked.order) == 1 or not asked.judged.worst:
+        return Pick(best.candidate.id, None)
     if worst is None or worst is best:
-        return Pick(best.candidate.id, None) if len(asked.order) == 1 else None
+        return None
     return Pick(best.candidate.id, worst.candidate.id)
 
 

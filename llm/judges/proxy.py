@@ -22,7 +22,8 @@ def judge(
 ) -> Pick | str:
     """Highest RTS is best, lowest is worst (a Pick); for Choose, the id with the highest RTS; for Compare, which of the
     two is higher, or `equal`. Of ties the first is best, the last is worst. `options` make it err; what it does then
-    follows from `seed`, and from `unit`, the mean |RTS| of the experiment so far (judges/teacher.py).
+    follows from `seed`, and from `unit`, the mean |RTS| of the experiment so far, negative where the mean is
+    (judges/teacher.py).
 
     Raises JudgeError where an outcome has no RTS, and where nothing could be trained.
     """
@@ -32,14 +33,16 @@ def judge(
     rng = random.Random(seed)
     if isinstance(request, Compare):
         first, second = teacher.utilities(scored(seen), replace(noise, gamma=1.0), unit)
-        return teacher.compare(values[0], values[1], noise, rng, (first, second))
+        return teacher.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
     best = teacher.best_of(values, noise, rng)
     rest = [i for i in range(len(seen)) if i != best]
     worst = rest[-1 - teacher.best_of([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
     if worst is not None and noise.errs(rng):
         best, worst = worst, best
     named = seen[best].candidate.id
-    return named if isinstance(request, Choose) else Pick(named, None if worst is None else seen[worst].candidate.id)
+    if isinstance(request, Choose):
+        return named
+    return Pick(named, None if worst is None or not request.worst else seen[worst].candidate.id)
 
 
 def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:

@@ -40,15 +40,15 @@ class Teacher:
 
 
 def utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None = None) -> list[float]:
-    """What each is worth to this teacher, in units of `unit`: the mean |RTS| of all that the experiment has trained.
+    """What each is worth to this teacher, in units of |`unit`|: the mean |RTS| of all that the experiment has trained.
 
     Without it, or where it is 0, the mean size of those shown: a poor pair then looks as good as any other.
     The score (RTS); for a myopic teacher sum_t gamma^(T-t) m_t / sum_t gamma^(T-t) over the samples m_1..m_T of the
     metric during training (B-Pref, equation 4).
     """
     values = [_discounted(o, teacher.gamma) if teacher.gamma < 1 else float(o.rts or 0.0) for o in outcomes]
-    unit = unit or sum(abs(v) for v in values) / len(values) or 1.0
-    return [v / unit for v in values]
+    size = abs(unit or sum(abs(v) for v in values) / len(values) or 1.0)
+    return [v / size for v in values]
 
 
 def _discounted(outcome: Outcome, gamma: float) -> float:
@@ -67,14 +67,20 @@ def prefers_first(first: float, second: float, beta: float) -> float:
 
 
 def compare(
-    first: float, second: float, teacher: Teacher, rng: random.Random, plain: tuple[float, float] | None = None
+    first: float,
+    second: float,
+    teacher: Teacher,
+    rng: random.Random,
+    plain: tuple[float, float] | None = None,
+    sign: float = 1.0,
 ) -> str:
     """first, second, equal or skip. Without noise, `equal` only for exactly equal utilities.
 
     `plain`: the utilities without myopia, which the thresholds are for (B-Pref, section 3.2: they bound plain sums).
+    `sign`: that of the mean of which `skip` is a share.
     """
     seen = plain or (first, second)
-    if teacher.skip and max(seen) < teacher.skip:
+    if teacher.skip and max(seen) < math.copysign(teacher.skip, sign):
         return "skip"
     if abs(seen[0] - seen[1]) < teacher.equal or first == second:
         return "equal"

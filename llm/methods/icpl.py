@@ -73,9 +73,8 @@ def icpl(
         worst = picked(seen, pick.worst) if pick.worst else None
         difference = ""
         if shown.differences and rounds and iteration < n:  # no prompt follows the last round
-            difference = yield Ask(
-                iteration, describe_prompt(problem, rounds[-1].best, best), make_seed(rng), "describer"
-            )
+            prompt = describe_prompt(problem, rounds[-1].best, best, shown)
+            difference = yield Ask(iteration, prompt, make_seed(rng), "describer")
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick)))
     if n == 1:
         return rounds[0].best.candidate.id
@@ -132,7 +131,7 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
         parts.append(render("worst", iteration=last.iteration, source=source, trace=evidence(worst, shown)))
     if last.reason and shown.reasons:
         parts.append(render("reason", reason=last.reason))
-    prompt = "feedback" if shown.bad_example else "feedback_good"
+    prompt = "feedback" if last.worst and shown.bad_example else "feedback_good"
     return chat(render(prompt, problem=problem_text(problem), examples="\n\n".join(parts)))
 
 
@@ -153,17 +152,16 @@ def difference_text(entry: Round) -> str:
     return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
 
 
-def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome) -> tuple[Message, ...]:
-    """What the second model is asked about two consecutive bests."""
-    text = render(
-        "describe",
-        description=problem.description.strip(),
-        earlier=earlier.candidate.source.strip(),
-        earlier_trace=trace_text(earlier.trace),
-        later=later.candidate.source.strip(),
-        later_trace=trace_text(later.trace),
-    )
-    return chat(text)
+def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: Feedback) -> tuple[Message, ...]:
+    """What the second model is asked about two consecutive bests: without their traces where later prompts are not to
+    hold them, for it would tell of them.
+    """
+    sources = {"earlier": earlier.candidate.source.strip(), "later": later.candidate.source.strip()}
+    description = problem.description.strip()
+    if not shown.traces:
+        return chat(render("describe_programs", description=description, **sources))
+    traces = {"earlier_trace": trace_text(earlier.trace), "later_trace": trace_text(later.trace)}
+    return chat(render("describe", description=description, **sources, **traces))
 
 
 _OPTIONS = (

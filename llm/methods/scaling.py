@@ -116,7 +116,7 @@ def read_groups(said: str, count: int) -> list[list[int]] | None:
     lines = [line for line in said.splitlines() if _GROUP.search(line)]
     if not lines:
         return None
-    groups = [[int(number) for number in re.findall(r"\d+", found)] for found in _GROUP.findall(lines[-1])]
+    groups = [[int(number[-9:]) for number in re.findall(r"\d+", found)] for found in _GROUP.findall(lines[-1])]
     named = [number for group in groups for number in group]
     if len(set(named)) < len(named) or not set(named) <= set(range(1, count + 1)):
         return None
@@ -169,7 +169,7 @@ def three_d(
         candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
         outcomes = yield from tried(problem, iteration, candidates)
         seen = by_id(iteration, outcomes)
-        pick = yield Judge(iteration, tuple(seen.values()))
+        pick = yield Judge(iteration, tuple(seen.values()), worst=negative == "judge")
         positive = picked(seen, pick.best)
         rest = [o for o in seen.values() if o is not positive]
         if negative == "uniform":

@@ -18,7 +18,8 @@ Answer = tuple[int, Any]  # status, JSON body (or text as it is, or a Stream)
 class Stream:
     """A streamed answer. `finish` "" breaks it off; `pause` is waited before each piece; `error` comes at the end.
 
-    `done` is what stands after all events, where nothing broke it off; `sent` is sent first, as it is.
+    `done` is what stands after all events, where nothing broke it off; `sent` is sent first, as it is. With `promised`
+    bytes, which do not all come, the line breaks.
     """
 
     pieces: Sequence[str]
@@ -28,6 +29,7 @@ class Stream:
     code: int | str | None = None
     done: str | None = None
     sent: str = ""
+    promised: int = 0
 
     def events(self) -> Iterator[dict[str, Any]]:
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
@@ -114,6 +116,8 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        if answer.promised:
+            self.send_header("Content-Length", str(answer.promised))
         self.end_headers()
         try:
             self.wfile.write(answer.sent.encode())

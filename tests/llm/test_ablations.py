@@ -52,6 +52,26 @@ def test_each_leaves_out_what_its_name_says(runs, name, traces, differences, bad
     assert len(experiment.of(Ask)) == (2 if differences else 0)
 
 
+def test_without_rt_nobody_tells_of_earlier_traces_in_words(runs):
+    for name, told in (("icpl", True), ("icpl_wo_rt", False)):
+        asked = "\n".join(m["content"] for request in runs[name].of(Ask) for m in request.messages)
+        outcomes = [o for trained in runs[name].got(Train) for o in trained]
+        assert any(trace_text(o.trace) in asked for o in outcomes) is told
+        assert ("trace" in asked.lower()) is told
+        history = last_prompt(runs[name]).partition(HISTORY)[2].partition("# Preferred")[0]
+        assert ("on average" in history) is told
+
+
+def test_where_one_alone_was_trained_no_prompt_speaks_of_a_rejected_one():
+    def one(request):
+        first, *others = train(request)
+        return (first, *(dataclasses.replace(o, ok=False, reason="crashed", trace={}) for o in others))
+
+    experiment = Experiment(method="icpl", k=3, n=2, train=one)
+    experiment.run()
+    assert "reject" not in last_prompt(experiment) and "worst" not in last_prompt(experiment)
+
+
 def test_all_show_the_best_with_code_and_trace_and_how_to_go_on(runs):
     for experiment in runs.values():
         outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}

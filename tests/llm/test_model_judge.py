@@ -6,7 +6,7 @@ from llm.judges import model
 from llm.judges.proxy import judge as proxy
 from llm.messages import trace_text
 from llm.offline import OfflineWriter
-from llm.records import Choose, Compare, Judge, Pick
+from llm.records import Choose, Compare, Judge, Pick, fingerprint
 from llm.writer import ask
 from tests.llm.experiment import HIDDEN_SCORES, PROBLEM, Experiment
 from tests.llm.test_writer import Scripted
@@ -54,7 +54,32 @@ def test_best_and_worst_are_read_as_the_candidates_behind_the_numbers(outcomes):
     assert model.read(question, said) == Pick(question.order[1].candidate.id, question.order[3].candidate.id)
 
 
-@pytest.mark.parametrize("said", ["", "None.", "Best: 9\nWorst: 1", "Best: 1", "Best: 2\nWorst: 2", "Worst: 1"])
+@pytest.mark.parametrize("word", ["Number", "number ", "#", "No. ", "Reward function", "candidate"])
+def test_a_number_may_be_called_one(outcomes, word):
+    question = model.question(Judge(1, outcomes), PROBLEM, 5)
+    pick = model.read(question, f"Best: {word} 2\n**Worst**: {word} 1")
+    assert pick == Pick(question.order[1].candidate.id, question.order[0].candidate.id)
+
+
+def test_where_the_worst_does_not_matter_it_is_not_asked_for(outcomes):
+    question = model.question(Judge(1, outcomes, worst=False), PROBLEM, 5)
+    assert "worst" not in question.ask.messages[1]["content"].lower()
+    assert model.read(question, "Best: 2") == Pick(question.order[1].candidate.id, None)
+    assert fingerprint(Judge(1, outcomes, worst=False)) == fingerprint(Judge(1, outcomes))  # older records replay
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "None.",
+        "Best: " + "1" * 5000 + "\nWorst: 1",
+        "Best: 9\nWorst: 1",
+        "Best: 1",
+        "Best: 2\nWorst: 2",
+        "Worst: 1",
+    ],
+)
 def test_what_names_no_two_is_no_judgement(outcomes, said):
     assert model.read(model.question(Judge(1, outcomes), PROBLEM, 5), said) is None
 

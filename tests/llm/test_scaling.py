@@ -233,8 +233,10 @@ def test_a_uniform_negative_is_any_but_the_positive():
         (pick, _), trained = experiment.got(Judge), outcomes(experiment)
         prompt = prompts(experiment)[1]
         shown = [name for name, o in trained.items() if o.candidate.source.strip() in prompt]
-        assert pick.best in shown and len(shown) == 2
-        drawn |= {name == pick.worst for name in shown if name != pick.best}
+        assert pick.best in shown and len(shown) == 2 and pick.worst is None
+        assert not any(request.worst for request in experiment.of(Judge))
+        lowest = min(experiment.got(Train)[0], key=lambda o: o.rts).candidate.id
+        drawn |= {name == lowest for name in shown if name != pick.best}
     assert drawn == {True, False}
 
 

@@ -51,6 +51,21 @@ def test_chunks_without_a_delta_are_passed_over():
     assert (reply.text, reply.finish_reason) == ("ab", "stop")
 
 
+@pytest.mark.parametrize(("finish", "asked"), [("stop", 1), ("", 2)])
+def test_a_line_that_breaks_after_the_reason_for_the_end_takes_nothing_from_the_answer(finish, asked):
+    answers = iter((stream("all", finish=finish, done="", promised=10**6), stream("again")))
+    with serving(lambda body: next(answers)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, len(server.seen)) == ("all" if finish else "again", asked)
+
+
+def test_what_a_server_says_of_itself_can_be_saved():
+    said = {"model": "/cache/" + "m" * 200 + "\0.gguf", "system_fingerprint": "f\0"}
+    with serving(lambda body: completion("x", **said)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert len(reply.model) == 120 and reply.model.startswith("/cache/mmm") and reply.fingerprint == "f"
+
+
 def test_a_stream_without_a_reason_for_its_end_is_whole_when_it_says_that_it_is_done():
     with serving(lambda body: stream("def ", "f", finish="", done="data: [DONE]\n\n")) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)

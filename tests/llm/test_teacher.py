@@ -68,6 +68,12 @@ def test_thresholds_are_shares_of_the_experiments_mean_and_not_of_the_pairs_own(
     assert share("second") == pytest.approx(1 / (1 + math.exp(-2.0 * 0.2)), abs=0.03)
 
 
+def test_poor_is_worse_than_the_share_where_the_metric_is_negative_too():
+    """Distances: RTS so far around -2. With 0.5 of it as the limit, -0.9 is good enough and -1.2 is not."""
+    good, poor = Compare(1, outcome("a", -3.0), outcome("b", -0.9)), Compare(1, outcome("a", -3.0), outcome("b", -1.2))
+    assert judge(good, {"skip": 0.5}, unit=-2.0) == "second" and judge(poor, {"skip": 0.5}, unit=-2.0) == "skip"
+
+
 def test_a_myopic_one_counts_late_moments_more():
     """(0.25 * 8 + 0.5 * 0 + 1 * 0) / 1.75 against (0 + 0.5 * 1 + 1 * 3) / 1.75."""
     early, late = outcome("a", 8.0, (8, 0, 0)), outcome("b", 3.0, (0, 1, 3))

@@ -380,14 +380,14 @@ def test_several_writes_of_a_round_give_ids_without_a_clash():
     assert [c.id for c in written.candidates] == ["2-4", "2-5"]
 
 
-def test_the_thought_is_the_text_before_the_code_of_the_answer_that_was_taken():
+def test_the_thought_is_the_text_before_the_code_be_that_repaired_or_not():
     wanted = dataclasses.replace(REQUEST, count=1, thought=True)
 
     def script(messages, seed):
         return f"Second thought.\n{program(7)}" if len(messages) > 2 else f"First thought.\n{program('bad')}"
 
     (candidate,) = write(Scripted(script), wanted, PROBLEM, refuse("bad")).candidates
-    assert candidate.thought == "Second thought."
+    assert candidate.thought == "First thought."  # a repair is asked for code alone
     (plain,) = write(Scripted(script), dataclasses.replace(wanted, thought=False), PROBLEM, refuse("bad")).candidates
     assert plain.thought == ""
 

@@ -14,15 +14,18 @@ from statistics import mean, stdev
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
+from llm.replay import read_record, replay
 from tests.webapp import loops
 from tests.webapp.loops import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
-from webapp.experiments import bench, loop, progress, provenance
+from webapp.experiments import bench, headless, loop, progress, provenance
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
 from webapp.experiments.comparison.ranks import by_seed, holm, mann_whitney
@@ -235,8 +238,12 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
 
 
 def test_the_papers_49_queries() -> None:
-    assert 5 * gather.comparisons("Judge", 6) + gather.comparisons("Choose", 5) == 49
-    assert gather.comparisons("Compare", 2) == 1 and gather.comparisons("Judge", 1) == 0
+    def asked(kind: str, shown: int, **more: bool) -> int:
+        return gather.comparisons(kind, {"candidates": ["1-1"] * shown, **more})
+
+    assert 5 * asked("Judge", 6) + asked("Choose", 5) == 49
+    assert asked("Compare", 2) == 1 and asked("Judge", 1) == 0
+    assert asked("Judge", 6, worst=False) == 5
 
 
 def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
@@ -295,6 +302,44 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
     assert gather.seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx({"Cartpole": total / 6})
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
     assert gather.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), ["Cartpole"]) == {}
+
+
+# --- carrying it through -------------------------------------------------------------------------------------------
+
+
+def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, driven = plan_of(arm("open_loop:k=3", 3), experiments=2), list[str]()
+
+    def drive(experiment: Experiment, said: Any) -> None:
+        driven.append(experiment.name)
+        if len(set(driven)) == 1:
+            raise ValueError("a folder that holds another job")
+
+    monkeypatch.setattr(headless, "drive", drive)
+    ended = [experiment.name for _, experiment in carry.carry_through(plan, lambda *said: None)]
+    first, second = ended
+    assert driven == [first] * settings.ATTEMPTS + [second]
+
+
+def test_what_was_finished_and_left_without_its_record_gets_it(
+    played: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    monkeypatch.setattr(headless, "drive", lambda experiment, said: None)
+    assert len(list(carry.carry_through(played, lambda *said: None))) == 1  # the one that had not ended
+    records = list((tmp_path / "records").iterdir())
+    assert len(records) == 3 and {path.suffix for path in records} == {".json"}
+    assert replay(read_record(records[0])).candidate
+
+
+def test_the_same_experiment_made_by_two_at_once_is_one(played: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell, *_), known = played.cells(), Experiment.objects.count()
+    with monkeypatch.context() as faster:
+        faster.setattr(QuerySet, "exists", lambda rows: False)
+        assert played.experiment(cell).public_id == played.public_id(cell)
+    assert Experiment.objects.count() == known
 
 
 # --- the report ---------------------------------------------------------------------------------------------------

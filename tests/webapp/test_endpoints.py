@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
@@ -61,6 +61,34 @@ def test_tokens_a_minute_count_estimates_until_the_truth_is_known(gate: Endpoint
     gate.leave(ticket, 450)
     assert gate.enter(500) is not None
     assert use_of(row(), timezone.now()).tokens == 950
+
+
+def test_tokens_of_an_answer_that_takes_longer_than_a_minute_count_until_a_minute_after_it(gate: EndpointGate) -> None:
+    ticket = gate.enter(600)
+    Endpoint.objects.update(tokens_per_minute=1000)
+    Call.objects.update(started_at=timezone.now() - timedelta(seconds=90))
+    assert gate.enter(500) is None
+    gate.leave(ticket, 900)
+    assert gate.enter(500) is None
+    Call.objects.update(ended_at=timezone.now() - timedelta(seconds=61))
+    assert gate.enter(500) is not None
+
+
+def test_while_the_database_is_away_nobody_is_let_in_and_nothing_ends(
+    gate: EndpointGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter((True, False))
+
+    def away(*_: Any) -> bool:
+        if next(times):
+            raise OperationalError("the database system is shutting down")
+        return True
+
+    monkeypatch.setattr(gate, "_room", away)
+    monkeypatch.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
+    assert gate.enter(10) is None
+    monkeypatch.undo()
+    assert gate.enter(10) is not None
 
 
 def test_one_that_is_longer_than_a_minute_allows_may_go_alone(gate: EndpointGate) -> None:

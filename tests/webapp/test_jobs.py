@@ -3,10 +3,12 @@ from __future__ import annotations
 import os
 import queue
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -178,6 +180,20 @@ class TestLease:
         lease.beat()
         assert job(row, "write").progress == {"fraction": 0.5}
 
+    def test_who_waits_is_told_when_nobody_renews_it_any_more(
+        self, row: Experiment, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: Any) -> None:
+            raise RuntimeError("the heartbeat stops")
+
+        monkeypatch.setattr(threading, "excepthook", lambda said: None)
+        lease = claim(row)
+        monkeypatch.setattr(lease, "beat", broken)
+        with pytest.raises(leases.Lost), lease.beating() as stop_check:
+            for _ in range(3000):
+                stop_check()
+                time.sleep(0.1)
+
     @pytest.mark.parametrize(("act", "status"), [(loop.cancel, Job.Status.CANCELLED), (loop.pause, Job.Status.QUEUED)])
     def test_who_waits_is_told_of_a_cancellation_or_pause(
         self, row: Experiment, act: Callable[[Experiment], bool], status: str
@@ -220,6 +236,12 @@ class TestStrikes:
             self.strike(row, fraction=(number + 1) / 10)
         row.refresh_from_db()
         assert row.status == Experiment.Status.RUNNING
+
+    def test_progress_that_was_made_before_wipes_nothing(self, row: Experiment) -> None:
+        for fraction in (0.5, 0.48, 0.49):
+            self.strike(row, fraction)
+        row.refresh_from_db()
+        assert row.status == Experiment.Status.FAILED
 
     def test_early_clips_that_cannot_be_filmed_stop_nothing(self, row: Experiment) -> None:
         request = train_request(row)

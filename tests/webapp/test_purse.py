@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.template.loader import render_to_string
 
 from llm.backend import LOST
@@ -68,6 +69,39 @@ def test_what_other_jobs_have_under_way_is_waited_for() -> None:
     other.delete()
     with pytest.raises(BudgetSpent, match="0 of 5,000 tokens are spent, and the next answer may take 6,000"):
         purse.enter(5000)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_budget_that_is_set_while_a_job_runs_is_kept() -> None:
+    def answer(body: Any) -> Any:
+        Experiment.objects.update(token_budget=100)
+        connection.close()
+        return completion("no program")
+
+    with serving(answer) as server:
+        made = written_by(server.base_url)
+        LanguageModel.objects.update(concurrency=1)
+        execute.run(job_of(made).pk)
+    made.refresh_from_db()
+    assert len(server.seen) == 1 and made.status == "failed" and "120 of 100 tokens are spent" in made.error
+
+
+def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    times, save = iter((True, False)), ModelCall.objects.bulk_create
+
+    def away(*given: Any, **more: Any) -> Any:
+        if next(times, False):
+            raise OperationalError("the database system is shutting down")
+        return save(*given, **more)
+
+    with serving(lambda body: completion("Higher.")) as server:
+        model = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m")
+        made = started(n=3, describer=model)
+        play(made, until="Ask")
+        monkeypatch.setattr(type(ModelCall.objects), "bulk_create", lambda self, *given, **more: away(*given, **more))
+        monkeypatch.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
+        assert execute.run(made.requests.get(kind="Ask").jobs.get().pk)
+    assert len(server.seen) == 1 and made.requests.get(kind="Ask").result == "Higher."
 
 
 def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:

@@ -11,12 +11,12 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q
 from django.utils import timezone
 
 from llm.backend import without_credentials
 from webapp.endpoints.models import Call, Endpoint
-from webapp.experiments.leases import machine
+from webapp.experiments.leases import AWAY, machine, patiently
 
 MINUTE = timedelta(minutes=1)
 LOST = timedelta(minutes=15)
@@ -50,6 +50,14 @@ class EndpointGate:
 
     @_closing
     def enter(self, tokens: int) -> int | None:
+        """None also while the database is away; the heartbeat of whoever asks says when that is for too long."""
+        try:
+            return self._enter(tokens)
+        except AWAY:
+            connection.close()
+            return None
+
+    def _enter(self, tokens: int) -> int | None:
         endpoint, _ = Endpoint.objects.get_or_create(address=self.address)
         if not self._room(endpoint, tokens):  # looked at first, so that whoever waits locks nobody out
             return None
@@ -66,7 +74,7 @@ class EndpointGate:
     @_closing
     def leave(self, ticket: int, tokens: int | None) -> None:
         known = {} if tokens is None else {"tokens": tokens}
-        Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known)
+        patiently(lambda: Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known))
 
     @_closing
     def rest(self, seconds: float) -> None:
@@ -87,13 +95,15 @@ class EndpointGate:
         return (
             use.open < self.at_once
             and (most is None or use.requests < most)
-            and (most_tokens is None or not use.requests or use.tokens + tokens <= most_tokens)
+            and (most_tokens is None or not use.tokens or use.tokens + tokens <= most_tokens)
         )
 
 
 @dataclass(frozen=True)
 class Use:
-    """What an endpoint is doing: requests under way, and those of the last minute with their tokens."""
+    """What an endpoint is doing: requests under way, those begun in the last minute, and the tokens of all these and of
+    those that ended in it: an answer that takes longer than a minute counts until it has been whole for one.
+    """
 
     open: int
     requests: int
@@ -101,13 +111,14 @@ class Use:
 
 
 def use_of(endpoint: Endpoint, now: datetime) -> Use:
-    waiting = endpoint.calls.filter(ended_at=None, started_at__gt=now - LOST)
-    recent = endpoint.calls.filter(started_at__gt=now - MINUTE)
-    return Use(
-        open=sum(not _ended(owner) for owner in waiting.values_list("owner", flat=True)),
-        requests=recent.count(),
-        tokens=recent.aggregate(tokens=Sum("tokens", default=0))["tokens"],
-    )
+    known = endpoint.calls.filter(Q(ended_at=None, started_at__gt=now - LOST) | Q(ended_at__gt=now - MINUTE))
+    at_once = requests = tokens = 0
+    for owner, started, ended, size in known.values_list("owner", "started_at", "ended_at", "tokens"):
+        waits, new = ended is None and not _ended(owner), started > now - MINUTE
+        at_once += waits
+        requests += new
+        tokens += size if waits or new or ended else 0
+    return Use(at_once, requests, tokens)
 
 
 def _ended(owner: str) -> bool:

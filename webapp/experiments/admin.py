@@ -264,12 +264,15 @@ class LanguageModelForm(forms.ModelForm):
         model = LanguageModel
         fields = [
             *["name", "kind", "base_url", "model", "api_key", "price_input", "price_output", "price_date"],
-            *["concurrency", "context_tokens"],
+            *["concurrency", "timeout", "context_tokens"],
         ]
         labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
 
     def clean_concurrency(self) -> int:
         return int(self.cleaned_data["concurrency"] or LanguageModel._meta.get_field("concurrency").default)
+
+    def clean_timeout(self) -> int:
+        return int(self.cleaned_data["timeout"] or LanguageModel._meta.get_field("timeout").default)
 
     def clean_api_key(self) -> str:
         """An empty field keeps the key that is stored: the form cannot show it."""
@@ -294,7 +297,7 @@ class LanguageModelAdmin(ModelAdmin):
                 "description": "Where they are unknown, costs are shown as unknown.",
             },
         ),
-        ("Limits", {"fields": [("concurrency", "context_tokens")]}),
+        ("Limits", {"fields": [("concurrency", "timeout"), "context_tokens"]}),
     ]
     list_display = ["name", "kind", "model", "base_url", "key"]
     change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]

@@ -72,6 +72,10 @@ def _round(iteration: Iteration) -> Round:
     )
 
 
+def record_path(experiment: Experiment) -> Path:
+    return Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
+
+
 def save_record(experiment: Experiment) -> Path:
     """Write the experiment as `python -m llm.replay` reads it."""
     winner = experiment.winner
@@ -85,7 +89,7 @@ def save_record(experiment: Experiment) -> Path:
         options=experiment.options,
         winner=winner.key if winner else None,
     )
-    path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
+    path = record_path(experiment)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_record(path, record)
     return path

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -51,6 +51,26 @@ class Interrupted(Stopped):
 
 stopping = threading.Event()
 """Set when this process is to end: whoever works puts its job down at the next beat."""
+
+
+AWAY = (OperationalError, InterfaceError)
+"""What a database raises that is shutting down, starting, or locked for too long."""
+T = TypeVar("T")
+
+
+def patiently(action: Callable[[], T]) -> T:
+    """Do this, again and again while the database is away for no longer than a lease lasts: what a model has answered
+    is paid for. Raises the last failure.
+    """
+    until = time.monotonic() + settings.LEASE_SECONDS
+    while True:
+        try:
+            return action()
+        except AWAY:
+            connection.close()
+            if time.monotonic() > until:
+                raise
+            time.sleep(BEAT_SECONDS)
 
 
 def claim(job_id: int) -> Lease | None:
@@ -94,7 +114,7 @@ class Lease:
             raise Interrupted
         try:
             self._renew()
-        except (OperationalError, InterfaceError):  # a database that is away may be back before the lease is lost
+        except AWAY:  # it may be back before the lease is lost
             if now - self._renewed_at > settings.LEASE_SECONDS:
                 raise
             connection.close()
@@ -176,6 +196,9 @@ class Lease:
                 self.beat()
         except Stopped as reason:
             stopped.append(reason)
+        except Exception:
+            stopped.append(Lost())  # nobody renews the lease any more, so it will be another worker's
+            raise
         finally:
             connection.close()
 
@@ -232,7 +255,7 @@ def strike(job: Job, error: str) -> None:
         else:
             results.fail(experiment, text, row.request)
     else:
-        _put_back(job, error=error, strikes=strikes, reached=fraction)
+        _put_back(job, error=error, strikes=strikes, reached=max(row.reached, fraction))
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
         jobs.ring(row)
 

@@ -6,6 +6,7 @@ Every function that changes an experiment locks its row first, so that the order
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -255,10 +256,12 @@ def seed_of(request: Request) -> int:
 
 
 def mean_size(experiment: Experiment) -> float | None:
-    """The mean |RTS| of all candidates trained so far: the unit of a noisy teacher. None before there is one."""
+    """The mean |RTS| of all candidates trained so far, with the sign of their mean: the unit of a noisy teacher. None
+    before there is one.
+    """
     trained = Candidate.objects.filter(iteration__experiment=experiment, rts__isnull=False)
-    mean: float | None = trained.aggregate(mean=Avg(Abs("rts")))["mean"]
-    return mean
+    found = trained.aggregate(size=Avg(Abs("rts")), mean=Avg("rts"))
+    return None if found["size"] is None else math.copysign(found["size"], found["mean"])
 
 
 def judged(request: Request) -> Judged:
@@ -268,7 +271,7 @@ def judged(request: Request) -> Judged:
         return Choose(shown)
     if request.kind == "Compare":
         return Compare(request.payload["iteration"], *shown)
-    return Judge(request.payload["iteration"], shown)
+    return Judge(request.payload["iteration"], shown, request.payload.get("worst", True))
 
 
 def _only_choice(asked: Judged) -> Pick | str | None:

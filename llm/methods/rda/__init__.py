@@ -78,7 +78,7 @@ def analyse(
     seen: Mapping[str, Outcome],
     eyes: Eyes,
 ) -> Part:
-    """Every rollout of every candidate, all at once, and a summary for each candidate."""
+    """Every rollout of every candidate, all at once, and a summary of each candidate whose analysis can be read."""
     requests: list[Ask | Look] = []
     for name, outcome in seen.items():
         messages = prompts.look(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
@@ -87,9 +87,13 @@ def analyse(
             look = Look(iteration, messages, name, eyes.frames, seed, rollout)
             requests.append(look if eyes.analyst == "frames" else Ask(iteration, messages, seed))
     answers = yield from answered(requests, rng, iteration, len(subtasks))
-    found = [cascaded(read_analysis(answer, len(subtasks))) for answer in answers]
-    each = eyes.rollouts
-    return [summarise(o, found[i * each : (i + 1) * each]) for i, o in enumerate(seen.values())]
+    summaries = []
+    for place, outcome in enumerate(seen.values()):
+        own = answers[place * eyes.rollouts : (place + 1) * eyes.rollouts]
+        found = [cascaded(read_analysis(answer, len(subtasks))) for answer in own if scores_any(answer, len(subtasks))]
+        if found:
+            summaries.append(summarise(outcome, found))
+    return summaries
 
 
 def answered(
@@ -161,7 +165,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)
         best = max(by_id(iteration, outcomes).values(), key=score)
-        winner = best if winner is None or score(best) >= score(winner) else winner
+        winner = best if winner is None or score(best) > score(winner) else winner
     assert winner is not None
     return winner.candidate.id
 

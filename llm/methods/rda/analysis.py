@@ -12,7 +12,7 @@ UNSEEN = "the analysis does not speak of it"
 _BLOCK = re.compile(r"^\W*(?:\d+[.)][^\w\n]*)?subtask\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
 _SCALE = r"(?:[^\w\n]{0,6}[(\[<][^\n)\]>]*[)\]>](?=[^\w\n]{1,6}[01.\u00bd]))?"
 """In brackets before the score itself, as our question has it."""
-_SCORE = re.compile(rf"score{_SCALE}\W{{0,6}}(1/2|\u00bd|[01](?:\.\d+)?|\.5)", re.IGNORECASE)
+_SCORE = re.compile(rf"score{_SCALE}\W{{0,6}}(1\s*/\s*2|\u00bd|[01](?:[.,]\d+)?|[.,]5)", re.IGNORECASE)
 _NOTHING = re.compile(r"^\W*(none|no|nothing|n/?a|-)?\W*$", re.IGNORECASE)
 
 
@@ -53,7 +53,9 @@ def _score(block: str) -> float | None:
     found = _SCORE.search(block)
     if found is None:
         return None
-    return 0.5 if found[1] in ("1/2", "\u00bd") else round(2 * min(float(found[1]), 1.0)) / 2
+    if "/" in found[1] or found[1] == "\u00bd":
+        return 0.5
+    return round(2 * min(float(found[1].replace(",", ".")), 1.0)) / 2
 
 
 def _finding(block: str) -> Finding:
@@ -71,14 +73,14 @@ def _said(block: str, label: str) -> str:
 
 
 def cascaded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What follows a failed subtask fails too, unless there is evidence for it."""
+    """What follows a failed subtask fails too, unless there is evidence for it. One that nobody saw has not failed."""
     result: list[Finding] = []
     failed = 0
     for number, finding in enumerate(findings, 1):
         if failed and not finding.evidence and finding.score > 0:
             finding = replace(finding, score=0.0, reason=f"subtask {failed} failed before it")
         result.append(finding)
-        if finding.score == 0 and not failed:
+        if finding.score == 0 and finding.reason != UNSEEN and not failed:
             failed = number
     return tuple(result)
 

@@ -68,7 +68,7 @@ def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ..
             problem=problem_text(problem),
             iteration=iteration,
             source=best.candidate.source.strip(),
-            trace=trace_text(best.trace),
+            trace=trace_text({**best.trace, "task_score": best.metric_trace}),
             score=number(best.rts),
         )
     )

@@ -1,7 +1,7 @@
 import random
 
 from llm.messages import trace_text
-from llm.methods.icpl import describe_prompt
+from llm.methods.icpl import Feedback, describe_prompt
 from llm.offline.reading import Row, read, sections, trace
 from llm.records import Ask, Write
 from tests.llm.experiment import PROBLEM, Experiment, row
@@ -34,9 +34,11 @@ def test_it_finds_both_programs_of_a_describe_prompt():
     experiment = Experiment(n=3)
     experiment.run()
     first, second, _ = (o[0] for o in experiment.got(type(experiment.requests[1])))
-    reading = read(describe_prompt(PROBLEM, first, second))
-    assert reading.earlier.source == first.candidate.source
-    assert reading.later.source == second.candidate.source
+    for shown in (Feedback(), Feedback(traces=False)):
+        reading = read(describe_prompt(PROBLEM, first, second, shown))
+        assert reading.earlier.source == first.candidate.source
+        assert reading.later.source == second.candidate.source
+        assert bool(reading.later.trace) is shown.traces
     assert read(experiment.of(Ask)[0].messages).inputs == {}
 
 

@@ -48,7 +48,16 @@ def test_a_model_that_never_rates_leaves_no_rate():
 
 @pytest.mark.parametrize(
     ("answer", "value"),
-    [("Rating: 4", 4), ("**Rating:** 5/5", 5), ("Rating: 3\nRating: 2", 2), ("Rating: 7", None), ("4", None)],
+    [
+        ("Rating: 4", 4),
+        ("**Rating:** 5/5", 5),
+        ("Rating: 3\nRating: 2", 2),
+        ("Rating: 7", None),
+        ("4", None),
+        ("Rating: 4.", 4),
+        ("Rating: 4.0", 4),
+        ("Rating: 4.5", None),
+    ],
 )
 def test_ratings(answer, value):
     assert rating(answer) == value

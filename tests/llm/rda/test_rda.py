@@ -6,7 +6,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.methods.rda.analysis import cascaded, read_analysis, scores_any
-from llm.methods.rda.subtasks import revised
+from llm.methods.rda.subtasks import read_subtasks, revised
 from llm.records import Ask, Choose, Judge, Look, Outcome, Pick, Train, Write, result_from_json, result_to_json
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -166,7 +166,8 @@ class Scripted:
         replies = self.backend.complete(messages, count, seed)
         for what, said in self.answers.items():
             if f"# Now: {what}" in messages[-1]["content"]:
-                replies = [type(r)(**{**vars(r), "text": said}) for r in replies]
+                told = said(messages) if callable(said) else said
+                replies = [type(r)(**{**vars(r), "text": told}) for r in replies]
         for reply in replies:
             if on_reply:
                 on_reply(reply)
@@ -199,6 +200,12 @@ def test_other_answers_revise_nothing(answer):
 def test_a_model_that_lists_no_subtasks_leaves_the_task_as_the_only_one():
     experiment = run(n=1, backend=scripted(list="I cannot do that."))
     assert section(text(experiment.of(Write)[0]), "Subtasks") == f"1. Success: {experiment.problem.description}"
+
+
+def test_of_a_numbered_list_only_the_items_are_subtasks():
+    items = "1. Stand: up\n   - on all feet\n2) **Walk**: ahead\n- Note: these are in order."
+    assert read_subtasks(items, "run") == ("Stand: up", "Walk: ahead")
+    assert read_subtasks("- Stand: up\n* Walk: ahead", "run") == ("Stand: up", "Walk: ahead")
 
 
 # --- the analysis -------------------------------------------------------------------------------------------------
@@ -246,6 +253,9 @@ def test_a_failed_subtask_fails_the_later_ones_unless_there_is_evidence():
         ("Score: 1/2", 0.5),
         ("score = 0.5", 0.5),
         ("Score: \u00bd", 0.5),
+        ("Score: 1 / 2", 0.5),
+        ("Score: 0,5", 0.5),
+        ("Score: 1, as it stands", 1),
         ("Score: 0.4", 0.5),
         ("Score: 0.9", 1),
         ("Score: (0.5)", 0.5),
@@ -308,6 +318,23 @@ def test_an_analysis_that_scores_nothing_is_asked_for_again():
     assert texts[2:4] == texts[:2] and texts[4] == texts[0] and len({request.seed for request, _ in asked}) == 5
     resumed = Experiment(method="rda", k=2, n=1, train=filmed, saved=experiment.saved)
     assert resumed.run() == experiment.winner and not resumed.requests
+
+
+def test_what_nobody_saw_has_not_failed():
+    seen = read_analysis("Subtask 2\nScore: 1\n\nSubtask 3\nScore: 0.5\nReason: slowly\n", 3)
+    assert [f.score for f in cascaded(seen)] == [0, 1, 0.5]
+
+
+def test_a_robot_of_which_nothing_can_be_read_is_left_out_and_not_the_worst():
+    first = []
+
+    def answer(messages):
+        source = section(messages[-1]["content"], "Reward function that the robot was trained with")
+        first.append(source)
+        return "I cannot judge robots." if source == first[0] else "Subtask 1\nScore: 0"
+
+    experiment = run(n=1, k=2, backend=scripted(analyse=answer))
+    assert experiment.winner == "1-2"
 
 
 def test_where_no_analysis_says_anything_nothing_is_called_the_best():

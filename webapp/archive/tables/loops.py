@@ -58,6 +58,7 @@ TABLES = (
             "price_output": keep("Price of a million output tokens.", "US dollars"),
             "price_date": keep("The day these prices were read.", "date"),
             "concurrency": keep("Requests at once, at most."),
+            "timeout": keep("Seconds of silence after which a request was given up."),
             "context_tokens": keep("Context of the model; empty: unknown.", "tokens"),
         },
     ),

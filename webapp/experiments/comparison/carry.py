@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count
 
 from webapp.experiments import headless, loop
@@ -14,6 +16,7 @@ from webapp.experiments.comparison import gather
 from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.models import Candidate, Experiment
 
+log = logging.getLogger(__name__)
 OVER = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
 
 
@@ -74,7 +77,8 @@ def carry_through(
     """Run every experiment that is not over, here or elsewhere, going on with those that were interrupted; yields each
     as it ends.
 
-    One that fails is tried again by the next run; the others go on meanwhile.
+    One that fails is tried again by the next run; the others go on meanwhile. One that was stopped between its end and
+    its record gets that; its last clips are left to a site's workers.
     """
     give_budgets(plan, elsewhere)
     for cell in plan.cells():
@@ -82,6 +86,8 @@ def carry_through(
             continue
         experiment = plan.experiment(cell)
         if experiment.status in OVER:
+            if experiment.status == Experiment.Status.FINISHED and not headless.record_path(experiment).exists():
+                headless.save_record(experiment)
             continue
         for go_on in (loop.start, loop.resume, loop.retry):
             go_on(experiment)
@@ -89,8 +95,20 @@ def carry_through(
         def said(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
             report(cell, experiment, words)
 
-        headless.drive(experiment, said)
+        _drive(experiment, said)
         experiment.refresh_from_db()
         if experiment.status == Experiment.Status.FINISHED:
             headless.save_record(experiment)
         yield cell, experiment
+
+
+def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
+    """To its end, past errors that nobody foresaw: each is a strike against its step, and the last one ends it."""
+    for _ in range(settings.ATTEMPTS):
+        try:
+            headless.drive(experiment, said)
+            return
+        except OSError:  # a full disk, which is everybody's
+            raise
+        except Exception:
+            log.exception("%s: an error that nobody foresaw", experiment)

@@ -156,7 +156,7 @@ def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
     lost = dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
     asked: Counter[int] = Counter()
     for experiment, kind, payload in _judged().filter(experiment__in=experiments).values_list("experiment", *JUDGED):
-        asked[experiment] += comparisons(kind, len(payload["candidates"]))
+        asked[experiment] += comparisons(kind, payload)
     paid = ModelCall.objects.filter(request__experiment__in=experiments).order_by().values("request__experiment")
     sums = paid.annotate(
         calls=Count("pk"),
@@ -255,12 +255,15 @@ def _judged() -> QuerySet[Request]:
 def queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
     asked = _judged().filter(experiment=experiment).values_list(*JUDGED)
-    return sum(comparisons(kind, len(payload["candidates"])) for kind, payload in asked)
+    return sum(comparisons(kind, payload) for kind, payload in asked)
 
 
-def comparisons(kind: str, shown: int) -> int:
+def comparisons(kind: str, payload: Mapping[str, Any]) -> int:
     """Best of m, then worst of the rest, are 2m - 3; a choice among m is m - 1."""
-    return 1 if kind == "Compare" else shown - 1 if kind == "Choose" else max(0, 2 * shown - 3)
+    if kind == "Compare":
+        return 1
+    shown = len(payload["candidates"])
+    return max(0, 2 * shown - 3) if kind == "Judge" and payload.get("worst", True) else shown - 1
 
 
 def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 
 from llm import judges
 from llm.method import Method
@@ -191,12 +193,12 @@ class Plan:
         return {row.public_id: row for row in rows}
 
     def experiment(self, cell: Cell) -> Experiment:
-        """The cell's experiment, made when it is not there."""
-        found = Experiment.objects.filter(public_id=self.public_id(cell)).first()
-        if found is None:
-            found = self.draft(cell)
-            found.save()
-        return found
+        """The cell's experiment, made when it is not there: a site and a command may want the same one at once."""
+        number = self.public_id(cell)
+        with contextlib.suppress(IntegrityError), transaction.atomic():
+            if not Experiment.objects.filter(public_id=number).exists():
+                self.draft(cell).save()
+        return Experiment.objects.get(public_id=number)
 
     def problems(self) -> list[str]:
         """Why this plan cannot be run; empty when it can."""

@@ -19,7 +19,7 @@ from webapp.endpoints.gate import EndpointGate
 from webapp.experiments import events
 from webapp.experiments.execute.purse import Purse
 from webapp.experiments.execute.watching import Watching
-from webapp.experiments.leases import Lease
+from webapp.experiments.leases import Lease, patiently
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 
@@ -32,7 +32,7 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
     from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
 
     gate = EndpointGate(model.base_url, model.concurrency)
-    return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), gate=gate)
+    return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), model.timeout, gate)
 
 
 def prices_of(model: LanguageModel | None) -> Sequence[Price]:
@@ -45,12 +45,11 @@ def prices_of(model: LanguageModel | None) -> Sequence[Price]:
 
 
 def buyer(lease: Lease, model: LanguageModel | None, watching: Watching | None = None) -> ChatBackend:
-    """Who answers, as long as the experiment's budget lasts."""
-    backend, experiment = backend_of(model), lease.job.experiment
-    if experiment.token_budget is not None or experiment.dollar_budget is not None:
-        backend.gate = purse = Purse(lease, backend.gate, prices_of(model))
-        if watching:
-            watching.purse = purse
+    """Who answers, as long as the experiment's budget lasts, which may be set or raised meanwhile."""
+    backend = backend_of(model)
+    backend.gate = purse = Purse(lease, backend.gate, prices_of(model))
+    if watching:
+        watching.purse = purse
     return backend
 
 
@@ -80,11 +79,15 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
             latency=reply.latency,
             cost=reply.cost,
         )
-        with lease.kept() as ours:
-            if ours:
-                ModelCall.objects.bulk_create([call], ignore_conflicts=True)
-                if usage and usage.estimated:
-                    say_estimated(lease.job.experiment, reply.model, usage, lost)
+
+        def write() -> None:
+            with lease.kept() as ours:
+                if ours:
+                    ModelCall.objects.bulk_create([call], ignore_conflicts=True)
+                    if usage and usage.estimated:
+                        say_estimated(lease.job.experiment, reply.model, usage, lost)
+
+        patiently(write)
         if threading.get_ident() != home:
             connection.close()
 

@@ -16,7 +16,7 @@ from llm import prices
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Gate
-from webapp.experiments.leases import Lease
+from webapp.experiments.leases import AWAY, Lease, Lost, patiently
 from webapp.experiments.models import Experiment, Job, ModelCall, Request
 
 HELD = "held"
@@ -88,15 +88,19 @@ class Purse:
         self.lock = threading.RLock()
         self.home = threading.get_ident()
 
-    def enter(self, tokens: int) -> tuple[int, Any] | None:
+    def enter(self, tokens: int) -> tuple[int | None, Any] | None:
         """Raises BudgetSpent where nothing is under way and too little is left, leases.Stopped with a lost lease."""
         need = self.need(tokens - self.limit)
         try:
-            if not self.affords(self.lease.job.experiment, need):  # looked at first: who waits takes no place
+            experiment = Experiment.objects.filter(pk=self.lease.job.experiment_id).first()
+            if experiment is None:  # deleted meanwhile
+                raise Lost
+            limited = experiment.token_budget is not None or experiment.dollar_budget is not None
+            if limited and not self.affords(experiment, need):  # looked at first: who waits takes no place
                 return None
             inner = self.gate.enter(tokens)
-            if inner is None:
-                return None
+            if inner is None or not limited:
+                return inner and (None, inner)
             number = None
             try:
                 number = self.reserve(need)
@@ -104,22 +108,33 @@ class Purse:
                 if number is None:
                     self.gate.leave(inner, 0)
             return None if number is None else (number, inner)
+        except AWAY:
+            connection.close()
+            return None  # the lease's heartbeat says when it is away for too long
         finally:
             self.close()
 
-    def leave(self, ticket: tuple[int, Any], tokens: int | None) -> None:
-        """Noted on the job's row at once: others wait for what is free again."""
+    def leave(self, ticket: tuple[int | None, Any], tokens: int | None) -> None:
         number, inner = ticket
-        with self.lock:
-            del self.held[number]
-            self.tell(self.lease.progress)
         try:
-            with self.lease.kept() as ours:
-                if ours:
-                    Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+            if number is not None:
+                self.release(number)
         finally:
             self.gate.leave(inner, tokens)
             self.close()
+
+    def release(self, number: int) -> None:
+        """Noted on the job's row at once: others wait for what is free again."""
+        with self.lock:
+            del self.held[number]
+            self.tell(self.lease.progress)
+
+        def note() -> None:
+            with self.lease.kept() as ours:
+                if ours:
+                    Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+
+        patiently(note)
 
     def rest(self, seconds: float) -> None:
         self.gate.rest(seconds)
@@ -128,7 +143,8 @@ class Purse:
         """Have the job say this, and what its calls under way will take."""
         with self.lock:
             own = sum(self.held.values(), Amount())
-            self.lease.progress = {**progress, HELD: [own.tokens, own.dollars]}
+            held = {HELD: [own.tokens, own.dollars]} if self.held or HELD in self.lease.progress else {}
+            self.lease.progress = {**progress, **held}
 
     def need(self, prompt: int) -> Amount:
         """Of one call with a prompt of about so many tokens."""

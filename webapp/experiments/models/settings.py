@@ -50,6 +50,14 @@ class LanguageModel(models.Model):
     concurrency = models.PositiveSmallIntegerField(
         "requests at once", default=8, blank=True, validators=[MinValueValidator(1), MaxValueValidator(64)]
     )
+    timeout = models.PositiveIntegerField(
+        "patience",
+        default=300,
+        blank=True,
+        validators=[MinValueValidator(10), MaxValueValidator(3600)],
+        help_text="Seconds of silence after which a request is given up and asked again. A model that thinks unseen is "
+        "silent, and so is a server that cannot stream.",
+    )
     context_tokens = models.PositiveIntegerField(
         "context",
         null=True,
