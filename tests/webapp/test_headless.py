@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,21 +15,24 @@ import pytest
 from django.core.management import call_command
 
 from llm.replay import Finished, read_record, replay
+from tests.webapp.loops import started
 from tests.webapp.servers import embedded, gone, processes, wait_for
-from webapp.experiments import execute
+from webapp.experiments import execute, headless, leases
 from webapp.experiments.models import Experiment, Job
 
 
 @pytest.fixture
-def kept_signal() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGTERM)
+def kept_signals() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    leases.stopping.clear()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_error_that_nobody_foresaw_says_what_happened_and_how_to_go_on(
-    monkeypatch: pytest.MonkeyPatch, kept_signal: None, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, kept_signals: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def breaks(lease: Any) -> None:
         raise ZeroDivisionError("division by zero")
@@ -37,6 +43,24 @@ def test_an_error_that_nobody_foresaw_says_what_happened_and_how_to_go_on(
     row = Experiment.objects.get()
     assert f"kept. Go on with: ./prefine run --resume {row.public_id}" in capsys.readouterr().err
     assert (row.status, row.jobs.get(kind="write").status) == ("running", "queued")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, kept_signals: None
+) -> None:
+    def swallowing(job: int, report: Any) -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+
+    row = started()
+    headless.end_on_signals()
+    monkeypatch.setattr(execute, "run", swallowing)
+    with pytest.raises(KeyboardInterrupt):
+        headless.drive(row, lambda said: None)
+    assert row.jobs.get().status == "queued"
 
 
 @pytest.mark.timeout(1800)

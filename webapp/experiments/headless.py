@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.db import transaction
@@ -18,9 +20,27 @@ from webapp.experiments.models import Candidate, Experiment, Iteration, Job
 WAIT_SECONDS = 0.5
 
 
+def end_on_signals() -> None:
+    """Have Ctrl-C and SIGTERM end this process: at once, or at the next beat, since what a handler raises is lost where
+    it strikes within a callback of SQLite's.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    leases.stopping.set()
+    raise KeyboardInterrupt
+
+
 def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
-    """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end."""
+    """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end.
+
+    Raises KeyboardInterrupt where this process is to end.
+    """
     while True:
+        if leases.stopping.is_set():
+            raise KeyboardInterrupt
         experiment.refresh_from_db()
         finished = experiment.status == Experiment.Status.FINISHED
         if experiment.paused or not (finished or experiment.status == Experiment.Status.RUNNING):

@@ -1,21 +1,19 @@
 from __future__ import annotations
 
-import signal
 import sys
 import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog
-from webapp.experiments import progress
+from webapp.experiments import headless, progress
 from webapp.experiments.comparison import carry, gather, report, tables
 from webapp.experiments.comparison import plan as plans
 from webapp.experiments.comparison.carry import State
@@ -108,7 +106,7 @@ class Command(BaseCommand):
             return
         failed: list[Experiment] = []
         if not options["report"]:
-            signal.signal(signal.SIGTERM, interrupt)
+            headless.end_on_signals()
             try:
                 failed = self.run()
             except KeyboardInterrupt:
@@ -159,10 +157,6 @@ class Command(BaseCommand):
 
 def tasks_help() -> str:
     return f"{', '.join(catalog.tasks())}; or problems, by name ({EXAMPLES})"
-
-
-def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def planned(options: dict[str, Any]) -> Plan:

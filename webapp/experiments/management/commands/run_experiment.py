@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -74,7 +72,7 @@ class Command(BaseCommand):
         self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
         self.experiment = experiment
         self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id})")
-        signal.signal(signal.SIGTERM, interrupt)
+        headless.end_on_signals()
         try:
             headless.drive(experiment, self.report)
         except KeyboardInterrupt:
@@ -141,10 +139,6 @@ class Command(BaseCommand):
             raise CommandError(f"The experiment is {experiment.get_status_display().lower()}.")
         rts = "" if experiment.winner.rts is None else f", RTS {experiment.winner.rts:.3f}"
         self.stdout.write(f"Winner: {experiment.winner.key}{rts}\n\n{experiment.winner.source}\n\nRecord: {record}")
-
-
-def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def created(options: dict[str, Any]) -> Experiment:
