@@ -61,14 +61,15 @@ def revise(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Me
 
 
 def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
-    """Asks for a better reward function than the best one, told its score alone: the ablation without analysis."""
+    """Asks for a better reward function than the best one, told its score: the ablation without analysis."""
+    score = {"task_score": best.metric_trace} if best.metric_trace else {}
     return chat(
         render(
             "rda_scored",
             problem=problem_text(problem),
             iteration=iteration,
             source=best.candidate.source.strip(),
-            trace=trace_text({**best.trace, "task_score": best.metric_trace}),
+            trace=trace_text({**best.trace, **score}),
             score=number(best.rts),
         )
     )

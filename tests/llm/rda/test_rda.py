@@ -5,6 +5,7 @@ import re
 import pytest
 
 from llm.errors import MethodError
+from llm.messages import trace_text
 from llm.methods.rda.analysis import cascaded, read_analysis, scores_any
 from llm.methods.rda.subtasks import read_subtasks, revised
 from llm.records import Ask, Choose, Judge, Look, Outcome, Pick, Train, Write, result_from_json, result_to_json
@@ -391,6 +392,8 @@ def test_without_analysis_it_is_eureka_with_warm_starts():
     for best, request in zip(bests, experiment.of(Write)[1:], strict=False):
         assert f"Task score: {best.rts:.4g} (more is better)" in text(request)
         assert "ubtask" not in text(request)
+        told = trace_text({"task_score": best.metric_trace}).strip()
+        assert told in text(request) and "near zero, rewrite it from scratch" in text(request)  # as Eureka is
     assert experiment.winner == max(bests, key=lambda o: o.rts).candidate.id
 
 
