@@ -99,8 +99,10 @@ class Purse:
             if limited and not self.affords(experiment, need):  # looked at first: who waits takes no place
                 return None
             inner = self.gate.enter(tokens)
-            if inner is None or not limited:
-                return inner and (None, inner)
+            if inner is None:
+                return None
+            if not limited:
+                return None, inner
             number = None
             try:
                 number = self.reserve(need)
