@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from llm import client, errors
-from llm.backend import digested, reply_from_json, reply_to_json, request_hash
+from llm.backend import LOST, digested, reply_from_json, reply_to_json, request_hash
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Price, Usage
@@ -129,6 +129,17 @@ def test_a_slow_server_times_out():
     with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut) as raised:
         backend(server, timeout=0.2).complete(ASK, 1, 0)
     assert not raised.value.permanent and "tried 2 times" in str(raised.value)
+    assert "Raise the model's patience" in str(raised.value)
+
+
+def test_what_a_silent_server_has_read_is_counted_and_what_never_reached_one_is_not():
+    lost = []
+    with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut):
+        backend(server, timeout=0.2).complete(ASK, 1, 0, lost.append)
+    assert [(reply.finish_reason, reply.usage.estimated) for reply in lost] == [(LOST, True)] * 2
+    with pytest.raises(errors.Unreachable):
+        OpenAIBackend("http://127.0.0.1:9/v1", KEY, "m-1", max_retries=0).complete(ASK, 1, 0, lost.append)
+    assert len(lost) == 2
 
 
 def test_a_server_that_is_not_there_is_unreachable():
