@@ -94,6 +94,8 @@ Watch = Callable[[Underway], None]
 OnReply = Callable[[Reply], None]
 LOST = "broken off"
 """The finish reason of what is no answer and was paid for."""
+MODEL_LETTERS = 120
+"""What is kept of the name that a server calls its model by: some say the whole path of a file."""
 
 
 class ChatBackend(Protocol):

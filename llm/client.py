@@ -11,15 +11,13 @@ from urllib.parse import urlsplit
 
 from llm import errors, failures, prices
 from llm.asking import Asking, Turn, open_client
-from llm.backend import LOST, OnReply, Reply, Watch, digested, request_hash, without_credentials
+from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, digested, request_hash, without_credentials
 from llm.gate import Gate, Slots
 from llm.messages import token_estimate
 from llm.records import Message
 from llm.wire import Answer
 
 MAX_RETRIES = 5
-MODEL_LETTERS = 120
-"""What is kept of the name that a server calls its model by: some say the whole path of a file."""
 PLUMBING = ("messages", "stream", "stream_options")
 """What is sent and has no part in what is asked."""
 

@@ -116,7 +116,7 @@ def read_groups(said: str, count: int) -> list[list[int]] | None:
     lines = [line for line in said.splitlines() if _GROUP.search(line)]
     if not lines:
         return None
-    groups = [[int(number[-9:]) for number in re.findall(r"\d+", found)] for found in _GROUP.findall(lines[-1])]
+    groups = [[int(number[:9]) for number in re.findall(r"\d+", found)] for found in _GROUP.findall(lines[-1])]
     named = [number for group in groups for number in group]
     if len(set(named)) < len(named) or not set(named) <= set(range(1, count + 1)):
         return None

@@ -71,6 +71,28 @@ def test_what_other_jobs_have_under_way_is_waited_for() -> None:
         purse.enter(5000)
 
 
+def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = written_by("http://127.0.0.1:9/v1", token_budget=5000)
+    lease = leases.claim(job_of(made).pk)
+    assert lease is not None
+    purse = Purse(lease, gate := Slots(1), ())
+
+    times, tell = iter((True,)), purse.tell
+
+    def away(progress: Any) -> None:
+        tell(progress)
+        if next(times, False):
+            raise OperationalError("the database system is shutting down")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
+        broken.setattr(purse, "tell", away)
+        assert purse.enter(500) is None
+    assert purse.held == {} and gate.enter(1) is not None
+    gate.leave(gate, None)
+    assert purse.enter(3000) is not None
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_budget_that_is_set_while_a_job_runs_is_kept() -> None:
     def answer(body: Any) -> Any:

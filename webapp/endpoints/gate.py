@@ -78,6 +78,9 @@ class EndpointGate:
 
     @_closing
     def rest(self, seconds: float) -> None:
+        patiently(lambda: self._rest(seconds))
+
+    def _rest(self, seconds: float) -> None:
         until = timezone.now() + timedelta(seconds=seconds)
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(address=self.address)

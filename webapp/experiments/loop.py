@@ -233,7 +233,7 @@ def _judge(experiment: Experiment, request: Request, asked: Judged, created: boo
     decided = _only_choice(asked)
     if decided is None and experiment.judge == LoopSettings.JudgeKind.PROXY:
         options = judges.settings("proxy", experiment.judge_options)
-        decided = proxy.judge(asked, options, seed_of(request), mean_size(experiment))
+        decided = proxy.judge(asked, options, seed_of(request), teachers_unit(experiment))
     if decided is not None:
         return results.complete(request, result_to_json(request.kind, decided), advance=False)
     if experiment.judge == LoopSettings.JudgeKind.MODEL:
@@ -255,10 +255,8 @@ def seed_of(request: Request) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
 
 
-def mean_size(experiment: Experiment) -> float | None:
-    """The mean |RTS| of all candidates trained so far, with the sign of their mean: the unit of a noisy teacher. None
-    before there is one.
-    """
+def teachers_unit(experiment: Experiment) -> float | None:
+    """The mean |RTS| of all candidates trained so far, with the sign of their mean; None before there is one."""
     trained = Candidate.objects.filter(iteration__experiment=experiment, rts__isnull=False)
     found = trained.aggregate(size=Avg(Abs("rts")), mean=Avg("rts"))
     return None if found["size"] is None else math.copysign(found["size"], found["mean"])

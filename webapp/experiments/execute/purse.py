@@ -166,14 +166,20 @@ class Purse:
 
     def reserve(self, need: Amount) -> int | None:
         """Noted on the job's row, under the experiment's lock; None where somebody else was faster."""
-        with self.lease.hold() as experiment:
-            if not self.affords(experiment, need):
-                return None
+        number = next(self.numbers)
+        try:
+            with self.lease.hold() as experiment:
+                if not self.affords(experiment, need):
+                    return None
+                with self.lock:
+                    self.held[number] = need
+                    self.tell(self.lease.progress)
+                Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+        except AWAY:
             with self.lock:
-                number = next(self.numbers)
-                self.held[number] = need
+                self.held.pop(number, None)
                 self.tell(self.lease.progress)
-            Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
+            raise
         return number
 
     def close(self) -> None:

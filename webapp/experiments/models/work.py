@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
+from llm.backend import MODEL_LETTERS
 from webapp.experiments.models.loop import Candidate, Experiment
 
 
@@ -167,7 +168,7 @@ class ModelCall(models.Model):
     """One paid-for answer of a language model, saved as it arrives so that nothing is bought twice."""
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
-    model = models.CharField(max_length=120)
+    model = models.CharField(max_length=MODEL_LETTERS)
     request_hash = models.CharField(max_length=64)
     seed = models.BigIntegerField()
     data: models.JSONField[Any] = models.JSONField()
