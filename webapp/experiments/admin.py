@@ -297,7 +297,7 @@ class LanguageModelAdmin(ModelAdmin):
                 "description": "Where they are unknown, costs are shown as unknown.",
             },
         ),
-        ("Limits", {"fields": [("concurrency", "timeout"), "context_tokens"]}),
+        ("Limits", {"fields": ["concurrency", "timeout", "context_tokens"]}),
     ]
     list_display = ["name", "kind", "model", "base_url", "key"]
     change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]
