@@ -106,6 +106,8 @@ MOST_BYTES = 64 << 20
 """Of one answer, events and all: about 250 bytes a token. What goes on for ever fills no memory."""
 MOST_ERROR_BYTES = 64 << 10
 """Of what comes with another status than a success, compressed or not; the rest is not read."""
+AFTER_END = 20.0
+"""Seconds in which a stream that gave its reason for the end may still say what it cost, and that it is done."""
 LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 Heard = Callable[[str], None]
 
@@ -181,35 +183,38 @@ def _read(data: bytes, request: httpx2.Request) -> Any:
 
 
 async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
-    """A stream is whole when it gives a reason for its end, though the line may break then, or ends with [DONE] after
-    some text: some servers send no reason, others no [DONE].
+    """A stream is whole when it gives a reason for its end, though the line may break or stay open then, or ends with
+    [DONE] after some text: some servers send no reason, others no [DONE].
     """
     pieces: list[str] = []
     finish, usage, model, fingerprint, chunks, choosing, done = "", None, "", "", 0, False, False
     try:
-        async for data in events(response):
-            if data.startswith(b"[DONE]"):
-                done = True
-                break
-            if not data:  # by which some servers keep a silent connection open
-                continue
-            chunk = _read(data, response.request)
-            if not isinstance(chunk, dict):
-                continue
-            chunks += 1
-            model = _text(chunk, "model") or model
-            fingerprint = _text(chunk, "system_fingerprint") or fingerprint
-            usage = _usage(chunk.get("usage")) or usage
-            for choice in _choices(chunk):
-                choosing = True
-                delta = choice.get("delta")
-                delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
-                for name in ("reasoning_content", "reasoning", "content"):
-                    if piece := _text(delta, name):
-                        heard(piece)
-                        pieces += [piece] if name == "content" else []
-                finish = _text(choice, "finish_reason") or finish
-    except httpx2.TransportError:
+        async with asyncio.timeout(None) as waiting:
+            async for data in events(response):
+                if data.startswith(b"[DONE]"):
+                    done = True
+                    break
+                if not data:  # by which some servers keep a silent connection open
+                    continue
+                chunk = _read(data, response.request)
+                if not isinstance(chunk, dict):
+                    continue
+                chunks += 1
+                model = _text(chunk, "model") or model
+                fingerprint = _text(chunk, "system_fingerprint") or fingerprint
+                usage = _usage(chunk.get("usage")) or usage
+                for choice in _choices(chunk):
+                    choosing = True
+                    delta = choice.get("delta")
+                    delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
+                    for name in ("reasoning_content", "reasoning", "content"):
+                        if piece := _text(delta, name):
+                            heard(piece)
+                            pieces += [piece] if name == "content" else []
+                    finish = _text(choice, "finish_reason") or finish
+                if finish and waiting.when() is None:
+                    waiting.reschedule(asyncio.get_running_loop().time() + AFTER_END)
+    except (httpx2.TransportError, TimeoutError):
         if not finish or finish in GIVEN_UP:
             raise
     if chunks and not choosing:

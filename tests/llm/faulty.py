@@ -19,7 +19,7 @@ class Stream:
     """A streamed answer. `finish` "" breaks it off; `pause` is waited before each piece; `error` comes at the end.
 
     `done` is what stands after all events, where nothing broke it off; `sent` is sent first, as it is. With `promised`
-    bytes, which do not all come, the line breaks.
+    bytes, which do not all come, the line breaks; `open_for` comments keep it open after the last event.
     """
 
     pieces: Sequence[str]
@@ -30,6 +30,7 @@ class Stream:
     done: str | None = None
     sent: str = ""
     promised: int = 0
+    open_for: int = 0
 
     def events(self) -> Iterator[dict[str, Any]]:
         shared = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
@@ -123,6 +124,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.sent.encode())
             for event in answer.events():
                 self.wfile.write(f"data: {json.dumps(event, ensure_ascii=False)}\n\n".encode())
+            for _ in range(answer.open_for):
+                time.sleep(0.05)
+                self.wfile.write(b": ping\n\n")
             end = "data: [DONE]\n\n" if answer.finish else ""
             self.wfile.write((end if answer.done is None else answer.done).encode())
         except (BrokenPipeError, ConnectionResetError):

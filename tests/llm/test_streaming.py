@@ -59,6 +59,14 @@ def test_a_line_that_breaks_after_the_reason_for_the_end_takes_nothing_from_the_
     assert (reply.text, len(server.seen)) == ("all" if finish else "again", asked)
 
 
+def test_a_line_that_stays_open_after_the_reason_for_the_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(wire, "AFTER_END", 0.3)
+    with serving(lambda body: stream("all", open_for=2000)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+        assert server.hung_up.wait(60)
+    assert (reply.text, reply.usage, len(server.seen)) == ("all", Usage(100, 1), 1)
+
+
 def test_what_a_server_says_of_itself_can_be_saved():
     said = {"model": "/cache/" + "m" * 200 + "\0.gguf", "system_fingerprint": "f\0"}
     with serving(lambda body: completion("x", **said)) as server:
