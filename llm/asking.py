@@ -94,8 +94,9 @@ class Asking:
 
     def _take(self, turn: Turn, future: Future[wire.Answer]) -> None:
         """The place at the gate is left last: a budget counts what is under way until it is saved."""
-        answer, failure = _result(future)
+        answer = None
         try:
+            answer, failure = _result(future)
             if failure is not None:
                 self._lose(turn, failure)
                 if self._again(turn, failure):

@@ -108,6 +108,8 @@ MOST_ERROR_BYTES = 64 << 10
 """Of what comes with another status than a success, compressed or not; the rest is not read."""
 AFTER_END = 20.0
 """Seconds in which a stream that gave its reason for the end may still say what it cost, and that it is done."""
+WORDS = ("reasoning_content", "reasoning", "content")
+"""Where a piece of text stands: thoughts, by the two names that servers have for them, or the answer."""
 LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 Heard = Callable[[str], None]
 
@@ -183,11 +185,12 @@ def _read(data: bytes, request: httpx2.Request) -> Any:
 
 
 async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
-    """A stream is whole when it gives a reason for its end, though the line may break or stay open then, or ends with
-    [DONE] after some text: some servers send no reason, others no [DONE].
+    """A stream is whole when it gives a reason for its end, though the line may break or stay open after one that came
+    once, or ends with [DONE] after some text: some servers send no reason, others no [DONE].
     """
     pieces: list[str] = []
     finish, usage, model, fingerprint, chunks, choosing, done = "", None, "", "", 0, False, False
+    reasons = 0  # some servers give one with every piece, which then says nothing of the end
     try:
         async with asyncio.timeout(None) as waiting:
             async for data in events(response):
@@ -207,15 +210,17 @@ async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
                     choosing = True
                     delta = choice.get("delta")
                     delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
-                    for name in ("reasoning_content", "reasoning", "content"):
-                        if piece := _text(delta, name):
-                            heard(piece)
-                            pieces += [piece] if name == "content" else []
-                    finish = _text(choice, "finish_reason") or finish
-                if finish and waiting.when() is None:
-                    waiting.reschedule(asyncio.get_running_loop().time() + AFTER_END)
+                    came = [(name, piece) for name in WORDS if (piece := _text(delta, name))]
+                    for name, piece in came:
+                        heard(piece)
+                        pieces += [piece] if name == "content" else []
+                    reason = _text(choice, "finish_reason")
+                    reasons += bool(reason)
+                    finish = reason or ("" if came else finish)
+                    over = finish and reasons == 1 and pieces
+                    waiting.reschedule(asyncio.get_running_loop().time() + AFTER_END if over else None)
     except (httpx2.TransportError, TimeoutError):
-        if not finish or finish in GIVEN_UP:
+        if not finish or reasons > 1:
             raise
     if chunks and not choosing:
         raise NoAnswer("without any choices")

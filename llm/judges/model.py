@@ -25,7 +25,7 @@ OPTIONS = (
         FRAMES, 0, "Pictures of each film that the experiment's vision model judges by; 0: no pictures.", low=0, high=60
     ),
 )
-_NUMBER = r"\W*(?:(?:number|no|nr|answer|program|candidate|reward function)\b\W*)?(\d{1,9})\b"
+_NUMBER = r"\W*(?:(?:number|no|nr|answer|program|candidate|reward function)\b[^\w\n]*)?(\d{1,9})\b"
 _BEST = re.compile(rf"^\W*best{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 _WORST = re.compile(rf"^\W*worst{_NUMBER}", re.IGNORECASE | re.MULTILINE)
 

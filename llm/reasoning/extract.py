@@ -65,11 +65,13 @@ def sections(text: str) -> tuple[Section, ...]:
 
 
 def _with_headings_that_tell(parts: Sequence[Section]) -> list[Section]:
-    """A heading with nothing below it, behind a known title, is what that one says: `## Final answer`, `### 571`."""
-    told = list(parts[:1])
-    for part in parts[1:]:
+    """A heading with nothing below it, behind a known title and with none or another known one to follow, is what that
+    title says: `## Final answer`, `### 571`, but not `### Part C`, `#### C.3`.
+    """
+    told, known = list(parts[:1]), [bool(_TITLE.match(part.title)) for part in parts] + [True]
+    for number, part in enumerate(parts[1:], 1):
         before = told[-1]
-        if not part.text and not before.text and _TITLE.match(before.title) and not _TITLE.match(part.title):
+        if not part.text and not before.text and known[number - 1] and not known[number] and known[number + 1]:
             told[-1] = replace(before, text=part.title)
         else:
             told.append(part)

@@ -134,8 +134,8 @@ def test_a_slow_server_times_out():
 
 def test_what_a_silent_server_has_read_is_counted_and_what_never_reached_one_is_not():
     lost = []
-    with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut):
-        backend(server, timeout=0.2).complete(ASK, 1, 0, lost.append)
+    with serving(lambda body: completion("x"), delay=4.0) as server, pytest.raises(errors.TimedOut):
+        backend(server, timeout=1).complete(ASK, 1, 0, lost.append)
     assert [(reply.finish_reason, reply.usage.estimated) for reply in lost] == [(LOST, True)] * 2
     with pytest.raises(errors.Unreachable):
         OpenAIBackend("http://127.0.0.1:9/v1", KEY, "m-1", max_retries=0).complete(ASK, 1, 0, lost.append)

@@ -61,6 +61,13 @@ def test_a_number_may_be_called_one(outcomes, word):
     assert pick == Pick(question.order[1].candidate.id, question.order[0].candidate.id)
 
 
+def test_a_heading_above_a_list_names_none(outcomes):
+    question = model.question(Judge(1, outcomes), PROBLEM, 5)
+    reasons = "**Best candidate**\n1. moves fast\n\n**Worst candidate**\n2. falls"
+    pick = model.read(question, f"Best: 2\nWorst: 1\n\n{reasons}")
+    assert pick == Pick(question.order[1].candidate.id, question.order[0].candidate.id)
+
+
 def test_where_the_worst_does_not_matter_it_is_not_asked_for(outcomes):
     question = model.question(Judge(1, outcomes, worst=False), PROBLEM, 5)
     assert "worst" not in question.ask.messages[1]["content"].lower()

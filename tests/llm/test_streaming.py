@@ -67,6 +67,51 @@ def test_a_line_that_stays_open_after_the_reason_for_the_end_is_not_waited_for(m
     assert (reply.text, reply.usage, len(server.seen)) == ("all", Usage(100, 1), 1)
 
 
+class Hasty(Stream):
+    """Gives a reason for its end with every piece."""
+
+    def events(self):
+        for chunk in super().events():
+            for choice in chunk["choices"]:
+                choice["finish_reason"] = "stop"
+            yield chunk
+
+
+class Resuming(Stream):
+    """Says that it has ended after its first piece, and goes on."""
+
+    def events(self):
+        first, *others = super().events()
+        first["choices"][0]["finish_reason"] = "stop"
+        yield first
+        time.sleep(0.2)
+        yield from others
+
+
+@pytest.mark.parametrize("kind", [Hasty, Resuming])
+def test_a_reason_for_the_end_that_is_not_the_end_cuts_nothing_off(kind, monkeypatch):
+    monkeypatch.setattr(wire, "AFTER_END", 0.6)
+    with serving(lambda body: (200, kind("abcdef", pause=0.25))) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, reply.usage, len(server.seen)) == ("abcdef", Usage(100, 6), 1)
+
+
+@pytest.mark.parametrize("kind", [Hasty, Resuming])
+def test_nor_does_it_make_whole_what_breaks(kind):
+    answers = iter(((200, kind("abc", finish="", done="", promised=10**6)), stream("again")))
+    with serving(lambda body: next(answers)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, len(server.seen)) == ("again", 2)
+
+
+def test_an_answer_that_was_given_up_by_a_server_that_keeps_the_line_open_is_asked_again(monkeypatch):
+    monkeypatch.setattr(wire, "AFTER_END", 0.3)
+    answers = iter((stream("half", finish="abort", open_for=2000), stream("whole")))
+    with serving(lambda body: next(answers)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.text, len(server.seen)) == ("whole", 2)
+
+
 def test_what_a_server_says_of_itself_can_be_saved():
     said = {"model": "/cache/" + "m" * 200 + "\0.gguf", "system_fingerprint": "f\0"}
     with serving(lambda body: completion("x", **said)) as server:

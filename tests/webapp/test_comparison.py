@@ -26,7 +26,7 @@ from trainer.machine import described
 from webapp.experiments import bench, headless, loop, progress, provenance
 from webapp.experiments.comparison import carry, gather, published, report
 from webapp.experiments.comparison.plan import Arm, Plan, arm
-from webapp.experiments.models import Candidate, Experiment, LanguageModel, ModelCall, Run
+from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
 
 # --- plans --------------------------------------------------------------------------------------------------------
 
@@ -159,12 +159,13 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
 
 
 def test_the_papers_49_queries() -> None:
-    def asked(kind: str, shown: int, **more: bool) -> int:
-        return gather.comparisons(kind, {"candidates": ["1-1"] * shown, **more})
+    def asked(kind: str, shown: int, result: Any) -> int:
+        return gather.comparisons(kind, {"candidates": ["1-1"] * shown}, result)
 
-    assert 5 * asked("Judge", 6) + asked("Choose", 5) == 49
-    assert asked("Compare", 2) == 1 and asked("Judge", 1) == 0
-    assert asked("Judge", 6, worst=False) == 5
+    both, best = {"best": "1-1", "worst": "1-2"}, {"best": "1-1", "worst": None}
+    assert 5 * asked("Judge", 6, both) + asked("Choose", 5, "1-1") == 49
+    assert asked("Compare", 2, "first") == 1 and asked("Judge", 1, best) == 0
+    assert asked("Judge", 6, best) == 5
 
 
 def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
@@ -242,6 +243,23 @@ def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
     ended = [experiment.name for _, experiment in carry.carry_through(plan, lambda *said: None)]
     first, second = ended
     assert driven == [first] * settings.ATTEMPTS + [second]
+
+
+def test_errors_between_which_steps_end_do_not_end_an_experiment(
+    db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    plan, errors = plan_of(arm("open_loop:k=3", 3), experiments=1), list[int]()
+
+    def drive(experiment: Experiment, said: Any) -> None:
+        if len(errors) <= settings.ATTEMPTS:
+            errors.append(experiment.jobs.create(kind=Job.Kind.ADVANCE, status=Job.Status.DONE).pk)
+            raise ValueError("a folder that holds another job")
+        loops.play(experiment)
+
+    monkeypatch.setattr(headless, "drive", drive)
+    ((_, experiment),) = carry.carry_through(plan, lambda *said: None)
+    assert experiment.status == "finished"
 
 
 def test_what_was_finished_and_left_without_its_record_gets_it(

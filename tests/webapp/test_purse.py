@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -94,18 +96,29 @@ def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monk
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_budget_that_is_set_while_a_job_runs_is_kept() -> None:
+@pytest.mark.parametrize(("at_once", "spent"), [(1, 120), (2, 240)])
+def test_a_budget_that_is_set_while_a_job_runs_is_kept_and_what_is_under_way_then_is_too(
+    at_once: int, spent: int
+) -> None:
     def answer(body: Any) -> Any:
-        Experiment.objects.update(token_budget=100)
-        connection.close()
+        if len(server.seen) == at_once:  # the last of those let in without a budget is the first to answer
+            Experiment.objects.update(token_budget=100)
+            connection.close()
+        else:
+            slow.wait(60)
+            time.sleep(1)
+        slow.set()
         return completion("no program")
 
+    slow = threading.Event()
     with serving(answer) as server:
         made = written_by(server.base_url)
-        LanguageModel.objects.update(concurrency=1)
+        LanguageModel.objects.update(concurrency=at_once)
         execute.run(job_of(made).pk)
     made.refresh_from_db()
-    assert len(server.seen) == 1 and made.status == "failed" and "120 of 100 tokens are spent" in made.error
+    assert len(server.seen) == at_once and made.status == "failed"
+    assert f"{spent} of 100 tokens are spent" in made.error
+    assert not ModelCall.objects.filter(data__finish_reason=LOST).exists()
 
 
 def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:

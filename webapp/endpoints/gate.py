@@ -20,7 +20,7 @@ from webapp.experiments.leases import AWAY, machine, patiently
 
 MINUTE = timedelta(minutes=1)
 LOST = timedelta(minutes=15)
-"""A request that has been under way for longer is taken for one whose machine died."""
+"""A request that is under way for longer, and for twice its model's patience, is taken for one whose machine died."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,11 +41,15 @@ def _closing(action: Callable[Concatenate[EndpointGate, P], R]) -> Callable[Conc
 
 
 class EndpointGate:
-    """`at_once` requests at an address at the same time, and as many a minute as its row allows."""
+    """`at_once` requests at an address at the same time, and as many a minute as its row allows.
 
-    def __init__(self, base_url: str, at_once: int) -> None:
+    `patience`: seconds of silence after which a request is given up.
+    """
+
+    def __init__(self, base_url: str, at_once: int, patience: float) -> None:
         self.address = without_credentials(base_url)
         self.at_once = at_once
+        self.lost = max(LOST, timedelta(seconds=2 * patience))
         self.home = threading.get_ident()
 
     @_closing
@@ -64,7 +68,7 @@ class EndpointGate:
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
             now = timezone.now()
-            over, lost = Q(ended_at__lt=now - 2 * MINUTE), Q(ended_at=None, started_at__lt=now - LOST)
+            over, lost = Q(ended_at__lt=now - 2 * MINUTE), Q(ended_at=None, started_at__lt=now - self.lost)
             endpoint.calls.filter(over | lost).delete()
             if not self._room(endpoint, tokens):
                 return None
@@ -93,7 +97,7 @@ class EndpointGate:
         now = timezone.now()
         if endpoint.closed_until is not None and now < endpoint.closed_until:
             return False
-        use = use_of(endpoint, now)
+        use = use_of(endpoint, now, self.lost)
         most, most_tokens = endpoint.requests_per_minute, endpoint.tokens_per_minute
         return (
             use.open < self.at_once
@@ -113,8 +117,8 @@ class Use:
     tokens: int
 
 
-def use_of(endpoint: Endpoint, now: datetime) -> Use:
-    known = endpoint.calls.filter(Q(ended_at=None, started_at__gt=now - LOST) | Q(ended_at__gt=now - MINUTE))
+def use_of(endpoint: Endpoint, now: datetime, lost: timedelta = LOST) -> Use:
+    known = endpoint.calls.filter(Q(ended_at=None, started_at__gt=now - lost) | Q(ended_at__gt=now - MINUTE))
     at_once = requests = tokens = 0
     for owner, started, ended, size in known.values_list("owner", "started_at", "ended_at", "tokens"):
         waits, new = ended is None and not _ended(owner), started > now - MINUTE

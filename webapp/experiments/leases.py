@@ -62,12 +62,13 @@ def patiently(action: Callable[[], T]) -> T:
     """Do this, again and again while the database is away for no longer than a lease lasts: what a model has answered
     is paid for. Raises the last failure.
     """
-    until = time.monotonic() + settings.LEASE_SECONDS
+    until = None
     while True:
         try:
             return action()
-        except AWAY:
+        except AWAY:  # the first comes late where something else has kept the database locked
             connection.close()
+            until = until or time.monotonic() + settings.LEASE_SECONDS
             if time.monotonic() > until:
                 raise
             time.sleep(BEAT_SECONDS)

@@ -15,7 +15,7 @@ from llm.writer import ask
 RATINGS = 4
 """Of each film."""
 BEST = 5
-_RATED = re.compile(r"rating\W{0,8}([1-5])(?:\.0+)?(?!\d|\.\d)", re.IGNORECASE)
+_RATED = re.compile(r"rating(?:[^\w\n]{0,6}[(\[][^\n)\]]*[)\]])?\W{0,8}([1-5])(?:\.0+)?(?!\d|\.\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

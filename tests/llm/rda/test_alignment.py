@@ -57,6 +57,8 @@ def test_a_model_that_never_rates_leaves_no_rate():
         ("Rating: 4.", 4),
         ("Rating: 4.0", 4),
         ("Rating: 4.5", None),
+        ("Rating (1-5): 4", 4),
+        ("**Rating** [1 to 5]: **3**", 3),
     ],
 )
 def test_ratings(answer, value):

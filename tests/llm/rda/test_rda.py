@@ -207,6 +207,8 @@ def test_of_a_numbered_list_only_the_items_are_subtasks():
     items = "1. Stand: up\n   - on all feet\n2) **Walk**: ahead\n- Note: these are in order."
     assert read_subtasks(items, "run") == ("Stand: up", "Walk: ahead")
     assert read_subtasks("- Stand: up\n* Walk: ahead", "run") == ("Stand: up", "Walk: ahead")
+    assert read_subtasks("- Stand: up\n- Run: faster than\n  1.5 m/s", "run") == ("Stand: up", "Run: faster than")
+    assert read_subtasks("- Stand: up\n- Walk: for\n 3. seconds", "run")[:2] == ("Stand: up", "Walk: for")
 
 
 # --- the analysis -------------------------------------------------------------------------------------------------

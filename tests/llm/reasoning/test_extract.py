@@ -30,6 +30,7 @@ def test_sections_by_heading_or_bold_line():
         ("## Final answer\n\n### 571\n\n## Reasoning\n\nLong.", "571"),
         ("## Reasoning\n\n### Steps\n\nLong.\n\n## Final answer\n### $x^2$", "$x^2$"),
         ("## Final answer\n\n## Reasoning\n\nIt is \\boxed{7}.", "7"),
+        ("## Final answer\n\n## Solution\n\n### Step 1\n\nIt is \\boxed{7}.", "7"),
         ("## Final answer\n\n### Why\n\nThe answer is 7.", "7."),
         ("## Final answer\n\n**No:** there is none\n\n## Reasoning\nx", "**No:** there is none"),
         ("**Final answer**: $42$\n\n**Reasoning**\nbecause", "$42$"),

@@ -14,7 +14,7 @@ from django.db.models import Count
 from webapp.experiments import headless, loop
 from webapp.experiments.comparison import gather
 from webapp.experiments.comparison.plan import Cell, Plan
-from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.models import Candidate, Experiment, Job
 
 log = logging.getLogger(__name__)
 OVER = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
@@ -103,8 +103,9 @@ def carry_through(
 
 
 def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
-    """To its end, past errors that nobody foresaw: each is a strike against its step, and the last one ends it."""
-    for _ in range(settings.ATTEMPTS):
+    """To its end, past errors that nobody foresaw, but not past so many without a step that ends."""
+    errors, ended = 0, -1
+    while errors < settings.ATTEMPTS:
         try:
             headless.drive(experiment, said)
             return
@@ -112,3 +113,5 @@ def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> No
             raise
         except Exception:
             log.exception("%s: an error that nobody foresaw", experiment)
+        before, ended = ended, experiment.jobs.filter(status=Job.Status.DONE).count()
+        errors = errors + 1 if ended == before else 1

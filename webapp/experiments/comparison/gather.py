@@ -155,8 +155,10 @@ def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
     failed = Candidate.objects.filter(iteration__experiment__in=experiments, status=Candidate.Status.FAILED).order_by()
     lost = dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
     asked: Counter[int] = Counter()
-    for experiment, kind, payload in _judged().filter(experiment__in=experiments).values_list("experiment", *JUDGED):
-        asked[experiment] += comparisons(kind, payload)
+    for experiment, kind, payload, result in (
+        _judged().filter(experiment__in=experiments).values_list("experiment", *JUDGED)
+    ):
+        asked[experiment] += comparisons(kind, payload, result)
     paid = ModelCall.objects.filter(request__experiment__in=experiments).order_by().values("request__experiment")
     sums = paid.annotate(
         calls=Count("pk"),
@@ -245,7 +247,7 @@ def _added_up(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]
     return tuple(found)
 
 
-JUDGED = ("kind", "payload")
+JUDGED = ("kind", "payload", "result")
 
 
 def _judged() -> QuerySet[Request]:
@@ -255,15 +257,15 @@ def _judged() -> QuerySet[Request]:
 def queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
     asked = _judged().filter(experiment=experiment).values_list(*JUDGED)
-    return sum(comparisons(kind, payload) for kind, payload in asked)
+    return sum(comparisons(*judged) for judged in asked)
 
 
-def comparisons(kind: str, payload: Mapping[str, Any]) -> int:
-    """Best of m, then worst of the rest, are 2m - 3; a choice among m is m - 1."""
+def comparisons(kind: str, payload: Mapping[str, Any], result: Any) -> int:
+    """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1."""
     if kind == "Compare":
         return 1
     shown = len(payload["candidates"])
-    return max(0, 2 * shown - 3) if kind == "Judge" and payload.get("worst", True) else shown - 1
+    return max(0, 2 * shown - 3 if kind == "Judge" and result["worst"] else shown - 1)
 
 
 def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:

@@ -31,7 +31,7 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
         return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
     from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
 
-    gate = EndpointGate(model.base_url, model.concurrency)
+    gate = EndpointGate(model.base_url, model.concurrency, model.timeout)
     return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), model.timeout, gate)
 
 

@@ -88,8 +88,11 @@ class Purse:
         self.lock = threading.RLock()
         self.home = threading.get_ident()
 
-    def enter(self, tokens: int) -> tuple[int | None, Any] | None:
-        """Raises BudgetSpent where nothing is under way and too little is left, leases.Stopped with a lost lease."""
+    def enter(self, tokens: int) -> tuple[int, Any] | None:
+        """Raises BudgetSpent where nothing is under way and too little is left, leases.Stopped with a lost lease.
+
+        Without a budget, too, it is noted what is under way: one may be set meanwhile.
+        """
         need = self.need(tokens - self.limit)
         try:
             experiment = Experiment.objects.filter(pk=self.lease.job.experiment_id).first()
@@ -101,8 +104,6 @@ class Purse:
             inner = self.gate.enter(tokens)
             if inner is None:
                 return None
-            if not limited:
-                return None, inner
             number = None
             try:
                 number = self.reserve(need)
@@ -116,11 +117,10 @@ class Purse:
         finally:
             self.close()
 
-    def leave(self, ticket: tuple[int | None, Any], tokens: int | None) -> None:
+    def leave(self, ticket: tuple[int, Any], tokens: int | None) -> None:
         number, inner = ticket
         try:
-            if number is not None:
-                self.release(number)
+            self.release(number)
         finally:
             self.gate.leave(inner, tokens)
             self.close()
