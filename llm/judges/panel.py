@@ -184,6 +184,12 @@ def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
+def reason_text(pick: Pick) -> str:
+    """A person's sentence and tags as one text; empty when there are none."""
+    tags = f"Tags: {counted(pick.tags)}" if pick.tags else ""
+    return "\n".join(part for part in (pick.reason.strip(), tags) if part)
+
+
 def counted(tags: Sequence[str]) -> str:
     """The tags in their order, each once; behind one that several people gave stands how many."""
     return ", ".join(f"{tag} ({times} people)" if times > 1 else tag for tag, times in Counter(tags).items())

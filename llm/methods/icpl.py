@@ -7,11 +7,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from llm.judges.panel import counted
+from llm.judges.panel import reason_text
 from llm.messages import chat, first_prompt, problem_text, states_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Pick, Problem, Train, Write
+from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Problem, Train, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
 
@@ -99,12 +99,6 @@ def different_prompt(problem: Problem, written: Sequence[Candidate]) -> tuple[Me
         render("program", title=f"Parent {number}", source=c.source.strip()) for number, c in enumerate(written, 1)
     ]
     return chat(render("different", problem=problem_text(problem), programs="\n\n".join(entries)))
-
-
-def reason_text(pick: Pick) -> str:
-    """A person's sentence and tags as one text; empty when there are none."""
-    tags = f"Tags: {counted(pick.tags)}" if pick.tags else ""
-    return "\n".join(part for part in (pick.reason.strip(), tags) if part)
 
 
 def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> tuple[Message, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 from llm.errors import MethodError, unscored
 from llm.forms import form_of
 from llm.judges import model as model_judge
+from llm.judges.panel import reason_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
@@ -154,17 +155,25 @@ def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
 
 
 def three_d(
-    problem: Problem, rng: random.Random, k: int = 6, n: int = 5, negative: str = "judge", context: int = 0
+    problem: Problem,
+    rng: random.Random,
+    k: int = 6,
+    n: int = 5,
+    negative: str = "judge",
+    reasons: bool = True,
+    context: int = 0,
 ) -> Steps:
     """3D: in each of N turns K answers, of which a judge keeps a positive and a negative for the next prompt.
 
     With `negative` "uniform" the negative is drawn from all but the positive, as the paper does where a model judges.
-    Returns the positive of the last turn. Raises MethodError when no answer of a turn can be tried.
+    With `reasons` the next prompt also holds a person's words about the picks. Returns the positive of the last turn.
+    Raises MethodError when no answer of a turn can be tried.
     """
     positive: Outcome | None = None
     other: Outcome | None = None
+    words = ""
     for iteration in range(1, n + 1):
-        prompt = pair_prompt(problem, positive, other) if positive else form_of(problem).first
+        prompt = pair_prompt(problem, positive, other, words) if positive else form_of(problem).first
         parent = positive.candidate.id if positive else None
         candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
         outcomes = yield from tried(problem, iteration, candidates)
@@ -176,15 +185,20 @@ def three_d(
             other = rng.choice(rest) if rest else None
         else:
             other = picked(seen, pick.worst) if pick.worst else None
+        words = reason_text(pick) if reasons else ""
     assert positive is not None
     return positive.candidate.id
 
 
-def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None) -> tuple[Message, ...]:
-    """The problem with a positive and a negative example: only the answers themselves, and nothing of earlier turns."""
+def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None, words: str = "") -> tuple[Message, ...]:
+    """The problem with a positive and a negative example: only the answers themselves and a person's words about them,
+    and nothing of earlier turns.
+    """
     form = form_of(problem)
-    rejected = render("negative", answer=form.answer(negative.candidate)) if negative else ""
-    text = render("pair", problem=form.problem, positive=form.answer(positive.candidate), rejected=rejected)
+    parts = [render("negative", answer=form.answer(negative.candidate))] if negative else []
+    if words:
+        parts.append(render("reason", reason=words))
+    text = render("pair", problem=form.problem, positive=form.answer(positive.candidate), rejected="\n\n".join(parts))
     return form.chat(text)
 
 
@@ -255,6 +269,7 @@ METHODS = (
                 "Who names the bad example: the judge, or chance (as published for a model that judges).",
                 choices=("judge", "uniform"),
             ),
+            Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
             _CONTEXT,
         ),
         chooses=False,

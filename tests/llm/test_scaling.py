@@ -240,6 +240,18 @@ def test_a_uniform_negative_is_any_but_the_positive():
     assert drawn == {True, False}
 
 
+@pytest.mark.parametrize(("reasons", "told"), [(True, ["", "limps at 1", "limps at 2"]), (False, ["", "", ""])])
+def test_what_a_person_wrote_about_a_turn_is_in_the_prompt_of_the_next_alone_where_that_is_wanted(reasons, told):
+    def judge(request):
+        best, worst, *_ = (o.candidate.id for o in request.outcomes)
+        return Pick(best, worst, reason=f"limps at {request.iteration}", tags=("falls over",))
+
+    experiment, _ = run("scaling_3d", k=3, n=3, judge=judge, options={"reasons": reasons})
+    for prompt, words in zip(prompts(experiment), told, strict=True):
+        assert ("limps" in prompt) == ("Tags: falls over" in prompt) == bool(words)
+        assert words in prompt and prompt.count("limps") <= 1
+
+
 def test_one_answer_has_no_negative():
     experiment, _ = run("scaling_3d", k=1, n=2, judge=lambda r: Pick(r.outcomes[0].candidate.id, None))
     assert "Rejected" not in prompts(experiment)[1]

@@ -67,7 +67,7 @@ def test_a_person_leads_it_to_its_end(client, method):
     assert len(judged) == (8 if method == "rf_agent_judged" else 3)
     if method == "open_loop":
         assert set(later) == {prompts[0]}
-    elif method != "scaling_3d":  # whose prompts hold the answers alone
+    else:
         assert any(first.reason in prompt for prompt in later)
     if method not in ("open_loop", "revolve_human"):  # there an island decides who has children
         assert {c.parent for c in judged} == {first.best}

@@ -51,8 +51,8 @@ def with_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Sh
 
 
 def numbered(title: str, nodes: Sequence[Node]) -> list[Shown]:
-    """These nodes, each under the title and its number from 1."""
-    return [Shown(f"{title} {i}", node) for i, node in enumerate(nodes, 1)]
+    """These nodes, the oldest first, each under the title and its number from 1."""
+    return [Shown(f"{title} {i}", node) for i, node in enumerate(sorted(nodes, key=tree.age), 1)]
 
 
 @dataclass(frozen=True)

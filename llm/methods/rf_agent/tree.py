@@ -155,6 +155,12 @@ def elites(root: Node, parent: Node) -> list[Node]:
     return sorted((n for n in root.below() if n is not parent), key=lambda n: -n.score)[:ELITES]
 
 
+def age(node: Node) -> tuple[int, int]:
+    """When it was written: its round, and its place in that."""
+    iteration, _, index = node.trained.candidate.id.partition("-")
+    return int(iteration), int(index)
+
+
 def rank_weights(count: int) -> list[float]:
     """Probabilities by reciprocal rank: proportional to 1, 1/2, 1/3, ..."""
     whole = sum(1 / rank for rank in range(1, count + 1))

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from llm.methods.rf_agent import tree
+from llm.methods.rf_agent import actions, tree
 from llm.methods.rf_agent.tree import Node
 from llm.records import Candidate, Outcome
 
@@ -27,6 +27,11 @@ def family():
     d, e = node("d", 5.0, b), node("e", 1.0, b)
     tree.backup(b)
     return root, a, b, c, d, e
+
+
+def test_a_prompt_shows_nodes_from_the_oldest_on():
+    shown = actions.numbered("Elite reward function", [node("2-1"), node("1-10"), node("1-2")])
+    assert [(s.title[-1], s.node.id) for s in shown] == [("1", "1-2"), ("2", "1-10"), ("3", "2-1")]
 
 
 def test_lambda_falls_linearly_to_nothing():
