@@ -242,6 +242,10 @@ AXES_VERBOSE = False
 MODEL_BASE_URL = env.str("PREFINE_BASE_URL", default="")
 MODEL_NAME = env.str("PREFINE_MODEL", default="")
 """An OpenAI-compatible endpoint that new experiments and studies use."""
+MODEL_CONTEXT = env.int("PREFINE_CONTEXT", default=0)
+"""Tokens that fit into that model's context; 0: not known."""
+if MODEL_CONTEXT and MODEL_CONTEXT < 4000:
+    raise ImproperlyConfigured(f"PREFINE_CONTEXT is a number of tokens, 4000 or more, not {MODEL_CONTEXT}")
 API_KEY = env.str("PREFINE_API_KEY", default="")
 """The key of that endpoint, and of no other."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):

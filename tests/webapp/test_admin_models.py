@@ -157,6 +157,18 @@ def test_what_began_with_the_environments_model_keeps_it(settings):
     ]
 
 
+def test_the_environment_names_the_context_of_its_model(settings):
+    from webapp.experiments.defaults import environment_model
+
+    settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "m"
+    unknown = environment_model()
+    settings.MODEL_CONTEXT = 8000
+    known = environment_model()
+    assert (unknown.context_tokens, known.context_tokens) == (None, 8000) and environment_model() == known
+    settings.MODEL_CONTEXT = 0
+    assert environment_model() == unknown  # the row that it made first
+
+
 def test_the_environments_key_goes_to_the_environments_endpoint_alone(settings):
     settings.API_KEY, settings.MODEL_BASE_URL = "sk-environment", "https://mine.example/v1"
     assert LanguageModel(kind="openai", base_url="https://mine.example/v1", model="m").key == "sk-environment"

@@ -24,10 +24,12 @@ def environment_model() -> LanguageModel | None:
         return _row(LOCAL, kind=LanguageModel.Kind.OFFLINE, base_url="", model=Path(settings.LOCAL_MODEL).name)
     if not settings.MODEL_BASE_URL:
         return None
-    return _row(NAME, kind=LanguageModel.Kind.OPENAI, base_url=settings.MODEL_BASE_URL, model=settings.MODEL_NAME)
+    limits = {"context_tokens": settings.MODEL_CONTEXT} if settings.MODEL_CONTEXT else {}
+    endpoint = {"base_url": settings.MODEL_BASE_URL, "model": settings.MODEL_NAME}
+    return _row(NAME, kind=LanguageModel.Kind.OPENAI, **endpoint, **limits)
 
 
-def _row(name: str, **named: str) -> LanguageModel:
+def _row(name: str, **named: str | int) -> LanguageModel:
     """The row of this name that says this; a new one, numbered where the name is taken, when there is none."""
     rows = LanguageModel.objects.filter(name__startswith=name)
     known = rows.filter(**named).first()
