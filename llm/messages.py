@@ -86,15 +86,17 @@ class Fitted:
     left_out: int = 0
 
 
-def fitted(messages: Sequence[Message], room: int) -> Fitted:
-    """The messages, without the oldest pieces of their history where they would not fit into `room` tokens (0: all).
+def fitted(messages: Sequence[Message], room: int, images: int = 0) -> Fitted:
+    """The messages, without the oldest pieces of their history where they, with so many images, would not fit into
+    `room` tokens (0: all).
 
     Of a program that is repaired for the second time the first attempt goes first; then what judges said before, then
     earlier programs. The prompt says that attempts were left out, and how many of the others. What is too long without
     any history stays so: the endpoint will refuse it.
     """
     talk, left_out = list(messages), 0
-    while room and sum(len(m["content"]) for m in talk) > (room - ANSWER_TOKENS) * LETTERS_PER_TOKEN:
+    most = (room - ANSWER_TOKENS - images * TOKENS_PER_IMAGE) * LETTERS_PER_TOKEN
+    while room and sum(len(m["content"]) for m in talk) > most:
         place = next((i for i, m in enumerate(talk) if _oldest(m["content"])), None)
         attempts = [i for i, m in enumerate(talk) if m["role"] == "assistant"]
         if len(attempts) > 1:

@@ -122,9 +122,9 @@ class Asking:
         self.used = given[-1] + 1 - self.seed
         return given
 
-    def fitted(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """What of the messages the model has room for."""
-        fit = fitted(messages, self.room)
+    def fitted(self, messages: Sequence[Message], images: int = 0) -> tuple[Message, ...]:
+        """What of the messages the model has room for beside so many images."""
+        fit = fitted(messages, self.room, images)
         self.left_out = max(self.left_out, fit.left_out)
         return fit.messages
 
@@ -361,10 +361,10 @@ def ask(
 ) -> Asked:
     """A plain answer; one that is empty, cut off or not accepted is asked again, three times in all.
 
-    `images` are data URLs, for a Look; `stop_check`, `room` and `watch` as in `write`.
+    `images` are data URLs; `stop_check`, `room` and `watch` as in `write`.
     """
     asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch, room=room)
-    messages = with_images(asking.fitted(request.messages), images)
+    messages = with_images(asking.fitted(request.messages, len(images)), images)
     error, permanent, text = "", False, ""
     try:
         while not text:

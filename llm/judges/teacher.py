@@ -19,9 +19,7 @@ OPTIONS = (
     Option("beta", -1.0, "Rationality: the higher, the rarer a wrong choice; 0 chooses blindly, -1 never errs."),
     Option("gamma", 1.0, "Myopia: below 1, late moments of the training count more than early ones.", low=0.01, high=1),
     Option("mistake", 0.0, "Probability that an answer is turned round.", low=0, high=1),
-    Option(
-        "skip", 0.0, "Of two compared that are both worse than this share of the mean, none is preferred.", low=0
-    ),
+    Option("skip", 0.0, "Of two compared that are both worse than this share of the mean, none is preferred.", low=0),
     Option("equal", 0.0, "Differences below this share of the mean are not seen.", low=0),
 )
 

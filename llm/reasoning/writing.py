@@ -38,7 +38,7 @@ def write(
     the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `asking_more` are fields of
     `Asking`. Failures are in the result, not raised.
     """
-    fit = fitted(request.messages, room)
+    fit = fitted(request.messages, room, len(images))
     messages = with_images(fit.messages, images)
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)

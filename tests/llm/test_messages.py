@@ -1,6 +1,6 @@
 """Prompts that would not fit into a model's context."""
 
-from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN, Fitted, fitted
+from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN, TOKENS_PER_IMAGE, Fitted, fitted
 from llm.records import Write
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM, Experiment, Says
@@ -25,6 +25,8 @@ def size(messages):
 def test_what_fits_stays_as_it_is():
     messages = long_prompt().messages
     assert fitted(messages, 0) == fitted(messages, room_for(size(messages))) == Fitted(messages)
+    beside = room_for(size(messages)) + 3 * TOKENS_PER_IMAGE
+    assert fitted(messages, beside, images=3) == Fitted(messages) and fitted(messages, beside, images=4).left_out
 
 
 def test_the_oldest_history_goes_first_and_the_prompt_says_so():

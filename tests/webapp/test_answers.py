@@ -7,7 +7,8 @@ from django.core.files.base import ContentFile
 
 from tests.webapp import reasoners, rows
 from tests.webapp.reasoners import GOOD, HALF, RIGHT, WRONG
-from webapp.experiments import headless
+from webapp.experiments import headless, loop
+from webapp.experiments.execute import ask
 from webapp.problems.brackets import _closing
 from webapp.problems.markdown import LETTERS, formula, html
 from webapp.problems.models import Attachment
@@ -166,6 +167,8 @@ def test_files_of_a_problem_are_for_those_who_judge_it(client):
         go_on(someone)
     content = server.asked[0]["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url"], "the model sees the picture, not the page"
+    judged = ask.pose(loop.waiting_request(someone.experiment))  # as it would be put to a model
+    assert judged.images == tuple(part["image_url"]["url"] for part in content[1:])
     shown = page(client, someone)
     address = re.search(r'src="(/s/[^"]+/attachment/\d+/)"', shown)[1]
     seen = client.get(address)

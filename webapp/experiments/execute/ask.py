@@ -20,7 +20,8 @@ from webapp.experiments.execute import frames
 from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Request
+from webapp.experiments.models import Experiment, Request
+from webapp.problems import lookup
 
 NO_VISION = (
     "Frames of the clips are to be shown to a vision model, and the experiment names none. Begin another "
@@ -86,8 +87,13 @@ def pose(request: Request) -> Posed:
     if request.kind == "Ask":
         asked = records.from_payload("Ask", request.payload)
         assert isinstance(asked, records.Ask)
-        return Posed(asked, partial(words, choices=asked.choices))
+        return Posed(asked, partial(words, choices=asked.choices), figures(request.experiment))
     return look(request) if request.kind == "Look" else judge(request)
+
+
+def figures(experiment: Experiment) -> tuple[str, ...]:
+    """Those of the problem, which whoever judges or compares answers sees as the writer does; a task has none."""
+    return tuple(lookup.pictures(lookup.problem_named(experiment.task))) if experiment.is_problem else ()
 
 
 def words(text: str, choices: int = 0) -> str | None:
@@ -138,4 +144,4 @@ def judge(request: Request) -> Posed:
     asked = model_judge.question(judged, loop.problem_of(experiment), seed, counts)
     images = [url for outcome in asked.order for url in pictures.get(outcome.candidate.id, ())]
     unseen = tuple(key for key in keys if not counts[key])
-    return Posed(asked.ask, partial(model_judge.read, asked), tuple(images), unseen)
+    return Posed(asked.ask, partial(model_judge.read, asked), (*figures(experiment), *images), unseen)
