@@ -42,6 +42,7 @@ NVIDIA = Path("/dev/nvidiactl")
 """There where NVIDIA's driver is: elsewhere nobody needs to ask for a CUDA device."""
 DEVICES = re.compile(r"cpu|cuda:\d+|bridge:\w+")
 """As simulation.backends.choice names them."""
+GPU_NAME = re.compile(r"[\w ().,/+-]{0,80}", re.ASCII)
 POLL_SECONDS = 0.1
 PROGRESS_SECONDS = 0.5
 CANCEL_SECONDS = 15.0
@@ -120,6 +121,8 @@ class Split:
     """Process i trains the candidates bounds[i] to bounds[i + 1] - 1."""
     device: str = "cpu"
     """Where all of them train, as simulation.backends.choice names it."""
+    gpu: str = ""
+    """Its name, where that is a CUDA device."""
 
 
 def split(job_dir: Path, job: TrainJob) -> list[Shard]:
@@ -134,9 +137,9 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     if file.exists():
         parts = read_split(file, len(job.sources))
     else:
-        here, count = device(), len(job.sources)
+        (here, gpu), count = device_and_gpu(asked_for()), len(job.sources)
         processes = min(job.processes or cores, count) if here == "cpu" else 1
-        parts = Split([round(i * count / processes) for i in range(processes + 1)], here)
+        parts = Split([round(i * count / processes) for i in range(processes + 1)], here, gpu)
         file.parent.mkdir(exist_ok=True)
         write_json(file, parts)
     bounds = parts.bounds
@@ -156,9 +159,23 @@ def trained_on(job_dir: Path, job: TrainJob) -> str:
     return read_split(split_file(job_dir), len(job.sources)).device
 
 
+def device_in_words(job_dir: Path) -> str:
+    """The same with the name of a GPU; empty where there is no run, or its split is damaged."""
+    try:
+        parts = read_split(split_file(job_dir), len(read_job(job_dir).sources))
+    except (OSError, LookupError, TypeError, ValueError):
+        return ""
+    return f"{parts.device} {parts.gpu}".strip()
+
+
 def device() -> str:
     """Where a run would begin now. Raises ValueError where the device that is asked for is not here."""
-    return device_here(os.environ.get("PREFINE_DEVICE") or "auto")
+    return device_here(asked_for())
+
+
+def asked_for() -> str:
+    """The device's name as the environment has it."""
+    return os.environ.get("PREFINE_DEVICE") or "auto"
 
 
 def read_split(file: Path, count: int) -> Split:
@@ -170,6 +187,7 @@ def read_split(file: Path, count: int) -> Split:
         begins, ends = parts.bounds[:-1], parts.bounds[1:]
         sound = (parts.bounds[0], parts.bounds[-1]) == (0, count) and all(map(operator.lt, begins, ends))
         sound = sound and all(type(bound) is int for bound in parts.bounds) and bool(DEVICES.fullmatch(parts.device))
+        sound = sound and bool(GPU_NAME.fullmatch(parts.gpu))
     except (ValueError, TypeError, LookupError):
         sound = False
     if not sound:
@@ -188,14 +206,23 @@ def require_warm(job_dir: Path, job: TrainJob, shards: list[Shard]) -> None:
 
 
 def device_here(requested: str) -> str:
-    """The device that this name stands for; another process asks PyTorch. Raises ValueError when it is not here."""
+    """The device that this name stands for. Raises ValueError when it is not here."""
+    return device_and_gpu(requested)[0]
+
+
+def device_and_gpu(requested: str) -> tuple[str, str]:
+    """The device that this name stands for, and a GPU's own name; another process asks PyTorch.
+
+    Raises ValueError when it is not here.
+    """
     if requested == "cpu" or (requested == "auto" and not NVIDIA.exists()):
-        return "cpu"
+        return "cpu", ""
     command = [sys.executable, "-m", "simulation.backends.choice", requested]
     answer = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if answer.returncode:
         raise ValueError(f"PREFINE_DEVICE: {answer.stderr.strip().splitlines()[-1]}")
-    return answer.stdout.split()[-1]
+    found, _, name = answer.stdout.strip().splitlines()[-1].partition(" ")
+    return found, re.sub(r"[^\w ().,/+-]", "", name, flags=re.ASCII)[:80]
 
 
 def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:

@@ -1,6 +1,7 @@
 """Which engine steps the worlds: MuJoCo on the CPU, MuJoCo Warp on a CUDA device, or one behind the bridge.
 
-`python -m simulation.backends.choice NAME` prints what `device` answers; exit status 1 and the reason where it refuses.
+`python -m simulation.backends.choice NAME` prints what `device` answers, and a GPU's name after it; exit status 1 and
+the reason where it refuses.
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ def memory_of(on: str) -> int:
     return torch.cuda.get_device_properties(on).total_memory if on.startswith("cuda") else 0
 
 
+def name_of(on: str) -> str:
+    """Of a CUDA device, as its driver calls it; empty elsewhere."""
+    return torch.cuda.get_device_name(on) if on.startswith("cuda") else ""
+
+
 def compile_into(on: str, folder: Path) -> None:
     """Have kernels that this process still compiles written into `folder`, as a locked process may write no other."""
     if on.startswith("cuda"):
@@ -110,6 +116,7 @@ def warp_on(on: str) -> StartPhysics:
 
 if __name__ == "__main__":
     try:
-        print(device(sys.argv[1]))
+        found = device(sys.argv[1])
     except ValueError as error:
         raise SystemExit(str(error)) from None
+    print(found, name_of(found))

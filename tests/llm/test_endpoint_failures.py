@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 from llm.client import OpenAIBackend
+from llm.judges.model import question, read
 from llm.messages import first_prompt
 from llm.methods import METHODS
 from llm.offline import OfflineWriter
 from llm.reasoning.writing import write as solve
-from llm.records import ANSWER, Outcome, Problem, Run, Write
+from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
 from llm.replay import Saved
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM as REWARDS
 from tests.llm.experiment import Experiment, parses
 from tests.llm.faulty import completion, failure, serving, stream
+from tests.llm.test_every_method import VARIANTS, named, plain
 
 FAILURES = (
     failure(401, "the key expired"),
@@ -31,7 +33,8 @@ FAILURES = (
     stream("def", finish="", error="no memory", code=503),
     stream(finish=""),  # nothing at all
 )
-
+SAME_CALLS = [("icpl", {"measures": True}), ("scaling_3d", {"negative": "uniform"})]  # as by default, in other words
+CASES = [*plain(METHODS), *(case for case in VARIANTS if case not in SAME_CALLS)]
 
 PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answer", "Reasoning"))
 
@@ -81,7 +84,8 @@ class Patient(Experiment):
                 written = (solve if solving else write)(self.backend, request, self.problem, **check, **given)
                 error, result = written.error, written.candidates
             else:
-                said = ask(self.backend, request, **given)
+                images = ("data:image/jpeg;base64,AA==",) * getattr(request, "frames", 0)
+                said = ask(self.backend, request, images=images, **given)
                 error, result = said.error, said.text
             if not error:
                 return result
@@ -93,36 +97,58 @@ def tried(request: Run) -> tuple[Outcome, ...]:
     return tuple(Outcome(c, True, rts=float("$5$" in c.source)) for c in request.candidates)
 
 
-class Solving(Patient):
+class Modelled(Patient):
+    """A model is the judge."""
+
+    def answer(self, request: Any) -> Any:
+        if not isinstance(request, Judged):
+            return super().answer(request)
+        asked = question(request, self.problem, 5)
+        return read(asked, super().answer(asked.ask))
+
+
+class Solving(Modelled):
     def answer(self, request: Any) -> Any:
         return tried(request) if isinstance(request, Run) else super().answer(request)
 
 
-def small(name: str) -> dict[str, Any]:
+def small(name: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Three rounds: in fewer ICPL asks for no difference."""
     method = METHODS[name]
     budget = {"budget": 4} if any(option.name == "budget" for option in method.options) else {}
-    return {"method": name, "k": 1 if method.k == 1 else 2, "n": 2, "options": budget}
+    return {"method": name, "k": 1 if method.k == 1 else 2, "n": 3, "options": {**budget, **(options or {})}}
 
 
-def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[list[Any], int], str]) -> None:
+def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[list[Any], int], str]) -> Endpoint:
     """The same experiment at an endpoint where each call fails once ends as the calm one, and buys everything once."""
     endpoint = Endpoint(model)
     with serving(endpoint) as server:
         backend = OpenAIBackend(server.base_url, "key", "m-1", max_retries=0, timeout=120.0)
-        tried = kind(backend=backend, problem=calm.problem, **small(calm.method))
+        tried = kind(backend=backend, problem=calm.problem, **small(calm.method, calm.options))
         tried.said = set()
         tried.run()
     assert [s.result for s in tried.saved] == [s.result for s in calm.saved]
     assert len(endpoint.bought) == len(set(endpoint.bought)) == len(endpoint.asked)
     assert len(tried.said) >= min(len(FAILURES), len(endpoint.asked)) // 2, "each with words of its own"
     assert all(server.base_url in words for words in tried.said)
+    return endpoint
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_call_of_every_method_may_fail_and_is_bought_once(name: str) -> None:
-    calm = Experiment(**small(name))
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_every_call_of_every_method_may_fail_and_is_bought_once(case: tuple[str, dict[str, Any]]) -> None:
+    calm = Experiment(**small(*case))
     calm.run()
     fails_everywhere(calm, Patient, rewards)
+
+
+@pytest.mark.parametrize("name", ["icpl", "scaling_3d"])
+def test_so_may_every_call_of_a_judging_model(name: str) -> None:
+    calm = Modelled(**small(name))
+    calm.run()
+    endpoint = fails_everywhere(calm, Modelled, rewards)
+    judging = [json.dumps([question(r, calm.problem, 5).ask.messages, 5]) for r in calm.of(Judged)]
+    assert len(judging) >= calm.n
+    assert set(judging) < set(endpoint.bought)
 
 
 class Scripted:

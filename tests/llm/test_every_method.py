@@ -4,15 +4,19 @@ import dataclasses
 import json
 import re
 
+import numpy as np
 import pytest
 
 from llm.errors import Unauthorized
+from llm.judges.model import question
 from llm.methods import METHODS
 from llm.offline import OfflineWriter
-from llm.records import Write
+from llm.records import Judged, Look, Write
 from llm.replay import Saved
 from llm.writer import ask, write
+from simulation.rollout import write_rollout
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, filmed, parses, prompts, train
+from webapp.experiments.execute.ask import values
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
@@ -149,8 +153,28 @@ def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(whole):
         assert retried.backend.calls == total + 1
 
 
+def told(experiment, folder):
+    """All that models are shown: prompts, the questions to a model if it were the judge, what goes with pictures."""
+    asked = [question(request, experiment.problem, 5).ask.messages for request in experiment.of(Judged)]
+    return [
+        *prompts(experiment),
+        *("\n".join(message["content"] for message in messages) for messages in asked),
+        *(values(rollout(experiment, look, folder / "rollout.npz"), look.frames) for look in experiment.of(Look)),
+    ]
+
+
+def rollout(experiment, look, file):
+    """The file of a rollout that is looked at: its body is as far as its score says."""
+    (seen,) = [o for some in experiment.got_kind("Train") for o in some if o.candidate.id == look.candidate]
+    worth = {name: np.array(values["samples"]) for name, values in seen.trace.items()}
+    steps = len(worth["total"])
+    poses = np.full((steps, 15), seen.rts)
+    write_rollout(file, "Ant", poses, 0.05, np.arange(steps) == 0, components=worth)
+    return file
+
+
 @pytest.mark.parametrize("case", [*plain([*BLIND, *HIDES_IT]), *VARIANTS], ids=named)
-def test_no_prompt_holds_the_metric_or_a_score(case):
+def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
     experiment = small(*case)
     experiment.run()
     outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
@@ -158,20 +182,21 @@ def test_no_prompt_holds_the_metric_or_a_score(case):
     forms = ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")
     secrets = {form.format(score) for o in outcomes for score in (o.rts, *HIDDEN_SCORES) for form in forms}
     secrets |= {form.format(float(f"{o.rts:.4g}")) for o in outcomes for form in forms}
-    assert prompts(experiment)
-    assert case != ("icpl", {"measures": True}) or any("height: start 0.5" in prompt for prompt in prompts(experiment))
-    for prompt in prompts(experiment):
+    shown = told(experiment, tmp_path)
+    assert prompts(experiment) and all(shown)
+    assert case != ("icpl", {"measures": True}) or any("height: start 0.5" in text for text in shown)
+    for prompt in shown:
         assert not [s for s in secrets if s in prompt]
         assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("case", plain(BLIND), ids=named)
-def test_scores_of_the_same_order_lead_to_the_same_prompts(case):
+@pytest.mark.parametrize("case", [*plain(BLIND), *VARIANTS], ids=named)
+def test_scores_of_the_same_order_lead_to_the_same_prompts(case, tmp_path):
     """The only way from the metric to a prompt is who was picked."""
     as_is, squeezed = small(*case), small(*case, train=lambda request: tuple(_rescored(o) for o in train(request)))
     as_is.run()
     squeezed.run()
-    assert prompts(as_is) == prompts(squeezed)
+    assert told(as_is, tmp_path) == told(squeezed, tmp_path)
 
 
 def _rescored(outcome):

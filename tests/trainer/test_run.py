@@ -190,6 +190,8 @@ def test_a_run_without_the_policy_that_it_starts_from_says_so_at_once(run, tmp_p
         '{"bounds": [0, 2], "device": "cuda:0; rm"}',
         '{"bounds": [0, 2], "device": 7}',
         '{"bounds": [0, 2], "more": 1}',
+        '{"bounds": [0, 2], "gpu": 7}',
+        '{"bounds": [0, 2], "device": "cuda:0", "gpu": "<b>"}',
     ],
 )
 def test_a_damaged_split_is_refused(tmp_path, damage):

@@ -111,6 +111,33 @@ def test_repetitions_have_their_own_seeds_and_plans_share_their_experiments(db: 
     assert Experiment.objects.count() == 1
 
 
+def test_who_describes_and_judges_makes_another_experiment_only_where_it_is_named(db: None) -> None:
+    """Those in docs/comparisons were made before these roles could be named."""
+    with (settings.BASE_DIR / "docs" / "comparisons" / "cartpole" / "experiments.csv").open() as file:
+        kept = next(csv.DictReader(file))
+    plan = plan_of(arm("icpl", 30), candidates=30)
+    first = next(plan.cells())
+    assert str(plan.public_id(first)) == kept["public_id"] == "ec51b0b2-e8bb-56b9-9e52-ca892840a997"
+    writer, other = (LanguageModel(name=name, kind="openai", model="m") for name in ("A", "B"))
+    ids = {
+        plan_of(*plan.arms, **roles).public_id(first)
+        for roles in ({}, {"describer": writer}, {"judge_model": writer}, {"judge_model": other})
+    }
+    assert len(ids) == 4
+    draft = plan_of(*plan.arms, describer=writer, judge_model=other).draft(first)
+    assert (draft.describer, draft.judge_model) == (writer, other)
+
+
+def test_the_command_names_who_describes_and_who_judges(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("cheap", "judge"):
+        LanguageModel.objects.create(name=name, kind="openai", base_url="http://x.example/v1", model="m")
+    words = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--judge", "model"]
+    call_command(*words, "--describer", "cheap", "--judge-model", "judge", "--plan")
+    assert "no limit of tokens" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="unknown language model 'nobody'"):
+        call_command(*words, "--judge-model", "nobody", "--plan")
+
+
 def test_problems_are_those_of_the_experiments(db: None) -> None:
     assert plan_of(arm("icpl:k=3", 6)).problems() == []
     (said,) = plan_of(arm("icpl:k=3", 6), tasks=("HumanoidJump",)).problems()
@@ -325,6 +352,27 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
     assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
 
+def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_path: Path) -> None:
+    """One experiment on a GPU but for a round, one on a CPU, one whose second training does not say."""
+    devices = (("cuda:0 NVIDIA H200", "cpu"), ("cpu", "cpu"), ("cuda:0 NVIDIA H200", None))
+    for result, on in zip(gather.results(played), devices, strict=False):
+        row = Experiment.objects.get(public_id=result.public_id)
+        for seconds, device, request in zip((10.0, 4.5), on, row.requests.filter(kind="Train"), strict=True):
+            Run.objects.create(request=request, seconds=seconds)
+            job = Job.objects.get(request=request, kind="train")
+            job.progress["made_by"] = {"machine": "M", "version": "1"} | ({"device": device} if device else {})
+            job.save()
+    found = gather.results(played)
+    assert [(r.train_seconds, r.gpu_seconds) for r in found] == [(14.5, 10.0), (14.5, 0.0), (14.5, None), (0.0, 0.0)]
+    icpl, loose = gather.scores(played, found)
+    assert icpl.mean_of("gpu_seconds") is None and icpl.mean_of("train_seconds") == 14.5
+    assert loose.mean_of("gpu_seconds") == 0.0
+    text = report.write(played, tmp_path).read_text()
+    assert re.search(r"\| ICPL \|[^\n]* \| (14|15) \| - \|", text) and re.search(r"OpenLoop [^\n]* \| 0 \|", text)
+    with (tmp_path / "experiments.csv").open() as file:
+        assert [r["gpu_seconds"] for r in csv.DictReader(file)] == ["10.0", "0.0", "", "0.0"]
+
+
 def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:
     """One of three reads and does something else: two pairs of three are at distance 1, and 1/1.05 of a third."""
     row = Experiment.objects.get(public_id=gather.results(played)[2].public_id)
@@ -380,6 +428,16 @@ def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
     assert (ablation.value, ablation.table) == ("5.13", "7")
     assert published.of("Ant", arm("icpl:reasons=false", 30), True) == []
     assert all(float(row.value) is not None for row in published.everything())
+
+
+def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case() -> None:
+    (turns,) = published.of("imo2025-1", arm("scaling_turn", 15), True)
+    assert (turns.metric, turns.shown) == ("correct", "3 of 5 right")
+    (points,) = published.of("ioi2025-2", arm("scaling_batch_model", 15), True)
+    assert points.shown == "24.19 \u00b1 12.7 of 100 points"
+    assert published.of("IMO2025-1", arm("scaling_turn", 15), True) == [turns]
+    assert not any(row.on(row.task) for row in published.everything() if row.metric in ("votes", "usd"))
+    assert {row.statistic for row in published.everything() if row.metric == "correct"} == {"of 5"}
 
 
 def test_a_number_that_one_paper_prints_with_more_and_with_fewer_digits_stands_once(db: None) -> None:

@@ -136,6 +136,17 @@ def without_column(name: str) -> Any:
     return change
 
 
+def test_a_report_from_before_seconds_on_a_gpu_were_known_is_read(tmp_path: Path) -> None:
+    plan = plan_of(experiments=1)
+    finish_all(plan)
+    report.write(plan, tmp_path)
+    path = tmp_path / "experiments.csv"
+    lines = path.read_bytes().decode().splitlines()  # it is the last column
+    path.write_bytes("".join(f"{line.rpartition(',')[0]}\r\n" for line in lines).encode())
+    found = tables.read(plan, [tmp_path])
+    assert len(found) == 2 and {result.gpu_seconds for result in found.values()} == {None}
+
+
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [

@@ -359,3 +359,15 @@ def test_a_running_one_whose_method_is_gone_ends_and_holds_up_no_other(admin_cli
     going.pick_up()
     gone.refresh_from_db()
     assert gone.status == "failed" and statuses(other)[0] == "running"
+
+
+# --- the admin ------------------------------------------------------------------------------------------------
+
+
+def test_the_admin_leads_to_the_comparisons_and_to_a_new_one(admin_client: Client) -> None:
+    html = admin_client.get("/admin/").content.decode()
+    assert 'href="/bench/comparisons/"' in html and f'href="{NEW}"' in html
+    page = admin_client.get("/admin/comparisons/comparison/").content.decode()
+    (button,) = re.findall(r'href="(/admin/comparisons/comparison/[^"]*)"[^>]*>\s*(?:<[^>]*>\s*)*New comparison', page)
+    answer = admin_client.get(button)
+    assert answer.status_code == 302 and answer["Location"] == NEW

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play, started
-from webapp.experiments import execute, leases, loop, progress, reaper
+from webapp.experiments import execute, leases, loop, progress, reaper, results
+from webapp.experiments.management.commands.run_experiment import status_line
 from webapp.experiments.models import Experiment, Job, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def finish_until_asked(row: Experiment) -> None:
+    """As workers would, until a model is asked about the first round."""
+    while not row.requests.filter(kind="Train", status="done").exists():
+        advance(row)
+        for request in open_requests(row):
+            finish(row, request)
+    advance(row)
 
 
 class TestPlayed:
@@ -240,3 +252,53 @@ class TestProgress:
         state = progress.of(row)
         assert state.phase == "training" and 0 < state.fraction < 1
         assert state.seconds_left is not None and state.seconds_left >= 100
+
+    def test_what_is_asked_after_a_training_is_a_step_of_its_own(self) -> None:
+        row = started(judge="model", n=1)
+        play(row)
+        state = progress.of(row)
+        assert (state.phase, state.fraction, state.seconds_left) == ("asking", 1.0, None), "never asked before"
+
+    def test_of_the_last_choice_only_the_asking_is_left(self) -> None:
+        play(started())
+        row = started(judge="model")
+        for best in ("1-2", "2-2"):
+            play(row)
+            lease = leases.claim(open_requests(row)[0].jobs.get().pk)
+            assert lease is not None
+            with lease, lease.settle():
+                results.complete(open_requests(row)[0], pick(best, None))
+        moment = progress.of(row)
+        assert (moment.phase, moment.fraction, moment.seconds_left) == ("asking", 1.0, None)
+        play(row)
+        assert open_requests(row)[0].kind == "Choose"
+        took = row.jobs.filter(kind="ask", status="done")
+        took.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
+        state = progress.of(row)
+        assert (state.phase, state.iteration, state.fraction, state.seconds_left) == ("asking", 2, 1.0, 8.0)
+        assert status_line(state, {}) == "round 2/2  asking   100%  8 s left to ask"
+
+    def test_questions_of_one_step_are_asked_one_after_another(self) -> None:
+        earlier, row = started(method="rda"), started(method="rda")
+        play(row, until="Ask")
+        assert progress.of(row).phase == "writing", "the subtasks come before any training"
+        for one in (earlier, row):
+            finish_until_asked(one)
+        finish(earlier, open_requests(earlier)[0])
+        asked = Job.objects.filter(kind="ask", status="done")
+        asked.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
+        Job.objects.filter(experiment=earlier, status="queued").delete()
+        assert len(open_requests(row)) == 3
+        assert (progress.of(row).phase, progress.of(row).seconds_left) == ("asking", 24.0)
+
+    def test_what_is_asked_after_a_persons_pick_is_for_the_next_round(self) -> None:
+        row = started(judge="human", n=3)
+        play(row)
+        assert progress.of(row).phase == "judging"
+        loop.answer(loop.waiting_request(row).pk, pick("1-1", None))
+        play(row)
+        loop.answer(loop.waiting_request(row).pk, pick("2-1", None))
+        play(row, until="Ask")
+        assert open_requests(row)[0].kind == "Ask"
+        state = progress.of(row)
+        assert state.phase == "writing" and state.fraction == 0

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from llm.offline import OfflineWriter
 from tests.llm.faulty import completion, failure, serving
-from tests.webapp.loops import SOURCE, advance, job, started
+from tests.webapp.loops import SOURCE, advance, job, open_requests, play, started
 from webapp.experiments import loop
+from webapp.experiments.execute import frames
 from webapp.experiments.models import Candidate, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
@@ -87,3 +89,52 @@ class TestEndpoint:
         assert row.requests.get().status == "done" and Candidate.objects.count() == 2
         assert [body["seed"] for body in seen] == [seed + 1]
         assert [c.seed for c in row.requests.get().calls.all()] == [seed, seed + 1]
+
+
+class TestAsking:
+    """RDA's vision model and ICPL's describer, whose endpoint fails for good in the middle of a round."""
+
+    @pytest.mark.parametrize(
+        ("kind", "role", "values"),
+        [
+            ("Look", "vision", {"method": "rda", "n": 1, "options": {"analyst": "frames", "frames": 2, "rollouts": 1}}),
+            ("Ask", "describer", {"method": "icpl", "n": 3}),
+        ],
+    )
+    def test_a_retry_asks_for_no_more_than_is_missing(
+        self, monkeypatch: pytest.MonkeyPatch, kind: str, role: str, values: dict[str, Any]
+    ) -> None:
+        """Of the last request the first answer is empty, and saved; its second try is refused."""
+        recovered = False
+
+        def script(body: dict[str, Any]) -> Any:
+            if body["seed"] == seed:
+                return completion("")
+            if body["seed"] == seed + 1 and not recovered:
+                return failure(401, "expired")
+            (reply,) = OfflineWriter().complete(body["messages"], 1, body["seed"])
+            return completion(reply.text)
+
+        monkeypatch.setattr(frames, "of_rollout", lambda *which: ["data:image/jpeg;base64,AA=="] * which[-1])
+        with serving(script) as server:
+            endpoint = LanguageModel.objects.create(name="m", kind="openai", base_url=server.base_url, model="m-1")
+            row = started(k=2, **{role: endpoint}, **values)
+            play(row, until=kind)
+            *others, last = open_requests(row)
+            assert last.kind == kind and len(others) == (kind == "Look")
+            seed = last.payload["seed"]
+            for request in (*others, last):
+                run_job(request.jobs.get().pk)
+            row.refresh_from_db()
+            assert row.status == Experiment.Status.FAILED
+            assert f"Asking the {role}" in row.error and "refuses the API key. Check the key" in row.error
+            assert len(server.seen) == len(others) + 2
+            recovered = True
+            assert loop.retry(row)
+            run_job(last.jobs.get().pk)
+            play(row)
+        assert row.status == Experiment.Status.FINISHED
+        assert [body["seed"] for body in server.seen[len(others) + 2 :]] == [seed + 1]
+        assert [c.seed for c in last.calls.all()] == [seed, seed + 1]
+        pictures = [part for part in server.seen[-1]["messages"][-1]["content"] if "image_url" in part]
+        assert len(pictures) == (2 if kind == "Look" else 0)

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.test import Client
 
 from llm.method import Method
 from llm.methods import METHODS
@@ -73,10 +74,12 @@ def method(monkeypatch: pytest.MonkeyPatch) -> Any:
 # --- a model as the judge -------------------------------------------------------------------------------------
 
 
-def test_a_model_judges_rounds_and_the_last_choice() -> None:
+def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None:
     row = started(judge="model")
     play(row, until="Ask")
-    assert row.status == "running" and progress.of(row).phase == "writing"
+    assert row.status == "running" and progress.of(row).phase == "asking"
+    page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
+    assert "a model looks at the round" in page and "are being written" not in page
     said = answered(row, "Judge")
     assert {said["best"], said["worst"]} < {"1-1", "1-2", "1-3"} and said["best"] != said["worst"]
     assert row.iterations.get(number=1).best.key == said["best"]

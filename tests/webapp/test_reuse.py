@@ -50,6 +50,7 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     scores = Candidate.objects.order_by("iteration__experiment", "index").values_list("rts", "final_score", "status")
     assert list(scores[:2]) == list(scores[2:4]) and all(rts is not None for rts, _, _ in scores)
     assert first.run.seconds == other.run.seconds > 0
+    assert first.jobs.get(kind="train").progress["made_by"]["device"].startswith(("cpu", "cuda"))
     assert {path.name for path in (other.run_dir / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
     said = other.experiment.events.get(kind="trained before")
     assert "in first" in said.text and not said.public

@@ -8,6 +8,7 @@ from llm.methods import METHODS
 from tests.webapp import rows
 from webapp.experiments import progress
 from webapp.experiments.models import Experiment, Job
+from webapp.problems import words as answer_words
 from webapp.studies import words
 from webapp.studies.models import Participant
 
@@ -81,3 +82,12 @@ def test_whoever_is_in_line_is_told_so(client):
 
     Job.objects.filter(experiment=first.experiment).update(status=Job.Status.DONE)
     assert not progress.of(Experiment.objects.get(pk=second.experiment.pk)).in_line
+
+
+def test_while_a_model_looks_at_a_round_nothing_falls_back_and_nobody_is_told():
+    now = progress.Progress("asking", 2, 5, 1.0, 70.0)
+    wait = words.wait_of(now, 6)
+    assert (wait.headline, wait.percent, wait.left) == ("The videos are almost ready", 99, "about one minute left")
+    assert wait.path == words.wait_of(replace(now, phase="filming"), 6).path
+    assert words.meanwhile(now) == "The first videos are almost ready."
+    assert answer_words.wait_of(now).path == answer_words.wait_of(replace(now, phase="training")).path

@@ -25,6 +25,11 @@ class Line:
     queries: float | None
     cost: float | None
     """US dollars an experiment; None where some price is unknown."""
+    tokens: float | None
+    """Read and written."""
+    seconds: float | None
+    """Of training, wall time; and those of them on a GPU, None where some training does not say where it ran."""
+    gpu_seconds: float | None
     printed: str
     baseline: bool
     """The others are tested against it."""
@@ -112,7 +117,7 @@ def of(comparison: Comparison) -> Board:
 
 def _line(score: Score, plan: Plan) -> Line:
     found = published.of(score.task, score.arm, plan.faultless)
-    printed = dict.fromkeys(f"{r.value} ± {r.std} ({r.paper})" if r.std else f"{r.value} ({r.paper})" for r in found)
+    printed = dict.fromkeys(f"{row.shown} ({row.paper})" for row in found)
     costs = [result.cost for result in score.results]
     known = [cost for cost in costs if cost is not None]
     return Line(
@@ -120,6 +125,9 @@ def _line(score: Score, plan: Plan) -> Line:
         wanted=plan.experiments,
         queries=_mean([result.queries for result in score.results]),
         cost=_mean(known) if len(known) == len(costs) else None,
+        tokens=_mean([result.prompt_tokens + result.completion_tokens for result in score.results]),
+        seconds=score.mean_of("train_seconds"),
+        gpu_seconds=score.mean_of("gpu_seconds"),
         printed=", ".join(printed),
         baseline=score.arm == plan.baseline,
     )

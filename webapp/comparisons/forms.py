@@ -86,12 +86,15 @@ class ComparisonForm(forms.ModelForm):
                 "judge",
                 "judge_options",
             ],
-            *["preset", "iterations", "seed", "model", "vision", "token_budget", "dollar_budget", "label"],
+            *["preset", "iterations", "seed", "model", "describer", "judge_model", "vision"],
+            *["token_budget", "dollar_budget", "label"],
         ]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, words in (("model", "The offline writer"), ("vision", "None")):
+        writes = "The one that writes"
+        empty = {"model": "The offline writer", "describer": writes, "judge_model": writes, "vision": "None"}
+        for name, words in empty.items():
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words

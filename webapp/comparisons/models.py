@@ -64,6 +64,22 @@ class Comparison(models.Model):
         related_name="+",
         help_text="Who looks at clips, for the methods that ask for that.",
     )
+    describer = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who puts differences into words; a cheaper model will do. Empty: the one that writes.",
+    )
+    judge_model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Who judges where a language model does. Empty: the one that writes.",
+    )
     token_budget = models.PositiveBigIntegerField(
         "tokens of each experiment",
         null=True,
@@ -108,6 +124,8 @@ class Comparison(models.Model):
             seed=self.seed,
             model=self.model,
             vision=self.vision,
+            describer=self.describer,
+            judge_model=self.judge_model,
             label=self.label,
             token_budget=self.token_budget,
             dollar_budget=self.dollar_budget,

@@ -62,7 +62,13 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
     audit = [item("Audit log", "history", "audit:index")] if request.user.has_perm("audit.view_entry") else []
     return [
-        {"items": [item("Bench", "timeline", "bench:index"), item("Tasks", "smart_toy", "bench:tasks")]},
+        {
+            "items": [
+                item("Bench", "timeline", "bench:index"),
+                item("Comparisons", "leaderboard", "comparisons:index"),
+                item("Tasks", "smart_toy", "bench:tasks"),
+            ]
+        },
         {
             "title": "Set up",
             "items": [
@@ -88,6 +94,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 *listed("Model calls", "forum", "experiments", "modelcall"),
                 *listed("Events", "list", "experiments", "event"),
                 *listed("Clips", "movie", "experiments", "clip"),
+                *listed("Comparison plans", "difference", "comparisons", "comparison"),
                 *listed("Participants", "person", "studies", "participant"),
                 *listed("Screenings", "visibility", "review", "screening"),
                 *listed("Votes", "how_to_vote", "review", "vote"),

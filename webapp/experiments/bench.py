@@ -220,6 +220,11 @@ class Board:
         return next(failed, "the replay of the method")
 
     @property
+    def asks(self) -> bool:
+        """A model is asked something, or is to be."""
+        return any(job.kind == Job.Kind.ASK for job in self.jobs)
+
+    @property
     def nobody_works(self) -> bool:
         """Work has waited for a while and no worker took any of it."""
         busy = any(job.status == Job.Status.RUNNING for job in self.jobs)

@@ -148,7 +148,9 @@ class Lease:
     @contextmanager
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
         """The transaction that ends the job together with everything its result changes."""
-        said = {**self.progress, "made_by": provenance.made_by()} if self.job.kind == Job.Kind.TRAIN else self.progress
+        said = self.progress
+        if self.job.kind == Job.Kind.TRAIN:
+            said = {**said, "made_by": provenance.tried_by(self.job.request)}
         with self.hold() as experiment:
             self._mine().update(status=status, error=error, finished_at=Now(), progress=said)
             yield experiment

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Min, QuerySet
 
 from llm.records import TRIED, canonical
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
@@ -19,6 +20,7 @@ LIKE = {
     "writing": (Job.Kind.WRITE, ("model_id",)),
     "training": (Job.Kind.TRAIN, ("preset", "overrides")),
     "filming": (Job.Kind.FILM, ("judge",)),
+    "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
 }
 """By step: its job, and in what an earlier experiment must be alike beside task and K."""
 Like = tuple[str, str]
@@ -42,14 +44,14 @@ class CandidateState:
 @dataclass(frozen=True)
 class Progress:
     phase: str
-    """draft, writing, training, filming, judging, choosing, comparing, finished, failed, paused or cancelled."""
+    """draft, writing, training, filming, asking, judging, choosing, comparing, finished, failed, paused, cancelled."""
     iteration: int
     """The round, from 1; 0 before the first."""
     n: int
     fraction: float
-    """Of the wait for this round's videos."""
+    """Of the wait for this round's videos; they are there while a model is asked about them."""
     seconds_left: float | None
-    """Until this round's videos are there; None before that can be said."""
+    """Until this round's videos are there, or a model has answered what it is asked; None before that can be said."""
     candidates: tuple[CandidateState, ...] = ()
     in_line: bool = False
     """Nobody works on it yet, because work for other experiments comes first."""
@@ -61,8 +63,14 @@ class _Look:
 
     experiment: Experiment
     iteration: int
+    trained: bool
+    """Whether the round's training and filming are over."""
+    judged: bool
+    """Whether the round's best is named."""
     request: Request | None
     """The first that is not done."""
+    undone: int
+    """How many are not done: the questions of one step are open together."""
     job: Job | None
     """That the request waits for."""
     in_line: bool
@@ -83,18 +91,34 @@ def of_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
 def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
     undone = Request.objects.filter(experiment__in=experiments).exclude(status=Request.Status.DONE)
     requests: dict[int, Request] = {}
+    counts: Counter[int] = Counter()
     for request in undone.order_by("step", "slot").prefetch_related("jobs"):
         requests.setdefault(request.experiment_id, request)
-    rounds = Iteration.objects.filter(experiment__in=experiments).order_by().values_list("experiment")
-    numbers = dict(rounds.annotate(number=Max("number")))
+        counts[request.experiment_id] += 1
+    rounds = Iteration.objects.filter(experiment__in=experiments).order_by("number")
+    newest = {pk: (number, best) for pk, number, best in rounds.values_list("experiment", "number", "best")}
+    tried = Request.objects.filter(experiment__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
+    trained = dict(tried.order_by("step").values_list("experiment", "payload__iteration"))
     waits_for = {pk: _job(request) for pk, request in requests.items()}
     queued = [job for job in waits_for.values() if job and job.status == Job.Status.QUEUED]
     heads = _heads() if queued else {}
     late = {job.pk for job in queued if heads.get(job.kind, job.pk) < job.pk}
     looks = []
     for row in experiments:
+        number, best = newest.get(row.pk, (0, None))
         job = waits_for.get(row.pk)
-        looks.append(_Look(row, numbers.get(row.pk, 0), requests.get(row.pk), job, job is not None and job.pk in late))
+        looks.append(
+            _Look(
+                experiment=row,
+                iteration=number,
+                trained=trained.get(row.pk) == number,
+                judged=best is not None,
+                request=requests.get(row.pk),
+                undone=counts[row.pk],
+                job=job,
+                in_line=job is not None and job.pk in late,
+            )
+        )
     return looks
 
 
@@ -128,36 +152,61 @@ def _phase(look: _Look) -> str:
         return "finished"
     if experiment.paused:
         return "paused"
-    person = experiment.judge == LoopSettings.JudgeKind.HUMAN
-    if request and person and request.kind in ("Judge", "Choose", "Compare"):
+    if request and _by_person(experiment) and request.kind in ("Judge", "Choose", "Compare"):
         return {"Judge": "judging", "Choose": "choosing", "Compare": "comparing"}[request.kind]
     return _step(look)
 
 
 def _step(look: _Look) -> str:
-    """What is being done for the next videos. Asking, and the moment between two steps, belong to writing."""
-    if look.request is None or look.request.kind not in TRIED:
-        return "writing"
-    return "filming" if look.job and look.job.kind == Job.Kind.FILM else "training"
+    """What is being done for the next videos, or with those that are there. What a model is asked before the training,
+    and the moment between two steps there, belong to writing.
+    """
+    kind = look.request.kind if look.request else ""
+    if kind in TRIED:
+        return "filming" if look.job and look.job.kind == Job.Kind.FILM else "training"
+    return "asking" if look.trained and kind != "Write" and not _next_awaited(look) else "writing"
+
+
+def _next_awaited(look: _Look) -> bool:
+    """Whether a person has judged these videos: then what a model is asked is for the next."""
+    return look.judged and _by_person(look.experiment) and look.iteration < look.experiment.rounds
+
+
+def _by_person(experiment: Experiment) -> bool:
+    return experiment.judge == LoopSettings.JudgeKind.HUMAN
 
 
 def _estimate(look: _Look, step: str, remembered: dict[Like, float | None]) -> tuple[float, float | None]:
     """Fraction of the round's wait that is over, and seconds left."""
-    expected, job = {name: _expected(look.experiment, name, remembered) for name in SHARES}, look.job
+    if step == "asking":
+        return 1.0, _answered_in(look, _expected(look.experiment, step, remembered))
+    expected = {name: _expected(look.experiment, name, remembered) for name in SHARES}
     known = {name: seconds for name, seconds in expected.items() if seconds is not None}
     weights = known if len(known) == len(SHARES) else SHARES
     steps = list(SHARES)
-    done = min(1.0, float((job.progress if job else {}).get("fraction") or 0))
-    before, here = steps[: steps.index(step)], weights[step]
+    done, before, here = _done(look), steps[: steps.index(step)], weights[step]
     fraction = (sum(weights[name] for name in before) + done * here) / (sum(weights.values()) or 1)
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
-    own = _own_left(look, expected[step], done)
+    own = _own_left(look, expected[step])
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
     return fraction, own + sum(seconds for seconds in later if seconds is not None)
 
 
-def _own_left(look: _Look, expected: float | None, done: float) -> float | None:
+def _answered_in(look: _Look, each: float | None) -> float | None:
+    """Seconds until a model has answered what is open: a worker asks one question after another."""
+    own, others = _own_left(look, each), look.undone - 1
+    if look.request is None or own is None or (others and each is None):
+        return None
+    return own + others * (each or 0.0)
+
+
+def _done(look: _Look) -> float:
+    """How much of the current step's job is over."""
+    return min(1.0, float((look.job.progress if look.job else {}).get("fraction") or 0))
+
+
+def _own_left(look: _Look, expected: float | None) -> float | None:
     """Seconds left of the current step: as its worker measures it, else from earlier jobs; None behind others."""
     if look.in_line:
         return None
@@ -165,7 +214,7 @@ def _own_left(look: _Look, expected: float | None, done: float) -> float | None:
     said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
     if said is not None:
         return float(said)
-    return None if expected is None else expected * (1 - done)
+    return None if expected is None else expected * (1 - _done(look))
 
 
 def _expected(experiment: Experiment, step: str, known: dict[Like, float | None]) -> float | None:

@@ -7,15 +7,25 @@ import tomllib
 
 from django.conf import settings
 
+from trainer import run
 from trainer.machine import described
+from webapp.experiments.models import Request
 
 CODE = ("simulation", "trainer", "llm", "programs", "webapp")
 """What decides what comes of an experiment."""
 
 
 def made_by() -> dict[str, str]:
-    """What the row of a job in which candidates were tried keeps of whoever did it."""
+    """Whoever tries candidates here."""
     return {"version": version(), "machine": described()}
+
+
+def tried_by(request: Request | None) -> dict[str, str]:
+    """What the row of a job in which candidates were tried keeps of whoever did it; "device" where it was a training:
+    "cpu", or "cuda:0" and the GPU's name.
+    """
+    device = run.device_in_words(request.run_dir) if request else ""
+    return {**made_by(), "device": device} if device else made_by()
 
 
 def version() -> str:

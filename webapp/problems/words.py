@@ -28,7 +28,7 @@ def wait_for_the_end(chooses: bool) -> Wait:
 
 
 def wait_of(now: Progress) -> Wait:
-    phase = now.phase if now.phase in STAGES else "writing"
+    phase = "training" if now.phase in ("training", "asking") else "writing"
     headline = "The answers are being checked" if phase == "training" else "New answers are being written"
     percent = min(99, int(100 * now.fraction))
     here = list(STAGES).index(phase)

@@ -43,6 +43,8 @@ def wait_for_the_end(chooses: bool) -> Wait:
 
 
 def wait_of(now: Progress, k: int) -> Wait:
+    if now.phase == "asking":
+        return _almost(now)
     phase = now.phase if now.phase in STAGES else "writing"
     robots = sum(candidate.status != "failed" for candidate in now.candidates) or k
     headline = {
@@ -57,6 +59,12 @@ def wait_of(now: Progress, k: int) -> Wait:
     return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], _path(phase))
 
 
+def _almost(now: Progress) -> Wait:
+    """The videos are there and something comes before them; not what, for that would tell of the method."""
+    left, unknown = time_left(now.seconds_left), "nobody can say yet how long it takes"
+    return Wait("The videos are almost ready", 99, left, STAGES["filming"], _path("filming"), unknown)
+
+
 def meanwhile(now: Progress) -> str:
     """What goes on while somebody reads the first pages; empty where nothing does."""
     if now.in_line:
@@ -65,6 +73,7 @@ def meanwhile(now: Progress) -> str:
         "writing": "The first robots are getting ready meanwhile.",
         "training": "The first robots are practising already.",
         "filming": "The first videos are being made already.",
+        "asking": "The first videos are almost ready.",
         "judging": "The first videos are ready.",
     }.get(now.phase, "")
 

@@ -28,7 +28,8 @@ class Ceiling:
 
 def ceiling(plan: Plan, experiments: int) -> Ceiling:
     """What so many of the plan's experiments may use up."""
-    asked = [model for model in (plan.model, plan.vision) if model and model.kind != LanguageModel.Kind.OFFLINE]
+    roles = (plan.model, plan.vision, plan.describer, plan.judge_model)
+    asked = [model for model in roles if model and model.kind != LanguageModel.Kind.OFFLINE]
     if not asked:
         return Ceiling(experiments, True, 0, 0.0)
     tokens = None if plan.token_budget is None else experiments * plan.token_budget

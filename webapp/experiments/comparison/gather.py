@@ -15,6 +15,9 @@ from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, I
 from webapp.experiments.comparison.plan import Arm, Cell, Plan
 from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
 
+MADE_BY = "progress__made_by"
+GPU_DEVICES = ("cuda", "bridge:isaacgym")
+"""How the names of devices begin whose physics or networks a GPU computes."""
 REMEMBERED_EXPERIMENTS = 20
 """What a candidate takes is an average over this many experiments."""
 
@@ -55,6 +58,8 @@ class Result:
     cost: float | None
     """US dollars; None where some call's price is not known."""
     train_seconds: float
+    gpu_seconds: float | None = None
+    """Those of them on a GPU; None where some training does not say where it ran."""
     finished_at: datetime | None = None
     error: str = ""
     """Why it stopped; not kept in reports, which are read back for what is finished."""
@@ -108,6 +113,11 @@ class Score:
         """Standard deviation of the sample, with n - 1; None below two values."""
         return stdev(self.values) if len(self.values) > 1 else None
 
+    def mean_of(self, field: str) -> float | None:
+        """Of a number of the finished experiments; None where there are none, or one does not know it."""
+        known = [value for result in self.results if (value := getattr(result, field)) is not None]
+        return mean(known) if known and len(known) == len(self.results) else None
+
 
 def scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
     """Of these results of the plan: task by task, in the order of its arms."""
@@ -148,6 +158,7 @@ class _Spent:
     completion_tokens: int
     cost: float | None
     train_seconds: float
+    gpu_seconds: float | None
 
 
 def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
@@ -170,6 +181,7 @@ def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
     calls = {row["request__experiment"]: row for row in sums}
     runs = Run.objects.filter(request__experiment__in=experiments).order_by().values_list("request__experiment")
     seconds = dict(runs.annotate(Sum("seconds")))
+    on_gpu = _on_gpu(experiments)
     nothing: dict[str, Any] = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "known": 0.0, "unknown": 0}
     found = {}
     for pk in experiments:
@@ -182,8 +194,27 @@ def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
             completion_tokens=bill["tokens_out"],
             cost=None if bill["unknown"] else bill["known"],
             train_seconds=seconds.get(pk, 0.0),
+            gpu_seconds=on_gpu.get(pk, 0.0),
         )
     return found
+
+
+def _on_gpu(experiments: Sequence[int]) -> dict[int, float | None]:
+    """By experiment that has trained, the seconds of its trainings on a GPU; None where some does not say where it ran.
+
+    A training says so in the row of its job (webapp.experiments.provenance); those of earlier versions do not.
+    """
+    done = Job.objects.filter(experiment__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE).order_by("pk")
+    devices = {request: (maker or {}).get("device") for request, maker in done.values_list("request", MADE_BY)}
+    sums: dict[int, float | None] = {}
+    trained = Run.objects.filter(request__experiment__in=experiments).order_by("pk")
+    for experiment, request, seconds in trained.values_list("request__experiment", "request", "seconds"):
+        device, before = devices.get(request), sums.get(experiment, 0.0)
+        if device is None or before is None:
+            sums[experiment] = None
+        else:
+            sums[experiment] = before + (seconds if device.startswith(GPU_DEVICES) else 0.0)
+    return sums
 
 
 def _result(cell: Cell, experiment: Experiment, rounds: tuple[Round, ...], spent: _Spent) -> Result:

@@ -122,6 +122,8 @@ class Plan:
     seed: int = 0
     model: LanguageModel | None = None
     vision: LanguageModel | None = None
+    describer: LanguageModel | None = None
+    judge_model: LanguageModel | None = None
     label: str = ""
     """Sets its experiments apart from those of earlier comparisons with the same settings."""
     token_budget: int | None = None
@@ -152,7 +154,9 @@ class Plan:
         what = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
         how = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
         who = [str(self.model or ""), str(self.vision or "")]
-        return uuid.uuid5(NAMESPACE, canonical([*what, *how, *who]))
+        also = {"describer": self.describer, "judge_model": self.judge_model}
+        named = {role: str(model) for role, model in also.items() if model}
+        return uuid.uuid5(NAMESPACE, canonical([*what, *how, *who, *([named] if named else [])]))
 
     @property
     def public_ids(self) -> list[uuid.UUID]:
@@ -183,6 +187,8 @@ class Plan:
             seed=self.seed + cell.index,
             model=self.model,
             vision=self.vision,
+            describer=self.describer,
+            judge_model=self.judge_model,
             token_budget=self.token_budget,
             dollar_budget=self.dollar_budget,
         )
@@ -236,10 +242,12 @@ def made(
     iterations: int | None,
     seed: int,
     model: LanguageModel | None,
-    vision: LanguageModel | None,
     label: str,
     token_budget: int | None,
     dollar_budget: float | None,
+    vision: LanguageModel | None = None,
+    describer: LanguageModel | None = None,
+    judge_model: LanguageModel | None = None,
 ) -> Plan:
     """The plan that these words describe, of the command line or of a form; its `problems` are still to be asked for.
 
@@ -263,6 +271,8 @@ def made(
         seed=seed,
         model=model,
         vision=vision,
+        describer=describer,
+        judge_model=judge_model,
         label=label,
         token_budget=token_budget,
         dollar_budget=dollar_budget,

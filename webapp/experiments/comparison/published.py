@@ -39,7 +39,12 @@ RF_AGENT_ABLATIONS = {
     ("thought_align", False): "w/o second thought align",
 }
 REFERENCES = ("Human", "Sparse")
-METRICS = ("task_score", "success_rate")
+UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
+"""A metric whose numbers stand beside our scores -> in what unit they are, where ours are shares.
+
+What a problem scores here is 1 where the answer is right, else 0, or the share of a program's points; so a mean TS of
+0.6 is 3 of 5 right there, or 60 points. Votes are no score.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,16 @@ class Published:
     value: str
     std: str
     note: str
+
+    @property
+    def shown(self) -> str:
+        """As printed, with its deviation and unit."""
+        number = f"{self.value} \u00b1 {self.std}" if self.std else self.value
+        return f"{number} {UNITS[self.metric]}".strip()
+
+    def on(self, task: str) -> bool:
+        """Whether it is a score on this task. Problems are called in small letters here, in capitals there."""
+        return self.task.casefold() == task.casefold() and self.metric in UNITS
 
 
 @cache
@@ -76,9 +91,9 @@ def of(task: str, arm: Arm, faultless: bool) -> list[Published]:
     if arm.options:
         known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
         names = (known,) if known else ()
-    return [row for row in everything() if row.task == task and row.method in names and row.metric in METRICS]
+    return [row for row in everything() if row.on(task) and row.method in names]
 
 
 def references(task: str) -> list[Published]:
     """What is printed of human-written and of sparse rewards on this task."""
-    return [row for row in everything() if row.task == task and row.method in REFERENCES and row.metric in METRICS]
+    return [row for row in everything() if row.on(task) and row.method in REFERENCES]

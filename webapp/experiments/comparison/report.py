@@ -24,8 +24,9 @@ chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of a
 Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
 2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are wall
 time: how long the training processes of a round took, summed over the rounds. They say as much of the machine, and of
-what else it did meanwhile, as of the method. Diversity: mean distance of all pairs of candidates that were tried
-together, from 0 to 1, mean over the rounds; of programs by what they read and apply, of films by what robots do."""
+what else it did meanwhile, as of the method. On a GPU: "-" where some training does not say where it ran. Diversity:
+mean distance of all pairs of candidates that were tried together, from 0 to 1, mean over the rounds; of programs by
+what they read and apply, of films by what robots do."""
 OF_PROBLEMS = """\
 On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
 of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of
@@ -140,9 +141,11 @@ def _settings(plan: Plan) -> str:
     judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
     changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
+    roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
+    others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
     robots = not all(is_problem(task) for task in plan.tasks)
     preset = f" Training preset: {plan.preset}{changed}." if robots else ""
-    return f"Judge: {judge}.{preset} Written by {writer}. Seeds from {plan.seed}."
+    return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
 
 
 def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
@@ -166,19 +169,15 @@ def _printed(rows: Iterable[published.Published]) -> str:
     """Each printed value once, be it 12.04 or 12.040; the table of the papers' numbers says more of them."""
     once = dict[tuple[float, str, str], str]()
     for row in rows:
-        once.setdefault((float(row.value), row.std, row.paper), f"{_value(row)} ({row.paper})")
+        once.setdefault((float(row.value), row.std, row.paper), f"{row.shown} ({row.paper})")
     return ", ".join(once.values()) or "-"
-
-
-def _value(row: published.Published) -> str:
-    return f"{row.value} \u00b1 {row.std}" if row.std else row.value
 
 
 def _published_table(scores: Sequence[Score], plan: Plan) -> str:
     """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
     found = [row for score in scores for row in published.of(score.task, score.arm, plan.faultless)]
     found += published.references(scores[0].task) if scores else []
-    rows = [[r.method, _value(r), r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
+    rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
     return _table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
 
 
@@ -201,12 +200,13 @@ def _costs_table(scores: Sequence[Score]) -> str:
                 _mean([r.completion_tokens for r in runs]),
                 f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
                 _mean([r.train_seconds for r in runs]),
+                "-" if (on_gpu := score.mean_of("gpu_seconds")) is None else f"{on_gpu:.0f}",
                 _mean_known([r.code_diversity for r in runs]),
                 _mean_known([r.film_diversity for r in runs]),
             ]
         )
     head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
-    return _table([*head, "training s (wall time)", "diversity of programs", "of films"], rows)
+    return _table([*head, "training s (wall time)", "of these on a GPU", "diversity of programs", "of films"], rows)
 
 
 def _elsewhere_table(foreign: Iterable[Result]) -> str:

@@ -17,7 +17,7 @@ from webapp.experiments.comparison.plan import Cell, Plan
 from webapp.experiments.models import Experiment
 
 WHO = ("task", "method", "label", "experiment")
-SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts")
+SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds")
 EXPERIMENTS = (
     *WHO,
     "public_id",
@@ -38,7 +38,10 @@ EXPERIMENTS = (
     "machine",
     "code_diversity",
     "film_diversity",
+    "gpu_seconds",
 )
+ADDED = ("gpu_seconds",)
+"""Columns that reports of earlier versions lack: unknown there."""
 ROUNDS = (*WHO, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 Row = dict[str, str]
 
@@ -58,7 +61,8 @@ def _who(result: Result) -> tuple[Any, ...]:
 
 def _summary(score: Score) -> tuple[Any, ...]:
     who = (score.task, score.arm.method, score.arm.label)
-    return *who, len(score.values), score.fts, score.mean, score.deviation
+    spent = (score.mean_of("train_seconds"), score.mean_of("gpu_seconds"))
+    return *who, len(score.values), score.fts, score.mean, score.deviation, *spent
 
 
 def _experiment(result: Result) -> tuple[Any, ...]:
@@ -66,7 +70,7 @@ def _experiment(result: Result) -> tuple[Any, ...]:
     spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
-    details = (result.version, result.machine, result.code_diversity, result.film_diversity)
+    details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
     return *_who(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details
 
 
@@ -152,6 +156,7 @@ def _result_of(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> 
         completion_tokens=int(row["output_tokens"]),
         cost=_number(row["us_dollars"]),
         train_seconds=float(row["training_seconds"]),
+        gpu_seconds=_number(row.get("gpu_seconds", "")),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],
@@ -179,7 +184,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
         head, rows = reader.fieldnames or (), list(reader)
     except csv.Error as error:
         raise ValueError(f"{broken}: {error}") from error
-    if missing := [column for column in columns if column not in head]:
+    if missing := [column for column in columns if column not in head and column not in ADDED]:
         raise ValueError(
             f"{path.name} has no {', '.join(missing)}. Where another version wrote it, write it again with this one "
             "(--report)"

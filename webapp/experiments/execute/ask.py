@@ -66,7 +66,7 @@ def ask(lease: Lease) -> None:
             watching,
         )
     if said.error:
-        lease.fail(f"Asking the {role} failed: {said.error}")
+        lease.fail(f"Asking the {'vision model' if role == 'vision' else role} failed: {said.error}")
         return
     with lease.settle() as locked:
         say_left_out(locked, posed.ask.iteration, model, said.left_out)

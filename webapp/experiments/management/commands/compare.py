@@ -25,6 +25,11 @@ from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import DJANGOS_OWN, OFFLINE
 from webapp.problems.lookup import EXAMPLES
 
+ROLES = {
+    "vision": "who looks at clips",
+    "describer": "who puts differences into words (default: who writes)",
+    "judge_model": "who judges with --judge model (default: who writes)",
+}
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 STATE_SECONDS = 2.0
@@ -71,7 +76,9 @@ class Command(BaseCommand):
             "--model",
             help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
-        parser.add_argument("--vision", help="a vision model of the admin, by name")
+        for role in ROLES:
+            help_text = f"a language model of the admin, by name: {ROLES[role]}"
+            parser.add_argument(f"--{role.replace('_', '-')}", metavar="NAME", help=help_text)
         parser.add_argument(
             "--token-budget", type=int, help="tokens read and written, at most, in each experiment that is not over"
         )
@@ -173,7 +180,7 @@ def planned(options: dict[str, Any]) -> Plan:
             iterations=options["iterations"],
             seed=options["seed"],
             model=named(options["model"]) if options["model"] else environment_model(),
-            vision=named(options["vision"]) if options["vision"] else None,
+            **{role: named(options[role]) for role in ROLES if options[role]},
             label=options["label"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],

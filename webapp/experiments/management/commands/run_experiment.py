@@ -210,7 +210,8 @@ def resumed(public_id: str) -> Experiment:
 
 
 def status_line(state: progress.Progress, said: dict[str, Any]) -> str:
-    left = "" if state.seconds_left is None else f"  {state.seconds_left:.0f} s left in this round"
+    until = "to ask" if state.phase == "asking" else "in this round"
+    left = "" if state.seconds_left is None else f"  {state.seconds_left:.0f} s left {until}"
     speed = said.get("samples_per_second")
     pace = f"  {speed:,.0f} samples/s" if speed else ""
     return f"round {state.iteration}/{state.n}  {state.phase:<8} {100 * state.fraction:3.0f}%{left}{pace}"
