@@ -9,7 +9,8 @@ from django.db import models
 
 from webapp.experiments.comparison import plan as plans
 from webapp.experiments.comparison.plan import Plan
-from webapp.experiments.models import LanguageModel, LoopSettings
+from webapp.experiments.models import LoopSettings
+from webapp.experiments.models.settings import model_field
 
 
 class Comparison(models.Model):
@@ -48,38 +49,10 @@ class Comparison(models.Model):
         "training iterations", null=True, blank=True, help_text="In place of the preset's. Empty: the preset's own."
     )
     seed = models.PositiveIntegerField("first seed", default=0, help_text="The other repetitions count on from it.")
-    model = models.ForeignKey(
-        LanguageModel,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        help_text="Who writes the rewards, or answers. Empty: the offline writer, which solves no problems.",
-    )
-    vision = models.ForeignKey(
-        LanguageModel,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        help_text="Who looks at clips, for the methods that ask for that.",
-    )
-    describer = models.ForeignKey(
-        LanguageModel,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        help_text="Who puts differences into words; a cheaper model will do. Empty: the one that writes.",
-    )
-    judge_model = models.ForeignKey(
-        LanguageModel,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="+",
-        help_text="Who judges where a language model does. Empty: the one that writes.",
-    )
+    model = model_field("Who writes the rewards, or answers. Empty: the offline writer, which solves no problems.")
+    vision = model_field("Who looks at clips, for the methods that ask for that.")
+    describer = model_field("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
+    judge_model = model_field("Who judges where a language model does. Empty: the one that writes.")
     token_budget = models.PositiveBigIntegerField(
         "tokens of each experiment",
         null=True,

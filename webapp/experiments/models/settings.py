@@ -84,7 +84,8 @@ class LanguageModel(models.Model):
         return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 
-def _model(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
+def model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
+    """Somebody who is asked; a model that something names is not deleted."""
     return models.ForeignKey(
         LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text=help_text
     )
@@ -116,9 +117,9 @@ class LoopSettings(models.Model):
         related_name="+",
         help_text="Who writes the rewards. Empty: the offline writer.",
     )
-    describer = _model("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
-    judge_model = _model("Who judges where a language model does. Empty: the one that writes.")
-    vision = _model("Who looks at frames of the clips, for the methods that ask for that.")
+    describer = model_field("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
+    judge_model = model_field("Who judges where a language model does. Empty: the one that writes.")
+    vision = model_field("Who looks at frames of the clips, for the methods that ask for that.")
     token_budget = models.PositiveBigIntegerField(
         "tokens",
         null=True,
