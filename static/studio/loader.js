@@ -29,10 +29,14 @@ Studio.loader = (root, { onBroken, onBack, onLean }) => {
     }
   }
   function load(clip) {
-    const { video } = clip;
+    const { video } = clip, going = !clip.again && !video.paused && video.hasAttribute("src");
+    set(clip, "loading");
+    if (going) { // somebody pressed Play before its turn: loading it anew would stop it
+      if (video.readyState >= 4) arrived(clip);
+      return;
+    }
     delete video.dataset.src;
     video.src = clip.again ? `${clip.address}?again=${clip.again}` : clip.address; // past what the browser kept of it
-    set(clip, "loading");
     video.preload = "auto";
     video.load();
   }

@@ -51,12 +51,13 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
     for (const video of videos()) video.pause();
     seek((Math.min(Math.max(0, frame), Math.round(duration() * fps) - 1) + 0.5) / fps);
   }
-  /** Large gaps are jumped; small ones are closed by running a little faster or slower, which nobody sees. */
+  /** Large gaps are jumped; small ones are closed by running a little faster or slower, which nobody sees.
+   * One that the browser has stopped runs again, the leading one too, or the others would wait for it for ever. */
   function hold() {
     const first = leader();
     if (!playing || !first || first.seeking) return;
     for (const video of moving()) {
-      if (video === first || !usable(video)) continue;
+      if (!usable(video)) continue;
       const gap = video.currentTime - first.currentTime;
       if (Math.abs(gap) > LOOSE) video.currentTime = first.currentTime;
       video.playbackRate = Math.abs(gap) > TIGHT && Math.abs(gap) <= LOOSE ? rate * (1 - Math.sign(gap) * Math.min(0.2, Math.abs(gap) / 0.5)) : rate;

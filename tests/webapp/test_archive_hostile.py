@@ -118,6 +118,15 @@ class TestHostileZips:
         with pytest.raises(Refused):
             restore.restore(path, "ada")
 
+    def test_a_refused_file_is_not_kept_open(self, taken, tmp_path):
+        """Not even while its refusal, and with it half a read table, is still held by somebody."""
+        changes = HOSTILE_ROWS["a negative number"](taken.package())
+        path = repacked(taken.path, tmp_path / "bad.zip", changes)
+        with pytest.raises(Refused) as refusal:
+            restore.restore(path, "ada")
+        assert refusal.value
+        assert path not in [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+
     def test_a_changed_file(self, taken, tmp_path):
         package = taken.package("policies.zip")
         with zipfile.ZipFile(tmp_path / "bad.zip", "w") as new:

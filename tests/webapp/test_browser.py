@@ -9,6 +9,7 @@ from tests.webapp.sites import BROWSER, serve
 
 expect.set_options(timeout=120_000)
 VIDEO = re.compile(r"/clip/[^/]+/(\?again=\d+)?$")
+STILL = re.compile(r"/clip/[^/]+/poster/$")
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
 PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.paused)"
 
@@ -97,7 +98,7 @@ def person(state, number):
         rows.finished(someone)
     return of | {"address": someone.get_absolute_url()}
 
-counts = {"review": 15, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
+counts = {"review": 17, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
 for state, count in counts.items():
     out[state] = [person(state, number) for number in range(count)]
 """
@@ -195,6 +196,27 @@ def test_reduced_motion_starts_nothing(site, visit, people):
     assert page.evaluate(PAUSED) == [True] * 6
     page.keyboard.press("Space")
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
+
+
+def test_play_pressed_before_the_clips_were_loaded(site, visit, people):
+    page, asked = visit(people["review"].pop()["address"], reduced_motion="reduce"), []
+    page.route(STILL, lambda route: None)  # never answered: clips are waited for until the stills had their time
+    page.reload(wait_until="commit")
+    page.on("request", lambda request: asked.append(request.url) if VIDEO.search(request.url) else None)
+    page.locator("[data-do=play]").click()
+    expect(page.locator(".tile[data-load=ready]")).to_have_count(6)
+    assert page.evaluate(PAUSED) == [False] * 6
+    page.wait_for_function(f"() => {TIMES}.every((time) => time > 2)")
+    assert len(asked) == len(set(asked)) == 6, "none is loaded anew, which would stop it"
+
+
+def test_a_clip_that_the_browser_stops_runs_again(site, visit, people):
+    """The first one leads the others, and would hold all of them where it stands."""
+    page = visit(people["review"].pop()["address"])
+    page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
+    for letter in "AB":
+        page.evaluate(f"document.querySelector('#clip-{letter} video').pause()")
+        page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
 
 
 def test_help_by_key(site, visit, people):

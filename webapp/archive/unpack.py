@@ -57,12 +57,12 @@ class Package:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise Refused(f"This is no zip file, or a damaged one: {error}.") from error
         with ExitStack() as unless_harmless:
-            unless_harmless.enter_context(self._zip)
+            try:
+                self._file = unless_harmless.enter_context(path.open("rb"))
+                self._zip = zipfile.ZipFile(self._file)
+            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+                raise Refused(f"This is no zip file, or a damaged one: {error}.") from error
             self.about, self.members = self._checked()
             unless_harmless.pop_all()
 
@@ -144,7 +144,8 @@ class Package:
             raise Refused(f"{info.filename} cannot be unpacked: {error}.") from error
 
     def close(self) -> None:
-        self._zip.close()
+        """Whether or not somebody still holds a file of it half read, which would keep a zip's own file open."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
