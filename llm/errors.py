@@ -43,6 +43,14 @@ class BadRequest(ModelError):
     permanent = True
 
 
+class TooLong(BadRequest):
+    """The prompt is longer than the model has room for. `room`: its context in tokens, 0 where nobody says so."""
+
+    def __init__(self, message: str, room: int = 0) -> None:
+        super().__init__(message)
+        self.room = room
+
+
 class BudgetSpent(ModelError):
     """The experiment may not buy another answer."""
 

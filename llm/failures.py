@@ -93,6 +93,30 @@ def asked_pause(failure: Failure) -> float | None:
 MINDS_THE_VALUE = re.compile(r"too (large|long|big|high|many)|exceed|maximum|at most|less than|context length")
 
 
+TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|prompt is too long|input token count|input tokens exceed", re.I
+)
+ROOM = re.compile(
+    r"context[ _](?:length|size|window)\D{0,20}?([\d,]+)|([\d,]+) maximum\b"
+    r"|tokens allowed \(([\d,]+)\)|limit of ([\d,]+) tokens",
+    re.I,
+)
+"""Where servers say how much fits: "maximum context length is 8192 tokens", "context size (4096 tokens)" and so on."""
+
+
+def room_said(failure: Failure) -> int | None:
+    """The model's context in tokens, as a refusal of what is too long for it names it; 0 where it names none; None of
+    any other failure.
+    """
+    if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 413, 422):
+        return None
+    said = words(failure)
+    if not TOO_LONG.search(f"{failure.code} {said}"):
+        return None
+    found = ROOM.search(said)
+    return int(next(filter(None, found.groups())).replace(",", "") or 0) if found else 0
+
+
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
     """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
     if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 422):
@@ -106,6 +130,13 @@ def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | Non
 def translated(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:
     """The failure as one of ours, with what to do, without secrets."""
     said = cleaned(failure, secrets)
+    room = room_said(failure)
+    if room is not None:
+        return errors.TooLong(
+            f"{where} refuses a prompt that is too long for {model}. Name its context in tokens (*Context* of its row, "
+            f"or PREFINE_CONTEXT), or a smaller one: the oldest history is left out then. It said: {said}",
+            room,
+        )
     match failure:
         case openai.APITimeoutError() | httpx2.TimeoutException():
             return errors.TimedOut(

@@ -102,3 +102,8 @@ class Method:
     def rounds_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
         """How many rounds an experiment with these K, N and options has, whatever its row says of N."""
         return self.rounds(k, given) if self.rounds else n
+
+    def candidates_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
+        """How many candidates an experiment may put to the test: its option `budget`, else K in each round."""
+        own = next((option for option in self.options if option.name == "budget"), None)
+        return int(given.get("budget", own.default)) if own else k * self.rounds_of(k, n, given)

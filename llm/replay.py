@@ -19,7 +19,7 @@ from typing import Any
 from llm import diversity
 from llm.errors import MethodError, ReplayMismatch
 from llm.methods import method as find_method
-from llm.records import TRIED, Outcome, Pick, Problem, Request, fingerprint, result_from_json, trainable
+from llm.records import TRIED, Outcome, Pick, Problem, Request, Run, Train, fingerprint, result_from_json, trainable
 
 FORMAT = 1
 
@@ -72,7 +72,7 @@ def advance(
     """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
 
     Raises ReplayMismatch when the saved requests are not the ones the method makes, ValueError for an unknown method or
-    option, and whatever MethodError the method itself raises.
+    option, MethodError when it asks for more candidates to be tried than its budget, and what the method itself raises.
     """
     found = find_method(method)
     chosen = found.settings(options or {})
@@ -80,7 +80,7 @@ def advance(
     waiting: dict[int, dict[int, Saved]] = {}
     for row in saved:
         waiting.setdefault(row.step, {})[row.position] = row
-    step = 0
+    step, left = 0, found.candidates_of(k, n, chosen)
     try:
         yielded = next(steps)
         while True:
@@ -88,6 +88,10 @@ def advance(
             answers = waiting.pop(step, {})
             results = _results(step, requests, answers, chosen)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
+            tried = sum(len(request.candidates) for request in requests if isinstance(request, (Train, Run)))
+            if tried > left:
+                raise MethodError(f"step {step} asks for {tried} candidates to be tried: its budget leaves {left}")
+            left -= tried
             if missing:
                 _nothing_left(waiting, step)
                 steps.close()

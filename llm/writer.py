@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from llm import extract
 from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, digested
-from llm.errors import ModelError
+from llm.errors import ModelError, TooLong
 from llm.messages import fitted, inputs_text
 from llm.prompts import render
 from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
@@ -70,6 +70,8 @@ class Written:
     """Whether trying again without changing something (a key, a model) is useless."""
     left_out: int = 0
     """Pieces of history, the oldest, for which the model's context had no room; of the prompt that lost most."""
+    room: int = 0
+    """The model's context in tokens, where a prompt was too long for it and the refusal named it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Asked:
     error: str = ""
     permanent: bool = False
     left_out: int = 0
-    """As of Written."""
+    """As of Written, like the room."""
+    room: int = 0
 
 
 class OutOfBudget(Exception):
@@ -123,7 +126,9 @@ class Asking:
         return given
 
     def fitted(self, messages: Sequence[Message], images: int = 0) -> tuple[Message, ...]:
-        """What of the messages the model has room for beside so many images."""
+        """What of the messages the model has room for beside so many images: all where they were answered before."""
+        if self.unused(messages):
+            return tuple(messages)
         fit = fitted(messages, self.room, images)
         self.left_out = max(self.left_out, fit.left_out)
         return fit.messages
@@ -236,7 +241,7 @@ def write(
     request = replace(request, messages=asking.fitted(request.messages))
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
-    error, permanent = "", False
+    error, permanent, named = "", False, 0
     try:
         while len(accepted) < request.count:
             seeds = asking.seeds(request.count - len(accepted))
@@ -249,11 +254,16 @@ def write(
     except OutOfBudget:
         error = too_few(len(accepted), request.count, asking.used, refused)
     except ModelError as failure:
-        error, permanent = str(failure), failure.permanent
+        error, permanent, named = str(failure), failure.permanent, room_named(failure)
     good = list(accepted.values())[: request.count]
     candidates = tuple(candidate(request, index, attempt) for index, attempt in enumerate(good, request.first))
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out)
+    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
+
+
+def room_named(failure: ModelError) -> int:
+    """The context that a refusal named, in tokens; 0 where there was none to name, or it did not."""
+    return failure.room if isinstance(failure, TooLong) else 0
 
 
 def candidate(request: Write, index: int, attempt: Attempt) -> Candidate:
@@ -365,7 +375,7 @@ def ask(
     """
     asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch, room=room)
     messages = with_images(asking.fitted(request.messages, len(images)), images)
-    error, permanent, text = "", False, ""
+    error, permanent, text, named = "", False, "", 0
     try:
         while not text:
             reply = next(iter(asking.replies(messages, asking.seeds(1))), None)
@@ -374,8 +384,8 @@ def ask(
     except OutOfBudget:
         error = f"the model gave no usable answer in {asking.used} tries. Try another model, or ask again."
     except ModelError as failure:
-        error, permanent = str(failure), failure.permanent
-    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, asking.left_out)
+        error, permanent, named = str(failure), failure.permanent, room_named(failure)
+    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, asking.left_out, named)
 
 
 def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from llm.backend import ChatBackend, OnReply, Reply
 from llm.errors import ModelError
-from llm.messages import fitted
 from llm.reasoning.prompts import source
 from llm.records import PROGRAM, Candidate, Problem, Write
 from llm.writer import (
@@ -17,6 +16,7 @@ from llm.writer import (
     OutOfBudget,
     Refused,
     Written,
+    room_named,
     saved_replies,
     with_images,
 )
@@ -29,7 +29,6 @@ def write(
     saved: Sequence[Reply] = (),
     on_call: OnReply | None = None,
     images: Sequence[str] = (),
-    room: int = 0,
     **asking_more: Any,
 ) -> Written:
     """Ask for `request.count` answers; one without a final answer, or without a whole program, is asked afresh.
@@ -38,13 +37,12 @@ def write(
     the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `asking_more` are fields of
     `Asking`. Failures are in the result, not raised.
     """
-    fit = fitted(request.messages, room, len(images))
-    messages = with_images(fit.messages, images)
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
+    messages = with_images(asking.fitted(request.messages, len(images)), images)
     found: list[str] = []
     refused: list[Refused] = []
-    error, permanent = "", False
+    error, permanent, named = "", False, 0
     try:
         while len(found) < request.count:
             for reply in asking.replies(messages, asking.seeds(request.count - len(found))):
@@ -57,13 +55,13 @@ def write(
         last = refused[-1].reason if refused else "no reply came"
         error = f"only {len(found)} of {request.count} answers were usable after {asking.used} replies: {last}"
     except ModelError as failure:
-        error, permanent = str(failure), failure.permanent
+        error, permanent, named = str(failure), failure.permanent, room_named(failure)
     candidates = tuple(
         Candidate(f"{request.iteration}-{index}", text, request.parent)
         for index, text in enumerate(found[: request.count], request.first)
     )
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent, fit.left_out)
+    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
 
 
 def _refused(reply: Reply, problem: Problem) -> Refused:

@@ -89,12 +89,32 @@ def test_a_cut_off_answer_says_so():
 
 
 @pytest.mark.parametrize(
+    ("says", "room"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.", 8192),
+        ("Input tokens exceed the configured limit of 272,000 tokens. Your messages resulted in 300,001.", 272_000),
+        ("the request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096),
+        ("the model is loaded with context length of only 4096 tokens, which is not enough", 4096),
+        ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096),
+        ("The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("the context window is exceeded", 0),
+    ],
+)
+def test_how_much_fits_is_read_out_of_a_refusal(says, room):
+    with serving(lambda body: failure(400, says)) as server, pytest.raises(errors.TooLong) as raised:
+        backend(server).complete(ASK, 1, 0)
+    assert raised.value.room == room
+
+
+@pytest.mark.parametrize(
     ("answer", "error", "permanent", "advice"),
     [
         (failure(401, f"Incorrect API key provided: {KEY}"), errors.Unauthorized, True, "Check the key"),
         (failure(403, "Forbidden"), errors.Unauthorized, True, "Check the key"),
         (failure(404, "no such model"), errors.UnknownModel, True, "knows no model 'm-1'"),
-        (failure(400, "context too long"), errors.BadRequest, True, "context too long"),
+        (failure(400, "the prompt is bad"), errors.BadRequest, True, "the prompt is bad"),
+        (failure(400, "context size exceeded"), errors.TooLong, True, "Name its context in tokens"),
         ((400, {"detail": "pinned to 'a'"}), errors.BadRequest, True, "400 - pinned to 'a'"),
         ((422, {"detail": [{"msg": "too few", "loc": ["messages"]}]}), errors.BadRequest, True, "too few"),
         ((400, {"error": "no template"}), errors.BadRequest, True, "400 - no template"),

@@ -128,8 +128,9 @@ def test_a_prompt_that_is_too_long(server):
         (reply,) = asking(server).complete(long, 1, 0, tokens=2)
         assert reply.usage.input_tokens > real.CONTEXT
     else:
-        with pytest.raises(errors.BadRequest, match="context"):
+        with pytest.raises(errors.TooLong, match="Name its context") as raised:
             asking(server).complete(long, 1, 0, tokens=2)
+        assert raised.value.room == real.CONTEXT
 
 
 def test_an_address_without_completions_is_unknown(server):

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from llm import methods
-from llm.errors import ReplayMismatch
-from llm.method import Method
+from llm.errors import MethodError, ReplayMismatch
+from llm.method import Method, Option
 from llm.records import Ask, Candidate, Judge, Outcome, Pick, Train, fingerprint, result_to_json
 from llm.replay import Finished, Open, Record, Saved, advance, read_record, rounds_table, write_record
 from tests.llm.experiment import PROBLEM, Experiment
@@ -90,6 +90,32 @@ def asks_three_at_once(problem, rng, k, n):
     first = yield [Ask(i, ({"role": "user", "content": str(i)},), i) for i in range(3)]
     second = yield Ask(9, ({"role": "user", "content": "|".join(first)},), 9)
     return second
+
+
+def test_a_method_tries_no_more_than_its_budget(monkeypatch):
+    """Two rounds of two were planned: a third is not opened, nor a second with one candidate more."""
+
+    def greedy(problem, rng, k, n, sizes="22"):
+        for i, size in enumerate(sizes):
+            yield Train(i, tuple(Candidate(f"{i}-{j}", "code") for j in range(int(size))))
+
+    def steps_of(sizes):
+        saved = []
+        while True:
+            opened = advance("made_up", PROBLEM, 1, 2, 2, saved, {"sizes": sizes})
+            (asked,) = opened.requests
+            result = result_to_json("Train", tuple(Outcome(c, False) for c in asked.candidates))
+            saved.append(Saved(opened.step, 0, "Train", opened.fingerprint(0), result))
+
+    method = Method("made_up", "Made up", "For a test.", greedy, options=(Option("sizes", "22", "Candidates."),))
+    monkeypatch.setitem(methods.METHODS, "made_up", method)
+    with pytest.raises(MethodError, match="step 2 asks for 2 candidates to be tried: its budget leaves 0"):
+        steps_of("222")
+    with pytest.raises(MethodError, match="step 1 asks for 3 candidates to be tried: its budget leaves 2"):
+        steps_of("23")
+    limited = dataclasses.replace(method, options=(*method.options, Option("budget", 9, "In all.")))
+    assert limited.candidates_of(2, 2, {}) == 9 and limited.candidates_of(2, 2, {"budget": 5}) == 5
+    assert method.candidates_of(2, 3, {}) == 6
 
 
 def answered(opened, position, result):

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN
 from llm.offline import OfflineWriter
 from tests.llm.faulty import completion, failure, serving
-from tests.webapp.loops import SOURCE, advance, job, open_requests, play, started
+from tests.webapp.loops import SOURCE, advance, finish, job, open_requests, play, started
 from webapp.experiments import loop
 from webapp.experiments.execute import frames
-from webapp.experiments.models import Candidate, Experiment, LanguageModel
+from webapp.experiments.models import Candidate, Experiment, LanguageModel, Request
 from webapp.experiments.tasks import run_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,6 +90,67 @@ class TestEndpoint:
         assert row.requests.get().status == "done" and Candidate.objects.count() == 2
         assert [body["seed"] for body in seen] == [seed + 1]
         assert [c.seed for c in row.requests.get().calls.all()] == [seed, seed + 1]
+
+
+class TestTooLong:
+    """A prompt that the model has no room for, where nobody has named its context."""
+
+    def play_to_the_fourth(self, model: LanguageModel) -> tuple[Experiment, Request]:
+        row = started(k=2, n=5, model=model)
+        while not (fourth := row.requests.filter(kind="Write", payload__iteration=4).first()):
+            play(row, until="Write")
+            [write] = open_requests(row)
+            if write.payload["iteration"] < 4:
+                finish(row, write)
+        return row, fourth
+
+    def server(self, limit: int, says: str) -> Any:
+        def script(body: dict[str, Any]) -> Any:
+            if letters(body["messages"]) > limit:
+                return failure(400, says)
+            return completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
+
+        return serving(script)
+
+    def test_the_context_that_its_refusal_names_is_kept_and_the_oldest_left_out(self) -> None:
+        model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1")
+        row, write = self.play_to_the_fourth(model)
+        most = letters(write.payload["messages"]) - 100
+        room = most // LETTERS_PER_TOKEN + ANSWER_TOKENS
+        says = f"This model's maximum context length is {room} tokens. However, you requested 99999 tokens."
+        with self.server(most, says) as server:
+            LanguageModel.objects.update(base_url=server.base_url)
+            run_job(job(row, "write").pk)
+        row.refresh_from_db()
+        model.refresh_from_db()
+        write.refresh_from_db()
+        assert (row.status, row.error, write.status, model.context_tokens) == ("running", "", "done", room)
+        assert [e.text for e in row.events.filter(kind="context")] == [
+            f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
+        ]
+        assert row.events.filter(kind="left out", text__startswith="Round 4: the oldest").count() == 1
+        taken = [body for body in server.seen if letters(body["messages"]) <= most]
+        assert len(taken) == 2 and all(
+            "left out: too long for this model" in body["messages"][1]["content"] for body in taken
+        )
+
+    @pytest.mark.parametrize(
+        ("context", "says"), [(None, "context size exceeded"), (9000, "context length is 7 tokens")]
+    )
+    def test_without_a_number_or_against_a_known_one_it_says_what_to_do(self, context: int | None, says: str) -> None:
+        model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1", context_tokens=context)
+        row, write = self.play_to_the_fourth(model)
+        with self.server(10, says) as server:
+            LanguageModel.objects.update(base_url=server.base_url)
+            run_job(job(row, "write").pk)
+        row.refresh_from_db()
+        model.refresh_from_db()
+        assert row.status == "failed" and "Name its context in tokens" in row.error and says in row.error
+        assert model.context_tokens == context and len(server.seen) <= 2
+
+
+def letters(messages: list[dict[str, Any]]) -> int:
+    return sum(len(message["content"]) for message in messages)
 
 
 class TestAsking:

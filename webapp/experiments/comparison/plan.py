@@ -44,7 +44,7 @@ class Arm:
 
     @property
     def candidates(self) -> int:
-        return self.budget or self.k * self.n
+        return find_method(self.method).candidates_of(self.k, self.n, self.settings)
 
     @property
     def rounds(self) -> int:

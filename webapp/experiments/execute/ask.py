@@ -17,7 +17,7 @@ from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
+from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
@@ -65,6 +65,9 @@ def ask(lease: Lease) -> None:
             room_of(model),
             watching,
         )
+    if said.error and learned(lease, model, said.room):
+        ask(lease)
+        return
     if said.error:
         lease.fail(f"Asking the {'vision model' if role == 'vision' else role} failed: {said.error}")
         return

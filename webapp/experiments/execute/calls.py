@@ -112,6 +112,18 @@ def say_left_out(experiment: Experiment, iteration: int, model: LanguageModel | 
         events.emit(experiment, "left out", said)
 
 
+def learned(lease: Lease, model: LanguageModel | None, room: int) -> bool:
+    """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now."""
+    if not room or model is None or model.context_tokens:
+        return False
+    with lease.kept() as ours:
+        if ours and LanguageModel.objects.filter(pk=model.pk, context_tokens=None).update(context_tokens=room):
+            said = f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
+            events.emit(lease.job.experiment, "context", said)
+    model.refresh_from_db(fields=["context_tokens"])
+    return True
+
+
 def room_of(model: LanguageModel | None) -> int:
     """The model's context in tokens; 0 where it is not known."""
     return (model.context_tokens or 0) if model else 0

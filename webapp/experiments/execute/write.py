@@ -11,7 +11,7 @@ from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import buyer, room_of, saved_calls, saver, say_left_out
+from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment
@@ -36,6 +36,9 @@ def write(lease: Lease) -> None:
             written = written_by(experiment, buyer(lease, experiment.model, watching), wanted, bought)
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
+        return
+    if written.error and learned(lease, experiment.model, written.room):
+        write(lease)
         return
     if written.error:
         what = "answers" if experiment.is_problem else "rewards"
