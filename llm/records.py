@@ -167,6 +167,8 @@ class Ask:
     role: str = "writer"
     choices: int = 0
     """The answer must name one of so many as the best (judges.model.names_one); 0: any words will do."""
+    scene: bool = False
+    """Whether a picture of the task's robot in its scene stands behind the last message."""
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -198,7 +200,16 @@ TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
 _CHECKED = ("choices", "worst")
 """Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
-_LATER = {"first": 1, "thought": False, "tokens": 0, "warm": None, "choices": 0, "rollouts": 1, "rollout": 1}
+_LATER = {
+    "first": 1,
+    "thought": False,
+    "tokens": 0,
+    "warm": None,
+    "choices": 0,
+    "rollouts": 1,
+    "rollout": 1,
+    "scene": False,
+}
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 

@@ -3,6 +3,7 @@
 import pytest
 from django.core.cache import cache
 
+from tests.webapp.asked import method, without_beats  # noqa: F401
 from tests.webapp.packages import taken  # noqa: F401
 from tests.webapp.servers import postgres, redis, stack  # noqa: F401
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+from django.contrib.staticfiles import finders
+
 from llm import records
 from simulation import catalog
 from webapp.problems.models import Problem
@@ -29,6 +31,12 @@ def problem_named(name: str) -> Problem:
 def info(task: str) -> TaskInfo:
     """The robot's task, or the problem, of this name. Raises ValueError."""
     return problem_named(task) if is_problem(task) else catalog.task(task)
+
+
+def still(info: TaskInfo) -> str:
+    """The static file with a picture of the task's robot in its scene; empty where there is none."""
+    name = f"studio/robots/{info.folder}.jpg"
+    return name if finders.find(name) else ""
 
 
 def choices() -> list[tuple[str, str]]:

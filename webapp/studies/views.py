@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.staticfiles import finders
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.archive import erasure
 from webapp.experiments.models import Experiment
 from webapp.http import HtmxHttpRequest
+from webapp.problems import lookup
 from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
 from webapp.studies.agreement import agreed
@@ -32,7 +32,7 @@ def _cards(request: HttpRequest) -> list[tuple[Arm, str, Participant | None]]:
     """The first arm of each demonstration stands for it."""
     studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
     first = [arm for study in studies if (arm := study.arms.select_related("study").first())]
-    return [(arm, _picture(arm), _own_link(request, arm.study)) for arm in first]
+    return [(arm, lookup.still(arm.task_info), _own_link(request, arm.study)) for arm in first]
 
 
 @require_POST
@@ -144,12 +144,6 @@ def remember_places(participant: Participant) -> None:
     """A page asks a dozen times where its person is: from here on that is known."""
     places = Assignment.objects.select_related("arm", "experiment")
     prefetch_related_objects([participant], Prefetch("assignments", places))
-
-
-def _picture(arm: Arm) -> str:
-    """A still of the task's robot; empty where there is none."""
-    name = f"studio/robots/{arm.task_info.folder}.jpg"
-    return name if finders.find(name) else ""
 
 
 def _own_link(request: HttpRequest, study: Study) -> Participant | None:

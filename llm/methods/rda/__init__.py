@@ -47,7 +47,9 @@ def rda(
     the winner's id. Raises MethodError when no candidate of an iteration can be trained, or none is analysed.
     """
     eyes = Eyes(analyst, frames, rollouts if analyst == "frames" else 1)
-    subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
+    sees = analyst == "frames"
+    listed = yield Ask(1, prompts.subtasks(problem), make_seed(rng), "vision" if sees else "writer", scene=sees)
+    subtasks = read_subtasks(listed, problem.description)
     best: Summary | None = None
     winner: Summary | None = None
     said = ""

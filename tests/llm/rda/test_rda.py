@@ -133,11 +133,13 @@ def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictu
     request, answer = asking(recorded, "analyse")[0]
     assert "the episode began anew 2 times" in text(request) and "- height: start 0.5, end 0.62" in text(request)
     assert "There are no pictures" in text(request) and "The offline analyst judges by rules" in answer
-    assert not recorded.of(Look)
+    assert not recorded.of(Look) and not any(r.scene for r in recorded.of(Ask))
 
 
 def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics():
     experiment = run(n=1, options={"analyst": "frames", "frames": 12, "rollouts": 3})
+    subtasks, *revisions = experiment.of(Ask)
+    assert (subtasks.role, subtasks.scene) == ("vision", True), "who lists the subtasks sees the robot in its scene"
     looks = experiment.of(Look)
     assert [r.candidate for r in looks] == [f"1-{i}" for i in (1, 2, 3, 4) for _ in range(3)]
     assert [r.rollout for r in looks] == 4 * [1, 2, 3] and [r.rollouts for r in experiment.of(Train)] == [3]

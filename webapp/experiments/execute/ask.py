@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.contrib.staticfiles import finders
 
 from llm import records, writer
 from llm.judges import model as model_judge
@@ -27,6 +28,7 @@ NO_VISION = (
     "Frames of the clips are to be shown to a vision model, and the experiment names none. Begin another "
     "with one, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
 )
+SCENE = "\n\nThe picture shows the robot in its scene."
 UNSEEN = (
     "\n\n(This rollout could not be filmed, so there are no pictures. Say of everything that only "
     "pictures could show that it was not seen; go by the numbers and the code above.)"
@@ -90,8 +92,17 @@ def pose(request: Request) -> Posed:
     if request.kind == "Ask":
         asked = records.from_payload("Ask", request.payload)
         assert isinstance(asked, records.Ask)
-        return Posed(asked, partial(words, choices=asked.choices), figures(request.experiment))
+        pictures = scene(request.experiment) if asked.scene else figures(request.experiment)
+        *before, last = asked.messages
+        told = (*before, {**last, "content": last["content"] + SCENE}) if asked.scene and pictures else asked.messages
+        return Posed(replace(asked, messages=told), partial(words, choices=asked.choices), pictures)
     return look(request) if request.kind == "Look" else judge(request)
+
+
+def scene(experiment: Experiment) -> tuple[str, ...]:
+    """A picture of the task's robot; none where the task has none."""
+    found = finders.find(name) if (name := lookup.still(experiment.task_info)) else None
+    return (frames.data_url(Path(found)),) if found else ()
 
 
 def figures(experiment: Experiment) -> tuple[str, ...]:

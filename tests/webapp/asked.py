@@ -1,0 +1,40 @@
+"""Requests of experiments that are answered here, one by one; and methods made for a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from llm.method import Method
+from llm.methods import METHODS
+from webapp.experiments import execute, leases
+from webapp.experiments.models import Experiment
+
+TALK = ({"role": "user", "content": "What does it do?"},)
+
+
+@pytest.fixture
+def without_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that renews a lease sees no row of a transaction that is never committed: on PostgreSQL it loses it."""
+    monkeypatch.setattr(leases, "BEAT_SECONDS", 60.0)
+
+
+def answered(row: Experiment, kind: str) -> Any:
+    """Do the open request's job here, and return what it gave."""
+    request = row.requests.get(kind=kind, status="open")
+    assert execute.run(request.jobs.get().pk)
+    request.refresh_from_db()
+    row.refresh_from_db()
+    return request.result
+
+
+@pytest.fixture
+def method(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Registers a generator as the method `made_up`."""
+
+    def register(function: Any) -> str:
+        monkeypatch.setitem(METHODS, "made_up", Method("made_up", "Made up", "For a test.", function))
+        return "made_up"
+
+    return register
