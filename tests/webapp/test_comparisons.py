@@ -84,6 +84,20 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     assert not Experiment.objects.exists()
 
 
+def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> None:
+    roles = ("model", "describer", "judge_model", "vision")
+    rows = {role: LanguageModel.objects.create(name=role, kind="openai", base_url="http://x/v1") for role in roles}
+    answer = admin_client.post(NEW, {**FORM, "judge": "model", **{role: row.pk for role, row in rows.items()}})
+    comparison = Comparison.objects.get()
+    going.start(comparison)
+    going.pick_up()
+    assert Experiment.objects.exists()
+    for row in Experiment.objects.all():
+        assert {role: getattr(row, role) for role in roles} == rows
+    page = admin_client.get(answer["Location"]).content.decode()
+    assert all(str(row) in page for row in rows.values())
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
