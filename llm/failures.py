@@ -97,8 +97,8 @@ TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)|prompt is too long|input token count|input tokens exceed", re.I
 )
 ROOM = re.compile(
-    r"context[ _](?:length|size|window)\D{0,20}?([\d,]+)|([\d,]+) maximum\b"
-    r"|tokens allowed \(([\d,]+)\)|limit of ([\d,]+) tokens",
+    r"context[ _](?:length|size|window)\D{0,20}?(\d[\d,]*)|(\d[\d,]*) maximum\b"
+    r"|tokens allowed \((\d[\d,]*)\)|limit of (\d[\d,]*) tokens",
     re.I,
 )
 """Where servers say how much fits: "maximum context length is 8192 tokens", "context size (4096 tokens)" and so on."""
@@ -114,7 +114,7 @@ def room_said(failure: Failure) -> int | None:
     if not TOO_LONG.search(f"{failure.code} {said}"):
         return None
     found = ROOM.search(said)
-    return int(next(filter(None, found.groups())).replace(",", "") or 0) if found else 0
+    return int(next(filter(None, found.groups())).replace(",", "")) if found else 0
 
 
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:

@@ -98,6 +98,7 @@ def test_a_cut_off_answer_says_so():
         ("The input (5000 tokens) is longer than the model's context length (4096 tokens).", 4096),
         ("The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("The context window, as it is, is full: the context length is 4096 tokens.", 4096),
         ("the context window is exceeded", 0),
     ],
 )

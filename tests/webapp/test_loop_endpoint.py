@@ -135,7 +135,12 @@ class TestTooLong:
         )
 
     @pytest.mark.parametrize(
-        ("context", "says"), [(None, "context size exceeded"), (9000, "context length is 7 tokens")]
+        ("context", "says"),
+        [
+            (None, "context size exceeded"),
+            (None, "context length is 7 tokens"),
+            (9000, "context length is 8000 tokens"),
+        ],
     )
     def test_without_a_number_or_against_a_known_one_it_says_what_to_do(self, context: int | None, says: str) -> None:
         model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1", context_tokens=context)

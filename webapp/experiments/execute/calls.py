@@ -13,6 +13,7 @@ from django.db import connection
 
 from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
+from llm.messages import ANSWER_TOKENS
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
 from webapp.endpoints.gate import EndpointGate
@@ -113,8 +114,11 @@ def say_left_out(experiment: Experiment, iteration: int, model: LanguageModel | 
 
 
 def learned(lease: Lease, model: LanguageModel | None, room: int) -> bool:
-    """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now."""
-    if not room or model is None or model.context_tokens:
+    """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now.
+
+    One without room for an answer is not believed.
+    """
+    if room <= ANSWER_TOKENS or model is None or model.context_tokens:
         return False
     with lease.kept() as ours:
         if ours and LanguageModel.objects.filter(pk=model.pk, context_tokens=None).update(context_tokens=room):
