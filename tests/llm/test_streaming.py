@@ -364,11 +364,17 @@ def test_half_an_answer_is_asked_again_and_never_taken_for_one(first):
     assert reply.text == "at last" and len(server.seen) == 2 and server.seen[0] == server.seen[1]
 
 
-@pytest.mark.parametrize("code", [400, "context_length_exceeded"])
-def test_a_request_that_an_event_calls_wrong_is_not_asked_again(code):
+@pytest.mark.parametrize(
+    ("code", "said", "error"),
+    [
+        (400, "with status 400. It said: too long a prompt", errors.BadRequest),
+        ("content_filter", "with status content_filter. It said: too long a prompt", errors.BadRequest),
+        ("context_length_exceeded", "Name its context in tokens .* It said: too long a prompt", errors.TooLong),
+    ],
+)
+def test_a_request_that_an_event_calls_wrong_is_not_asked_again(code, said, error):
     refusal = stream(finish="", error="too long a prompt", code=code)
-    said = f"status {code}. It said: too long a prompt"
-    with serving(lambda body: refusal) as server, pytest.raises(errors.BadRequest, match=said):
+    with serving(lambda body: refusal) as server, pytest.raises(error, match=said):
         backend(server, max_retries=5).complete(ASK, 1, 0)
     assert len(server.seen) == 1
 

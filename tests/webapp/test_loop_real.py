@@ -81,7 +81,8 @@ class TestReal:
             headless.drive(row, lambda said: None)
         assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
         assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
-        asked = [body["messages"][-1]["content"] for body in server.seen]
+        scene, *asked = [body["messages"][-1]["content"] for body in server.seen]
+        assert len(scene) == 1 + 1 and "# Now: list the subtasks" in scene[0]["text"]
         assert len(asked) == 2 * 3 and all(len(content) == 1 + 4 for content in asked)
         texts = [content[0]["text"] for content in asked]
         assert all("- total: " in text and "no pictures" not in text for text in texts)
