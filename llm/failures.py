@@ -97,8 +97,8 @@ TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)|prompt is too long|input token count|input tokens exceed", re.I
 )
 ROOM = re.compile(
-    r"context[ _](?:length|size|window)\D{0,20}?(\d[\d,]*)|(\d[\d,]*) maximum\b"
-    r"|tokens allowed \((\d[\d,]*)\)|limit of (\d[\d,]*) tokens",
+    r"context[ _](?:length|size|window)(?:(?!\bby\b|exceed)\D){0,20}?(\d[\d,]{0,11})(?![\d,])(?!\s*(?:tokens\s*)?>)"
+    r"|(\d[\d,]{0,11}) maximum\b|tokens allowed \((\d[\d,]{0,11})\)|limit of (\d[\d,]{0,11}) tokens",
     re.I,
 )
 """Where servers say how much fits: "maximum context length is 8192 tokens", "context size (4096 tokens)" and so on."""
@@ -133,8 +133,8 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
     room = room_said(failure)
     if room is not None:
         return errors.TooLong(
-            f"{where} refuses a prompt that is too long for {model}. Name its context in tokens (*Context* of its row, "
-            f"or PREFINE_CONTEXT), or a smaller one: the oldest history is left out then. It said: {said}",
+            f"{where} refuses a prompt that is too long for {model}. Name its context in tokens (*Context* of its row "
+            f"in the admin), or a smaller one: the oldest history is left out then. It said: {said}",
             room,
         )
     match failure:

@@ -125,9 +125,11 @@ class Asking:
         self.used = given[-1] + 1 - self.seed
         return given
 
-    def fitted(self, messages: Sequence[Message], images: int = 0) -> tuple[Message, ...]:
-        """What of the messages the model has room for beside so many images: all where they were answered before."""
-        if self.unused(messages):
+    def fitted(self, messages: Sequence[Message], images: int = 0, wanted: int = 1) -> tuple[Message, ...]:
+        """What of the messages the model has room for beside so many images: all of them where all the answers that are
+        wanted were given before.
+        """
+        if len(self.unused(messages)) >= wanted:
             return tuple(messages)
         fit = fitted(messages, self.room, images)
         self.left_out = max(self.left_out, fit.left_out)
@@ -238,7 +240,7 @@ def write(
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     shared = (saved_replies(saved), on_call, stop_check, request.tokens, watch, room)
     asking = Asking(backend, request.seed, budget, *shared)
-    request = replace(request, messages=asking.fitted(request.messages))
+    request = replace(request, messages=asking.fitted(request.messages, wanted=request.count))
     accepted: dict[str, Attempt] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent, named = "", False, 0

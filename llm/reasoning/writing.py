@@ -39,7 +39,7 @@ def write(
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
-    messages = with_images(asking.fitted(request.messages, len(images)), images)
+    messages = with_images(asking.fitted(request.messages, len(images), request.count), images)
     found: list[str] = []
     refused: list[Refused] = []
     error, permanent, named = "", False, 0

@@ -87,7 +87,7 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
     if (begun || !root.isConnected) return;
     begun = true;
     onReady();
-    if (!calm) play();
+    if (!calm && !count.plays) play(); // who has pressed Play, and perhaps Pause, has begun
   }
 
   for (const video of root.querySelectorAll(".tile video")) {
@@ -131,7 +131,7 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
     toggle: () => (playing ? pause() : play()),
     step, alone, begin,
     /** A clip that came back joins the others. */
-    join(video) { video.playbackRate = rate; video.currentTime = time(); if (playing) video.play().catch(() => {}); },
+    join(video) { video.playbackRate = rate; video.currentTime = time(); if (playing && (!only || only === video)) video.play().catch(() => {}); },
     plays: () => count.plays,
     counts: () => ({ ...count }),
     stop() { clearInterval(holding); clearInterval(drawing); },

@@ -100,6 +100,9 @@ def test_a_cut_off_answer_says_so():
         ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
         ("The context window, as it is, is full: the context length is 4096 tokens.", 4096),
         ("the context window is exceeded", 0),
+        ("exceeds the context window by 5000 tokens", 0),
+        ("Context length exceeded: 133000 > 131072", 0),
+        ("the context window (133000 tokens > 131072 tokens) is full", 0),
     ],
 )
 def test_how_much_fits_is_read_out_of_a_refusal(says, room):

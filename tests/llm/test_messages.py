@@ -58,6 +58,19 @@ def test_writer_and_ask_send_what_fits_and_a_bought_answer_to_it_is_kept():
     assert ask(Scripted(lambda m, s: "yes"), QUESTION, room=1).text == "yes"
 
 
+def test_a_prompt_of_which_all_answers_are_there_stays_whole_and_one_that_lacks_some_is_shortened():
+    """What was bought under no known context is used; what is still missing is not asked for at a length refused."""
+    wanted = long_prompt()
+    written = write(Scripted(lambda messages, seed: program(seed)), wanted, PROBLEM, accept)
+    silent = Scripted(None)
+    assert write(silent, wanted, PROBLEM, accept, saved=written.calls, room=1).candidates == written.candidates
+    assert silent.asked == []
+    backend = Scripted(lambda messages, seed: program(seed))
+    resumed = write(backend, wanted, PROBLEM, accept, saved=written.calls[:1], room=1)
+    assert backend.asked and all("(The oldest 4 left out" in talk[1] for _, talk in backend.asked)
+    assert len(resumed.candidates) == wanted.count and resumed.left_out == 4
+
+
 def longest(experiment):
     """The text of the longest prompt to write from."""
     experiment.run()

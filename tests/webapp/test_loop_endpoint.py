@@ -95,14 +95,14 @@ class TestEndpoint:
 class TestTooLong:
     """A prompt that the model has no room for, where nobody has named its context."""
 
-    def play_to_the_fourth(self, model: LanguageModel) -> tuple[Experiment, Request]:
-        row = started(k=2, n=5, model=model)
-        while not (fourth := row.requests.filter(kind="Write", payload__iteration=4).first()):
+    def play_to_the_fourteenth(self, model: LanguageModel) -> tuple[Experiment, Request]:
+        row = started(k=2, n=15, model=model)
+        while not (last := row.requests.filter(kind="Write", payload__iteration=14).first()):
             play(row, until="Write")
             [write] = open_requests(row)
-            if write.payload["iteration"] < 4:
+            if write.payload["iteration"] < 14:
                 finish(row, write)
-        return row, fourth
+        return row, last
 
     def server(self, limit: int, says: str) -> Any:
         def script(body: dict[str, Any]) -> Any:
@@ -114,7 +114,7 @@ class TestTooLong:
 
     def test_the_context_that_its_refusal_names_is_kept_and_the_oldest_left_out(self) -> None:
         model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1")
-        row, write = self.play_to_the_fourth(model)
+        row, write = self.play_to_the_fourteenth(model)
         most = letters(write.payload["messages"]) - 100
         room = most // LETTERS_PER_TOKEN + ANSWER_TOKENS
         says = f"This model's maximum context length is {room} tokens. However, you requested 99999 tokens."
@@ -128,7 +128,7 @@ class TestTooLong:
         assert [e.text for e in row.events.filter(kind="context")] == [
             f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
         ]
-        assert row.events.filter(kind="left out", text__startswith="Round 4: the oldest").count() == 1
+        assert row.events.filter(kind="left out", text__startswith="Round 14: the oldest").count() == 1
         taken = [body for body in server.seen if letters(body["messages"]) <= most]
         assert len(taken) == 2 and all(
             "left out: too long for this model" in body["messages"][1]["content"] for body in taken
@@ -138,13 +138,14 @@ class TestTooLong:
         ("context", "says"),
         [
             (None, "context size exceeded"),
-            (None, "context length is 7 tokens"),
+            (None, "context length is 3999 tokens"),
+            (None, f"context length is {10**22} tokens"),
             (9000, "context length is 8000 tokens"),
         ],
     )
     def test_without_a_number_or_against_a_known_one_it_says_what_to_do(self, context: int | None, says: str) -> None:
         model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1", context_tokens=context)
-        row, write = self.play_to_the_fourth(model)
+        row, write = self.play_to_the_fourteenth(model)
         with self.server(10, says) as server:
             LanguageModel.objects.update(base_url=server.base_url)
             run_job(job(row, "write").pk)

@@ -13,7 +13,6 @@ from django.db import connection
 
 from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
-from llm.messages import ANSWER_TOKENS
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
 from webapp.endpoints.gate import EndpointGate
@@ -22,6 +21,7 @@ from webapp.experiments.execute.purse import Purse
 from webapp.experiments.execute.watching import Watching
 from webapp.experiments.leases import Lease, patiently
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
+from webapp.experiments.models.settings import LEAST_CONTEXT, MOST_CONTEXT
 
 
 def backend_of(model: LanguageModel | None) -> ChatBackend:
@@ -116,9 +116,9 @@ def say_left_out(experiment: Experiment, iteration: int, model: LanguageModel | 
 def learned(lease: Lease, model: LanguageModel | None, room: int) -> bool:
     """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now.
 
-    One without room for an answer is not believed.
+    One that no row may have is not believed.
     """
-    if room <= ANSWER_TOKENS or model is None or model.context_tokens:
+    if not LEAST_CONTEXT <= room < MOST_CONTEXT or model is None or model.context_tokens:
         return False
     with lease.kept() as ours:
         if ours and LanguageModel.objects.filter(pk=model.pk, context_tokens=None).update(context_tokens=room):

@@ -16,6 +16,9 @@ from llm.method import Method
 from simulation import catalog
 from webapp.problems import lookup
 
+LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
+"""Tokens that a model may be said to have room for."""
+
 
 def task_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in catalog.tasks()]
@@ -62,7 +65,7 @@ class LanguageModel(models.Model):
         "context",
         null=True,
         blank=True,
-        validators=[MinValueValidator(4000)],
+        validators=[MinValueValidator(LEAST_CONTEXT)],
         help_text="Tokens of a prompt and its answer together. A prompt that would not fit leaves its oldest history "
         "out and says so. Empty: unknown.",
     )
