@@ -94,6 +94,9 @@ class Method:
     """Whether, with these options, a vision model is shown the clips of each round."""
     reasoning: bool = False
     """Whether it also runs on problems that are solved by written answers or programs (llm/forms.py)."""
+    revision: int = 1
+    """Raised whenever its flow changes: which requests it makes, in which order, about which candidates. Other words in
+    a prompt need no new revision."""
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""

@@ -200,6 +200,9 @@ TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
 _CHECKED = ("choices", "worst")
 """Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
+_WORDING = ("messages", "seed", "first", "thought", "tokens", "scene", *_CHECKED)
+"""Fields that say how something is asked, not what the answer is about. `first` is among them because an answer carries
+the ids of its candidates itself."""
 _LATER = {
     "first": 1,
     "thought": False,
@@ -252,6 +255,16 @@ def digest(kind: str, data: Mapping[str, Any], options: Mapping[str, Any] | None
     """The fingerprint of a request of this kind and payload."""
     body = [kind, {name: value for name, value in data.items() if name not in _CHECKED}]
     return hashlib.sha256(canonical([*body, dict(options)] if options else body).encode()).hexdigest()
+
+
+def meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer to a request of this kind and payload is about, whatever the words that it was asked in: its
+    round, its candidates by id, how many of them, their parent, the role.
+    """
+    about = {name: value for name, value in data.items() if name not in _WORDING}
+    if kind in TRIED:
+        about["candidates"] = [candidate["id"] for candidate in data["candidates"]]
+    return about
 
 
 def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look:

@@ -19,9 +19,24 @@ from typing import Any
 from llm import diversity
 from llm.errors import MethodError, ReplayMismatch
 from llm.methods import method as find_method
-from llm.records import TRIED, Outcome, Pick, Problem, Request, Run, Train, fingerprint, result_from_json, trainable
+from llm.records import (
+    TRIED,
+    Outcome,
+    Pick,
+    Problem,
+    Request,
+    Run,
+    Train,
+    fingerprint,
+    meaning,
+    payload,
+    result_from_json,
+    trainable,
+)
 
-FORMAT = 1
+FORMAT = 2
+READS = (1, 2)
+"""Before format 2 a record holds neither meanings nor versions."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,10 @@ class Saved:
     fingerprint: str
     result: Any
     """As result_to_json gives it."""
+    meaning: Mapping[str, Any] | None = None
+    """As records.meaning gives it; None where a record of an earlier version does not hold it."""
+    version: str = ""
+    """The version of Prefine that asked; empty where it was not written down."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,8 @@ class Open:
     missing: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     """Those that differ from their defaults: part of every fingerprint."""
+    differs: tuple[int, ...] = ()
+    """Answered steps that were asked in other words than today's."""
 
     def fingerprint(self, position: int) -> str:
         """The fingerprint under which the result of the request at this position is to be saved."""
@@ -58,6 +79,8 @@ class Finished:
     """The method has returned the winner's id."""
 
     candidate: str
+    differs: tuple[int, ...] = ()
+    """As Open.differs."""
 
 
 def advance(
@@ -68,11 +91,15 @@ def advance(
     n: int,
     saved: Sequence[Saved],
     options: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = True,
 ) -> Open | Finished:
     """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
 
-    Raises ReplayMismatch when the saved requests are not the ones the method makes, ValueError for an unknown method or
-    option, MethodError when it asks for more candidates to be tried than its budget, and what the method itself raises.
+    A saved answer must be to the request that the method makes at its step: where `strict`, to the letter; else with
+    the same meaning, and the steps whose words differ are in the result. Raises ReplayMismatch where that is not so,
+    ValueError for an unknown method or option, MethodError when it asks for more candidates to be tried than its
+    budget, and what the method itself raises.
     """
     found = find_method(method)
     chosen = found.settings(options or {})
@@ -81,12 +108,14 @@ def advance(
     for row in saved:
         waiting.setdefault(row.step, {})[row.position] = row
     step, left = 0, found.candidates_of(k, n, chosen)
+    differs: list[int] = []
     try:
         yielded = next(steps)
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
             answers = waiting.pop(step, {})
-            results = _results(step, requests, answers, chosen)
+            if not _same_words(step, requests, answers, chosen, strict):
+                differs.append(step)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
             tried = sum(len(request.candidates) for request in requests if isinstance(request, (Train, Run)))
             if tried > left:
@@ -95,18 +124,22 @@ def advance(
             if missing:
                 _nothing_left(waiting, step)
                 steps.close()
-                return Open(step, requests, missing, chosen)
+                return Open(step, requests, missing, chosen, tuple(differs))
+            results = [result_from_json(answers[p].kind, answers[p].result) for p in sorted(answers)]
             yielded = steps.send(results if isinstance(yielded, list) else results[0])
             step += 1
     except StopIteration as stop:
         _nothing_left(waiting, step)
-        return Finished(stop.value)
+        return Finished(stop.value, tuple(differs))
 
 
-def _results(
-    step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any]
-) -> list[Any]:
-    """The saved results of a step, in order, after checking that they answer these requests."""
+def _same_words(
+    step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any], strict: bool
+) -> bool:
+    """Whether what is saved of a step was asked in today's words. Raises ReplayMismatch where it answers something
+    else, or, where `strict`, was asked in other words.
+    """
+    same = True
     for position, row in answers.items():
         if position >= len(requests):
             raise ReplayMismatch(
@@ -115,24 +148,30 @@ def _results(
         request = requests[position]
         kind = type(request).__name__
         if row.kind != kind:
-            raise ReplayMismatch(
-                f"step {step}: the method asks for {kind}, but the saved request is {row.kind}. {_ADVICE}"
-            )
+            raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
+        if row.meaning is not None and (asked := meaning(kind, payload(request))) != row.meaning:
+            other = _unlike(asked, row.meaning)
+            raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
         if row.fingerprint != fingerprint(request, options):
-            raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved. {_ADVICE}")
-    return [result_from_json(answers[p].kind, answers[p].result) for p in sorted(answers)]
+            same = False
+            if strict:
+                raise ReplayMismatch(f"step {step} ({kind}): the method now asks in other words than was saved")
+    return same
 
 
-_ADVICE = (
-    "Method, options, prompts, task text, seed or settings have changed since: restore them, or start a new experiment."
-)
+def _unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+    """In which parts two meanings differ."""
+    names = [name for name in sorted({*asked, *saved}) if asked.get(name) != saved.get(name)]
+    return "; ".join(f"{name} {_told(asked.get(name))}, saved {_told(saved.get(name))}" for name in names)
+
+
+def _told(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _nothing_left(waiting: Mapping[int, Any], step: int) -> None:
     if waiting:
-        raise ReplayMismatch(
-            f"the method stops at step {step}, but results are saved for step {max(waiting)}. {_ADVICE}"
-        )
+        raise ReplayMismatch(f"the method stops at step {step}, but results are saved for step {max(waiting)}")
 
 
 # --- records --------------------------------------------------------------------------------------------------
@@ -151,6 +190,12 @@ class Record:
     options: Mapping[str, Any] = field(default_factory=dict)
     winner: str | None = None
     """The id it ended with; None while unfinished."""
+    revision: int = 1
+    """Of the method, whose flow the requests follow."""
+    ended_early: bool = False
+    """The flow was broken off: the last request chose among the bests of the rounds that were there."""
+    set_aside: tuple[Saved, ...] = ()
+    """Answers of an earlier flow that did not fit into the one that the experiment went on with."""
     format: int = FORMAT
 
 
@@ -165,21 +210,36 @@ def read_record(path: Path) -> Record:
     """Raises ValueError when the file is not a record of this format, OSError when it cannot be read."""
     try:
         data = json.loads(path.read_text())
-        if data.get("format") != FORMAT:
-            raise ValueError(f"format {data.get('format')!r}, but this version reads {FORMAT}")
-        requests = tuple(Saved(**r) for r in data["requests"])
-        return Record(**{**data, "problem": Problem(**data["problem"]), "requests": requests})
+        if data.get("format") not in READS:
+            raise ValueError(f"format {data.get('format')!r}, but this version reads {' and '.join(map(str, READS))}")
+        data["requests"] = tuple(Saved(**r) for r in data["requests"])
+        data["set_aside"] = tuple(Saved(**r) for r in data.get("set_aside", ()))
+        return Record(**{**data, "problem": Problem(**data["problem"])})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is not an experiment record: {error}") from error
 
 
-def replay(record: Record) -> Open | Finished:
+def replay(record: Record, *, strict: bool = True) -> Open | Finished:
     """Re-run the record. Raises ReplayMismatch when it does not end as recorded."""
-    end = advance(record.method, record.problem, record.seed, record.k, record.n, record.requests, record.options)
+    if record.ended_early:
+        raise ReplayMismatch(
+            "it was ended before its method was through: its winner was chosen among the rounds that were there"
+        )
+    whole = (record.method, record.problem, record.seed, record.k, record.n, record.requests, record.options)
+    end = advance(*whole, strict=strict)
     reached = end.candidate if isinstance(end, Finished) else None
     if reached != record.winner:
         raise ReplayMismatch(f"the replay ends with {reached or 'an open request'}, the record with {record.winner}")
     return end
+
+
+def asked_by(requests: Sequence[Saved]) -> list[tuple[int, str]]:
+    """From which step on which version of Prefine asked; an empty version was not written down."""
+    spans: list[tuple[int, str]] = []
+    for row in sorted(requests, key=lambda r: (r.step, r.position)):
+        if not spans or spans[-1][1] != row.version:
+            spans.append((row.step, row.version))
+    return spans
 
 
 def rounds_table(record: Record) -> str:
@@ -222,36 +282,56 @@ def _different(outcomes: Sequence[Outcome]) -> str:
     return " / ".join("-" if value is None else f"{value:.2f}" for value in found)
 
 
+_ADVICE = (
+    "Method, options, prompts, task text, seed or settings have changed since: restore them, start a new experiment, "
+    "or replay with --lenient, which lists what is asked in other words and goes on."
+)
+
+
 def main(arguments: Sequence[str]) -> int:
     """`./prefine replay`: run the record, print its rounds; 0, or 1 where it cannot be read or ends differently."""
     parser = argparse.ArgumentParser(
         prog="./prefine replay", description="Run a recorded experiment again: no model, no training."
     )
     parser.add_argument("record", type=Path, help="a file that `run` wrote")
-    path = parser.parse_args(arguments).record
+    parser.add_argument("--lenient", action="store_true", help="go on where requests mean the same in other words")
+    given = parser.parse_args(arguments)
+    path: Path = given.record
     try:
         record = read_record(path)
-        end = replay(record)
+        end = replay(record, strict=not given.lenient)
+        lines = _report(record, end)
     except OSError as error:
-        print(
-            f"replay failed: cannot read {path}: {error.strerror}. Records are in records/ of the data folder.",
-            file=sys.stderr,
-        )
-        return 1
-    except (ValueError, ReplayMismatch, MethodError) as error:
-        print(f"replay failed: {error}", file=sys.stderr)
-        return 1
+        return _failed(f"cannot read {path}: {error.strerror}. Records are in records/ of the data folder.")
+    except ReplayMismatch as error:
+        return _failed(str(error) if given.lenient else f"{error}. {_ADVICE}")
+    except (ValueError, MethodError) as error:
+        return _failed(str(error))
     except (TypeError, AttributeError, KeyError) as error:  # the right fields, but not what belongs into them
-        print(f"replay failed: {path} is damaged: {type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    print(f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}")
-    print(rounds_table(record))
-    if isinstance(end, Finished):
-        print(f"winner: {end.candidate}")
-    else:
-        kinds = ", ".join(type(end.requests[p]).__name__ for p in end.missing)
-        print(f"unfinished: waits at step {end.step} for {kinds}")
+        return _failed(f"{path} is damaged: {type(error).__name__}: {error}")
+    print("\n".join(lines))
     return 0
+
+
+def _failed(reason: str) -> int:
+    print(f"replay failed: {reason}", file=sys.stderr)
+    return 1
+
+
+def _report(record: Record, end: Open | Finished) -> list[str]:
+    """What there is to say of a record that was run again."""
+    lines = [f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}"]
+    if len(spans := asked_by(record.requests)) > 1:
+        lines += [f"from step {step} on asked by {version or 'an earlier version'}" for step, version in spans]
+    kinds = {row.step: row.kind for row in record.requests}
+    lines += [f"step {step} ({kinds[step]}): the method now asks in other words than was saved" for step in end.differs]
+    if record.set_aside:
+        lines.append(f"{len(record.set_aside)} answers of an earlier revision of the method are set aside")
+    lines.append(rounds_table(record))
+    if isinstance(end, Finished):
+        return [*lines, f"winner: {end.candidate}"]
+    waiting = ", ".join(type(end.requests[p]).__name__ for p in end.missing)
+    return [*lines, f"unfinished: waits at step {end.step} for {waiting}"]
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from typing import Any
 from llm import extract
 from llm.backend import ChatBackend
 from llm.judges import proxy
+from llm.methods import METHODS
 from llm.offline import OfflineWriter
-from llm.records import Outcome, Problem, Request, Train, result_from_json, result_to_json
+from llm.records import Outcome, Problem, Request, Train, meaning, payload, result_from_json, result_to_json
 from llm.replay import Finished, Saved, advance
 from llm.writer import ask, write
 
@@ -30,6 +31,16 @@ PROBLEM = Problem(
     },
 )
 HIDDEN_SCORES = (91357.0246, 86420.9753)  # planted where only the proxy judge may look
+
+VARIANTS = [  # options that change what is asked, several at once; all of methods whose prompts hold no score
+    ("icpl", {"measures": True}),
+    ("icpl", {"diverse": True}),
+    ("scaling_3d", {"negative": "uniform"}),
+    ("rda", {"analyst": "frames", "frames": 2, "rollouts": 2, "subtask_reflection": False}),
+    ("rf_agent_judged", {"search": "dfs", "actions": "mutation+reasoning", "thought_align": False}),
+    ("rf_agent_judged", {"search": "bfs", "actions": "crossover+reasoning", "self_verify": False}),
+    ("rf_agent_judged", {"search": "greedy", "actions": "mutation+crossover", "design_thought": False}),
+]
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,8 @@ class Experiment:
                 result = result_from_json(kind, known.result) if same else self.answer(request)
                 self.requests.append(request)
                 self.results.append(result)
-                saved = Saved(end.step, position, kind, end.fingerprint(position), result_to_json(kind, result))
+                about = meaning(kind, payload(request))
+                saved = Saved(end.step, position, kind, end.fingerprint(position), result_to_json(kind, result), about)
                 self.saved.append(saved)
         return end.candidate
 
@@ -129,3 +141,20 @@ class Experiment:
 def prompts(experiment: Experiment) -> list[str]:
     """The text of every prompt of the experiment, in order."""
     return ["\n".join(m["content"] for m in r.messages) for r in experiment.requests if hasattr(r, "messages")]
+
+
+def named(value):
+    """A case as pytest shows it."""
+    name, options = value
+    return "-".join([name, *(f"{option}={setting}" for option, setting in options.items())])
+
+
+def plain(names):
+    return [(name, {}) for name in names]
+
+
+def small(name, options, kind=Experiment, n=3, budget=14, **values):
+    """The method at a size that is tested in a second."""
+    limit = {"budget": budget} if any(option.name == "budget" for option in METHODS[name].options) else {}
+    k = METHODS[name].least_k if METHODS[name].k == 1 else 3
+    return kind(method=name, k=k, n=n, options={**limit, **options}, **values)

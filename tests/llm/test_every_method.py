@@ -15,20 +15,22 @@ from llm.records import Judged, Look, Write
 from llm.replay import Saved
 from llm.writer import ask, write
 from simulation.rollout import write_rollout
-from tests.llm.experiment import HIDDEN_SCORES, Experiment, filmed, parses, prompts, train
+from tests.llm.experiment import (
+    HIDDEN_SCORES,
+    VARIANTS,
+    Experiment,
+    filmed,
+    named,
+    parses,
+    plain,
+    prompts,
+    small,
+    train,
+)
 from webapp.experiments.execute.ask import values
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
-VARIANTS = [  # options that change what is asked, several at once; all of methods whose prompts hold no score
-    ("icpl", {"measures": True}),
-    ("icpl", {"diverse": True}),
-    ("scaling_3d", {"negative": "uniform"}),
-    ("rda", {"analyst": "frames", "frames": 2, "rollouts": 2, "subtask_reflection": False}),
-    ("rf_agent_judged", {"search": "dfs", "actions": "mutation+reasoning", "thought_align": False}),
-    ("rf_agent_judged", {"search": "bfs", "actions": "crossover+reasoning", "self_verify": False}),
-    ("rf_agent_judged", {"search": "greedy", "actions": "mutation+crossover", "design_thought": False}),
-]
 
 
 class Flaky:
@@ -70,23 +72,6 @@ class Stubborn(Experiment):
             assert done.error == "the key expired" and done.permanent
             self.failures += 1
         raise AssertionError("it failed twice")
-
-
-def named(value):
-    """A case as pytest shows it."""
-    name, options = value
-    return "-".join([name, *(f"{option}={setting}" for option, setting in options.items())])
-
-
-def plain(names):
-    return [(name, {}) for name in names]
-
-
-def small(name, options, kind=Experiment, **values):
-    """The method at a size that is tested in a second."""
-    budget = {"budget": 14} if any(option.name == "budget" for option in METHODS[name].options) else {}
-    k = METHODS[name].least_k if METHODS[name].k == 1 else 3
-    return kind(method=name, k=k, n=3, options={**budget, **options}, **values)
 
 
 def again(experiment, *kind, **values):

@@ -17,6 +17,7 @@ from llm.records import (
     digest,
     fingerprint,
     from_payload,
+    meaning,
     payload,
     result_from_json,
     result_to_json,
@@ -53,6 +54,44 @@ def test_results_survive_the_database(kind, result):
 )
 def test_every_field_of_a_request_is_in_its_fingerprint(change):
     assert fingerprint(dataclasses.replace(WRITE, **change)) != fingerprint(WRITE)
+
+
+def about(request):
+    """What an answer to it is about, as its row holds it."""
+    return meaning(type(request).__name__, json.loads(json.dumps(payload(request))))
+
+
+WORDS = ({"role": "user", "content": "other words"},)
+THREE = tuple(dataclasses.replace(OUTCOME, candidate=Candidate(f"1-{i}", f"source {i}")) for i in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("request_", "change"),
+    [
+        *[(WRITE, {"messages": WORDS}), (WRITE, {"seed": 6}), (WRITE, {"tokens": 9}), (WRITE, {"thought": True})],
+        *[
+            (Ask(1, WRITE.messages, 5), {"messages": WORDS}),
+            (Look(1, WRITE.messages, "1-1", 2, 5), {"messages": WORDS}),
+        ],
+        *[(Ask(1, WRITE.messages, 5), {"choices": 3}), (Judge(1, THREE), {"worst": False})],
+    ],
+)
+def test_what_an_answer_is_about_does_not_depend_on_the_words(request_, change):
+    assert about(dataclasses.replace(request_, **change)) == about(request_)
+
+
+@pytest.mark.parametrize(
+    ("request_", "change"),
+    [
+        *[(WRITE, {"iteration": 2}), (WRITE, {"count": 5}), (WRITE, {"parent": None})],
+        *[(Train(1, (CANDIDATE,)), {"candidates": (Candidate("1-2", "source"),)}), (Train(1, ()), {"warm": "1-1"})],
+        *[(Ask(1, (), 5), {"role": "judge"}), (Look(1, (), "1-1", 2, 5), {"candidate": "1-2"})],
+        *[(Judge(1, THREE), {"outcomes": THREE[:2]}), (Choose(THREE), {"outcomes": THREE[1:]})],
+        (Compare(1, *THREE[:2]), {"second": THREE[2]}),
+    ],
+)
+def test_what_an_answer_is_about(request_, change):
+    assert about(dataclasses.replace(request_, **change)) != about(request_)
 
 
 def test_kinds_with_the_same_payload_differ():

@@ -39,7 +39,7 @@ def test_the_order_of_saved_rows_does_not_matter(done):
 
 def test_another_seed_is_a_mismatch(done):
     experiment, _ = done
-    with pytest.raises(ReplayMismatch, match=r"step 0 \(Write\): the method now asks something else"):
+    with pytest.raises(ReplayMismatch, match=r"step 0 \(Write\): the method now asks in other words"):
         advance("icpl", PROBLEM, experiment.seed + 1, 3, 3, experiment.saved)
 
 

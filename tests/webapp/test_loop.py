@@ -126,13 +126,13 @@ class TestPlayed:
     def test_changed_settings_stop_it_instead_of_going_on_wrongly(self) -> None:
         row = started()
         play(row, until="Train")
-        Experiment.objects.filter(pk=row.pk).update(seed=99)
+        Experiment.objects.filter(pk=row.pk).update(k=4)
         row.refresh_from_db()
         advance(row)
         assert row.status == Experiment.Status.FAILED
-        assert "the method now asks something else than was saved" in row.error
+        assert "step 0 (Write): the method now asks something else than was saved: count 4, saved 3" in row.error
         assert row.requests.get(kind="Write").status == Request.Status.DONE
-        Experiment.objects.filter(pk=row.pk).update(seed=0)
+        Experiment.objects.filter(pk=row.pk).update(k=3)
         assert loop.retry(row)
         play(row)
         assert row.status == Experiment.Status.FINISHED

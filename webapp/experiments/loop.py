@@ -18,7 +18,7 @@ from django.utils import timezone
 from llm import judges, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.judges import proxy
-from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, payload, result_to_json, shown
+from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, meaning, payload, result_to_json, shown
 from simulation import catalog
 from webapp.experiments import events, jobs, results
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
@@ -180,7 +180,11 @@ def problem_of(experiment: LoopSettings) -> Problem:
 def saved(experiment: Experiment) -> list[replay.Saved]:
     """The answered requests, as a replay is fed them."""
     done = experiment.requests.filter(status=Request.Status.DONE)
-    return [replay.Saved(*row) for row in done.values_list("step", "slot", "kind", "fingerprint", "result")]
+    rows = done.values_list("step", "slot", "kind", "fingerprint", "result", "payload")
+    return [
+        replay.Saved(step, slot, kind, mark, result, meaning(kind, asked))
+        for step, slot, kind, mark, result, asked in rows
+    ]
 
 
 def advance(experiment: Experiment) -> None:
@@ -196,6 +200,7 @@ def advance(experiment: Experiment) -> None:
                 experiment.n,
                 saved(experiment),
                 experiment.options,
+                strict=False,
             )
             if isinstance(state, replay.Finished):
                 _finish(experiment, state.candidate)
@@ -216,10 +221,10 @@ def _open(experiment: Experiment, state: replay.Open, slot: int) -> bool:
         slot=slot,
         defaults={"kind": kind, "fingerprint": fingerprint, "payload": payload(asked)},
     )
-    if request.fingerprint != fingerprint:
+    if (request.kind, meaning(kind, request.payload)) != (kind, meaning(kind, payload(asked))):
         raise ReplayMismatch(
             f"step {state.step} ({kind}): the method now asks something else than the open request {request.kind}. "
-            "Method, options, prompts, task text or settings have changed since: restore them, or start a new one."
+            "Method, options, task text or settings have changed since: restore them, or start a new one."
         )
     if isinstance(asked, Judged):
         return _judge(experiment, request, asked, created)
