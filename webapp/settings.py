@@ -7,6 +7,7 @@ Two modes, one code: *embedded* (default: SQLite, filesystem broker, local media
 from __future__ import annotations
 
 import secrets
+import tomllib
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from django.templatetags.static import static
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
+VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
 """Everything Prefine writes: database, runs, media, broker, logs."""

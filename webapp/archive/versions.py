@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from trainer.machine import installed
@@ -19,7 +20,7 @@ PACKAGES = (
 def versions() -> dict[str, Any]:
     """Of this installation; the commit is empty where the code is no git checkout."""
     return {
-        "prefine": provenance.release(),
+        "prefine": settings.VERSION,
         "commit": provenance.commit(),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tomllib
 
 from django.conf import settings
 
@@ -31,12 +30,7 @@ def tried_by(request: Request | None) -> dict[str, str]:
 def version() -> str:
     """With the commit, where the code is a git checkout."""
     known = commit()
-    return f"{release()} ({known})" if known else release()
-
-
-def release() -> str:
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
-    return str(project["version"])
+    return f"{settings.VERSION} ({known})" if known else str(settings.VERSION)
 
 
 def commit() -> str:

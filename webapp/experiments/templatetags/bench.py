@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 
 from django import template
+from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -14,6 +15,11 @@ from webapp.experiments import charts
 register = template.Library()
 Unknown = float | str | None
 """A number; None where it is not known; "", which is what a template makes of a key that a worker has not sent yet."""
+
+
+@register.simple_tag
+def version() -> str:
+    return str(settings.VERSION)
 
 
 @register.filter
