@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench", "install"]
+VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench", "install", "lint", "lock"]
 TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
 
 
@@ -31,8 +33,8 @@ def launch(*arguments, folder=ROOT, cwd="/", **environment):
 def bare(tmp_path):
     """A checkout without a virtual environment, and a PATH on which every Python is too old."""
     shutil.copy(ROOT / "prefine", tmp_path / "prefine")
-    for name in ("requirements.txt", "requirements-torch.txt", "requirements-test.txt"):
-        shutil.copy(ROOT / name, tmp_path / name)
+    for path in [*ROOT.glob("requirements*.txt"), ROOT / "pyproject.toml"]:
+        shutil.copy(path, tmp_path / path.name)
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in TOOLS.split():
@@ -124,10 +126,85 @@ def test_paths_are_those_of_where_one_is(pretended):
     assert said.returncode == 0 and (here / "data").is_dir()
 
 
-def test_help_needs_nothing_installed(bare):
-    said = launch("--help", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"))
+def test_help_and_version_need_nothing_installed(bare):
+    nothing = {"folder": bare, "PATH": str(bare / "bin"), "PREFINE_VENV": str(bare / "none")}
+    said = launch("--help", **nothing)
     assert said.returncode == 0
     assert all(f"./prefine {verb}" in said.stdout for verb in VERBS)
+    said = launch("--version", **nothing)
+    assert (said.returncode, said.stdout) == (0, f"prefine {settings.VERSION}\n")
+
+
+CHECKS = ("ruff", "lint-imports", "mypy")
+
+
+@pytest.fixture
+def checked(pretended):
+    """Beside `pretended`, checks that note how they were called."""
+    for name in CHECKS:
+        check = pretended / "venv" / "bin" / name
+        check.write_text(f'#!/bin/sh\necho "$PWD: {name} $*" >>{pretended}/calls\n')
+        check.chmod(0o755)
+    return pretended
+
+
+def calls_of(name, calls):
+    return [call.partition(": ")[2].removeprefix("-m ") for call in calls if call.partition(": ")[2].startswith(name)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "marks", "checks"),
+    [
+        ((), "not exhaustive", True),
+        (("--all",), "", True),
+        (("--quick",), "not exhaustive and not slow", False),
+        (("--quick", "tests/llm"), "not exhaustive and not slow", False),
+    ],
+)
+def test_the_tiers_of_tests(checked, arguments, marks, checks):
+    said, calls = start(checked, "test", *arguments)
+    assert said.returncode == 0, said.stderr
+    assert calls_of("-m pytest", calls)[0].startswith(f"pytest -m {marks} -n auto")
+    assert calls[-1].endswith(" ".join(arguments[1:]))
+    assert all(bool(calls_of(name, calls)) is checks for name in CHECKS)
+    assert ("chromium" in said.stdout) is (arguments[:1] != ("--quick",))
+
+
+def test_what_is_named_is_tested_whatever_its_marks(checked):
+    said, calls = start(checked, "test", "tests/llm", "-k", "replay")
+    assert said.returncode == 0, said.stderr
+    assert calls_of("-m pytest", calls) == ["pytest tests/llm -k replay"]
+    assert not any(calls_of(name, calls) for name in CHECKS)
+
+
+def test_lint_runs_the_checks_and_stops_at_the_first_that_fails(checked):
+    said, calls = start(checked, "lint")
+    assert said.returncode == 0, said.stderr
+    names = [call.partition(": ")[2].split()[0] for call in calls[-4:]]
+    assert names == ["ruff", "ruff", "lint-imports", "mypy"]
+    (checked / "calls").unlink()
+    (checked / "venv" / "bin" / "lint-imports").write_text("#!/bin/sh\nexit 1\n")
+    said, calls = start(checked, "lint")
+    assert said.returncode == 1 and not calls_of("mypy", calls)
+
+
+def test_both_files_are_locked_with_the_same_versions(checked):
+    uv = checked / "venv" / "bin" / "uv"
+    uv.write_text(f'#!/bin/sh\necho "$PWD: uv $*" >>{checked}/calls\n')
+    uv.chmod(0o755)
+    said, calls = start(checked, "lock", "--upgrade")
+    assert said.returncode == 0, said.stderr
+    main, test = calls_of("uv", calls)
+    assert main.endswith("--upgrade requirements.in --output-file requirements.txt")
+    assert test.endswith("-c requirements.txt --upgrade requirements-test.in --output-file requirements-test.txt")
+
+
+def test_every_locked_package_has_a_hash_and_pytorch_is_not_among_them():
+    for name in ("requirements.txt", "requirements-test.txt"):
+        packages = re.split(r"\n(?=[a-z])", (ROOT / name).read_text())[1:]
+        assert packages and all("--hash=sha256:" in package for package in packages), name
+        assert not any(package.startswith(("torch=", "nvidia", "triton")) for package in packages), name
+        assert "://" not in (ROOT / name).read_text(), "a lock names no registry"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -2,6 +2,7 @@ import re
 import uuid
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -78,7 +79,9 @@ def test_a_signed_out_live_page_is_sent_to_the_sign_in(client):
 
 
 def test_pages_without_rows(staff):
-    assert "Nothing has run here yet" in html(staff.get(reverse("bench:index")))
+    index = html(staff.get(reverse("bench:index")))
+    assert "Nothing has run here yet" in index
+    assert f"Prefine {settings.VERSION}" in index
     assert "HumanoidJump" in html(staff.get(reverse("bench:tasks")))
     for task in ("Ant", "Cartpole", "Humanoid", "HumanoidJump"):
         text = html(staff.get(reverse("bench:task", args=[task])))
