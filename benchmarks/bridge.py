@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.machine import machine
 from simulation import catalog
-from simulation.bridge.client import Bridge
+from simulation.bridge.connection import Bridge
 from simulation.environment import Environment
 
 

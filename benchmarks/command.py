@@ -1,4 +1,4 @@
-"""`./prefine bench`: run benchmarks for chosen tasks on this machine; what they print becomes one Markdown file."""
+"""`./prefine benchmark`: run benchmarks for chosen tasks on this machine; what they print becomes one Markdown file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.machine import machine
 from simulation import catalog
-from trainer.command import duration
+from trainer.commands.train import duration
 from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
@@ -104,10 +104,10 @@ def section(command: list[str], name: str) -> tuple[str, bool]:
 def main() -> int:
     """Run what is asked for; exit status 1 when one of them failed."""
     parser = argparse.ArgumentParser(
-        prog="./prefine bench",
+        prog="./prefine benchmark",
         description="Run benchmarks on this machine and write one Markdown file.",
-        epilog="Options that only one benchmark has can follow its name alone: ./prefine bench learning --seeds 0 1; "
-        "./prefine bench learning --help names them.",
+        epilog="Options of one benchmark follow its name alone: ./prefine benchmark learning --seeds 0 1; "
+        "./prefine benchmark learning --help names them.",
         add_help=False,
     )
     parser.add_argument("-h", "--help", action="store_true", help="show this, or the options of one benchmark")
@@ -129,7 +129,7 @@ def main() -> int:
                 raise ValueError(f"no benchmark {name}; there are: {' '.join(names())}")
         for task in options.tasks:
             catalog.task(task)
-        return bench(chosen, options.tasks, rest, options.out or default_file())
+        return run_benchmarks(chosen, options.tasks, rest, options.out or default_file())
     except (OSError, ValueError) as error:
         print(f"prefine: {error}", file=sys.stderr)
         return 1
@@ -141,7 +141,7 @@ def default_file() -> Path:
     return folder / f"{datetime.now():%Y-%m-%d-%H%M%S}.md"
 
 
-def bench(chosen: list[str], tasks: list[str], rest: list[str], path: Path) -> int:
+def run_benchmarks(chosen: list[str], tasks: list[str], rest: list[str], path: Path) -> int:
     """Run them one after another; the file grows by each as it ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(introduction(chosen))

@@ -1,6 +1,6 @@
 """Does every task learn under its human-written reward? On two cores, several seeds, beside what the papers print.
 
-    ./prefine bench competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
+    ./prefine benchmark competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
 
 The preset is *long* where a task has one, *quick* elsewhere, or the one that is named.
 
@@ -26,7 +26,7 @@ from benchmarks.machine import machine
 from benchmarks.published import references
 from simulation import catalog
 from trainer import launch
-from trainer.command import duration, training_line
+from trainer.commands.train import duration, training_line
 from trainer.evaluation import evaluate
 from trainer.records import CandidateResult, TrainJob, preset_of, read_progress, read_result
 

@@ -22,7 +22,7 @@ from llm.methods.icpl import icpl
 from llm.offline import OfflineWriter
 from llm.records import Candidate, Outcome, Problem, Write
 from simulation import catalog
-from simulation.states import state_statistics
+from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.records import TrainJob, read_result
 

@@ -20,8 +20,8 @@ from benchmarks.machine import machine
 from simulation import catalog
 from simulation.environment import Environment
 from simulation.film import RATE, encode
+from simulation.renderer import HEIGHT, WIDTH, RolloutRenderer
 from simulation.rollout import Rollout
-from simulation.studio import HEIGHT, WIDTH, Studio
 
 
 def random_rollout(task: str) -> Rollout:
@@ -45,15 +45,15 @@ def random_rollout(task: str) -> Rollout:
 def measure(task: str, folder: Path) -> tuple[float, float, float]:
     """Frames rendered per second, seconds to encode a clip, megabytes of the clip."""
     rollout, count = random_rollout(task), round(catalog.task(task).clip_seconds * RATE)
-    studio = Studio(task)
-    next(studio.frames(rollout, count, RATE))  # the first frame compiles shaders
+    renderer = RolloutRenderer(task)
+    next(renderer.frames(rollout, count, RATE))  # the first frame compiles shaders
     start = time.process_time()
-    frames = [frame.copy() for frame in studio.frames(rollout, count, RATE)]
+    frames = [frame.copy() for frame in renderer.frames(rollout, count, RATE)]
     rendering = time.process_time() - start
     start = children_seconds()
     encode(iter(frames), folder / "clip.mp4", folder / "clip.jpg")
     encoding = children_seconds() - start
-    studio.close()
+    renderer.close()
     return count / rendering, encoding, (folder / "clip.mp4").stat().st_size / 1e6
 
 

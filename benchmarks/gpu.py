@@ -20,7 +20,7 @@ import mujoco
 import torch
 
 from benchmarks.machine import machine
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.backends import capacity, choice
 from simulation.environment import Environment
 
@@ -93,7 +93,7 @@ def main() -> int:
     print("|---|---:|---:|---:|---:|---:|")
     for task in arguments.tasks:
         for worlds in arguments.worlds:
-            peer = testspeed(models.physics_model(task), worlds, arguments.steps)
+            peer = testspeed(mujoco_models.physics_model(task), worlds, arguments.steps)
             bare, whole = ours(task, worlds, arguments.steps)
             print(f"| {task} | {worlds} | {peer:,.0f} | {bare:,.0f} | {whole:,.0f} | {bare / peer:.2f} |", flush=True)
     return 0

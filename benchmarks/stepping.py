@@ -26,7 +26,7 @@ from mujoco.batch import Batch
 
 from benchmarks.machine import machine
 from benchmarks.peers import LIKE, absent
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
@@ -204,7 +204,7 @@ def main() -> None:
     print(f"{STEPS} control steps. The physics settings of gymnasium and envpool are their own.")
     for task in arguments.tasks or ["Ant"]:
         rates = measured(task, arguments.worlds, threads, arguments.rounds)
-        step, substeps = models.physics_model(task).opt.timestep, catalog.task(task).substeps
+        step, substeps = mujoco_models.physics_model(task).opt.timestep, catalog.task(task).substeps
         said = " ".join([f"{task}, {step * 1000:.2f} ms x {substeps} a control step.", *absent(task, *LIBRARIES)])
         print(f"\n{said}\n\n{table(rates)}", flush=True)
 

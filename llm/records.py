@@ -65,8 +65,8 @@ class Outcome:
     metric_trace: Mapping[str, Any] = field(default_factory=dict)
     rts: float | None = None
     states: Mapping[str, Any] = field(default_factory=dict)
-    """What the robot does in its film, in numbers: as simulation.states gives it; empty where that is not known. Of a
-    program: {"outputs": a digest of what it printed}, which says nothing about whether that is right."""
+    """What the robot does in its film, in numbers: as simulation.rollout_statistics gives it; empty where that is not
+    known. Of a program: {"outputs": a digest of what it printed}, which says nothing about whether that is right."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from programs.launcher import request
+from programs.jailed_exec import request
 from programs.lock import Cell
 from programs.records import JailError
 
@@ -45,7 +45,7 @@ def run(command: list[str], cell: Cell, folder: Path, stdin: Path, stdout: Path,
     """
     stderr = stdout.with_suffix(".err")
     ours, theirs = os.pipe()
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from programs import launcher; launcher.main(sys.argv[1])"
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from programs.jailed_exec import main; main(sys.argv[1])"
     try:
         with stdin.open("rb") as source, stdout.open("wb") as sink, stderr.open("wb") as errors:
             process = subprocess.Popen(

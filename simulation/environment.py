@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
 from simulation.noise import StepNoise
@@ -59,7 +59,7 @@ class Environment:
         start: StartPhysics | None = None,
     ) -> None:
         self.info = catalog.task(task)
-        self.model = models.physics_model(task)
+        self.model = mujoco_models.physics_model(task)
         self.worlds, self.groups = worlds, groups
         self.device = torch.device(device)
         self._context = contextlib.nullcontext() if self.device.type == "cpu" else self.device

@@ -24,9 +24,9 @@ import imageio_ffmpeg
 import numpy as np
 
 from simulation import catalog
-from simulation.rendering import FilmError
+from simulation.opengl import FilmError
+from simulation.renderer import HEIGHT, WIDTH, RolloutRenderer
 from simulation.rollout import read_rollout
-from simulation.studio import HEIGHT, WIDTH, Studio
 
 RATE = 30
 """Frames per second."""
@@ -53,17 +53,17 @@ ENCODER = {
 POSTER = {"format": "image2", "vcodec": "mjpeg", "vframes": 1, "q:v": 3, "fflags": "+bitexact", "flags:v": "+bitexact"}
 
 
-def film(rollout_path: Path, clip: Path, studios: dict[str, Studio]) -> None:
-    """Film one rollout into `clip` and its poster. `studios` keeps a renderer per task for the next clip.
+def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) -> None:
+    """Film one rollout into `clip` and its poster. `renderers` keeps a renderer per task for the next clip.
 
     Raises ValueError on an unusable rollout, FilmError where rendering or encoding fails, OSError where `clip` cannot
     be written. What was there before stays untouched then.
     """
     rollout = read_rollout(rollout_path)
     info = catalog.task(rollout.task)
-    if rollout.task not in studios:
-        studios[rollout.task] = Studio(rollout.task)
-    frames = studios[rollout.task].frames(rollout, round(info.clip_seconds * RATE), RATE)
+    if rollout.task not in renderers:
+        renderers[rollout.task] = RolloutRenderer(rollout.task)
+    frames = renderers[rollout.task].frames(rollout, round(info.clip_seconds * RATE), RATE)
     clip.parent.mkdir(parents=True, exist_ok=True)
     poster = clip.with_suffix(".jpg")
     parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in (poster, clip)}
@@ -120,18 +120,18 @@ def _finish(process: Popen[bytes], pixels: bytes | None = None, broken: bool = F
 
 def film_all(pairs: list[tuple[Path, Path]]) -> bool:
     """Film every (rollout, clip), print a JSON line for each; whether all succeeded."""
-    studios: dict[str, Studio] = {}
+    renderers: dict[str, RolloutRenderer] = {}
     succeeded = True
     for rollout, clip in pairs:
         start, error = time.monotonic(), ""
         try:
-            film(rollout, clip, studios)
+            film(rollout, clip, renderers)
         except (ValueError, OSError, FilmError) as reason:
             error, succeeded = str(reason), False
         line = {"clip": str(clip), "ok": not error, "error": error, "seconds": round(time.monotonic() - start, 2)}
         print(json.dumps(line), flush=True)
-    for studio in studios.values():
-        studio.close()
+    for renderer in renderers.values():
+        renderer.close()
     return succeeded
 
 

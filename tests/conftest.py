@@ -23,7 +23,7 @@ SLOW = (
     "webapp/test_headless.py",
     "trainer/test_run.py",
     "webapp/test_notices_browser.py",
-    "trainer/test_command.py",
+    "trainer/test_train_command.py",
 )
 """The slowest first: begun last, they would run alone at the end while other processes have nothing left to do."""
 HERE = Path(__file__).parent

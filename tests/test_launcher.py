@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "bench", "install", "lint", "lock"]
+VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "benchmark", "install", "lint", "lock"]
 TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
 
 
@@ -51,7 +51,7 @@ def pretended(bare):
     python = bare / "venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(
-        f'#!/bin/sh\necho "$PWD: $*" >>{bare}/calls\n[ ! -e {bare}/no-egl ] || [ "$2" != simulation.rendering ]\n'
+        f'#!/bin/sh\necho "$PWD: $*" >>{bare}/calls\n[ ! -e {bare}/no-egl ] || [ "$2" != simulation.opengl ]\n'
     )
     python.chmod(0o755)
     return bare
@@ -119,7 +119,7 @@ def test_an_installation_that_fails_is_said_and_done_again(pretended):
 
 def test_paths_are_those_of_where_one_is(pretended):
     here = pretended / "bin"
-    for verb in ("train", "evaluate", "check", "replay", "bench", "run", "manage"):
+    for verb in ("train", "evaluate", "check", "replay", "benchmark", "run", "manage"):
         said, calls = start(pretended, verb, "mine", cwd=here, PREFINE_DATA="data")
         assert said.returncode == 0 and calls[-1].startswith(f"{here}: ") and calls[-1].endswith(" mine"), verb
     said, _ = start(pretended, cwd=here, PREFINE_DATA="data")
@@ -285,7 +285,7 @@ def test_check_says_why_a_reward_is_refused(tmp_path):
 
 
 def test_unknown_benchmark_names_the_known_ones():
-    said = launch("bench", "nonsense")
+    said = launch("benchmark", "nonsense")
     assert said.returncode == 1
     assert "no benchmark nonsense; there are:" in said.stderr
     assert "stepping" in said.stderr

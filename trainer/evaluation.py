@@ -1,4 +1,4 @@
-"""What a trained policy does without exploring, over fixed seeds: score, spread, films.
+"""What a trained policy does without exploring, over fixed seeds: score, error, films.
 
 A policy is tensors, read without running anything; no reward function is needed, and none is run. Episodes are whole:
 one per world, from its reset to its end, so that short ones are not counted more often than long ones.
@@ -22,7 +22,7 @@ from simulation.environment import Environment, Step
 from simulation.rollout import write_rollout
 from trainer import launch
 from trainer.checkpoint import Policy, load_policy
-from trainer.spread import Spread, ratio, share, spread
+from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_share
 
 FIRST_SEED = 3_000_000_019
 """Seed 0 of an evaluation: far from the seeds of training, so that no reset is one that the policy was trained on."""
@@ -77,11 +77,11 @@ class Evaluation:
     seeds: tuple[int, ...]
     episodes: int
     """All together."""
-    score: Spread | None
+    score: Estimate | None
     """Of the episodes. Its mean is over all steps that count, as in training."""
-    score_over_seeds: Spread | None
+    score_over_seeds: Estimate | None
     """Of the seeds' scores."""
-    episode_length: Spread
+    episode_length: Estimate
     """Control steps."""
     terminated: float
     """Share of the episodes."""
@@ -153,7 +153,7 @@ def evaluate(
             tuple(seeds),
             len(all_of_them),
             *scores,
-            episode_length=spread([episode.steps for episode in all_of_them]),
+            episode_length=estimate_mean([episode.steps for episode in all_of_them]),
             terminated=statistics.fmean(episode.terminated for episode in all_of_them),
             diverged=sum(episode.diverged for episode in all_of_them),
         ),
@@ -161,18 +161,18 @@ def evaluate(
     )
 
 
-def _score(episodes: Sequence[Episode], shares: bool = False) -> Spread | None:
+def _score(episodes: Sequence[Episode], shares: bool = False) -> Estimate | None:
     counted = [(episode.metric_sum, episode.metric_count) for episode in episodes if episode.metric_count]
     if shares and counted:
-        return share([total / count for total, count in counted])
-    return ratio(*zip(*counted, strict=True)) if counted else None
+        return estimate_share([total / count for total, count in counted])
+    return estimate_ratio(*zip(*counted, strict=True)) if counted else None
 
 
-def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) -> Spread | None:
+def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) -> Estimate | None:
     """Of the seeds' scores. Where these are shares, the interval ends where a share does."""
     each = [_score([episode for episode in episodes if episode.seed == seed]) for seed in seeds]
     known = [score.mean for score in each if score is not None]
-    found = spread(known) if known else None
+    found = estimate_mean(known) if known else None
     if found is None or not shares or found.low is None or found.high is None:
         return found
     return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))

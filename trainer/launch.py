@@ -92,7 +92,7 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
         limit = CHECK_START_SECONDS + CHECK_SECONDS * len(files)
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)],
+                [sys.executable, "-m", "trainer.commands.check", "--task", task, *map(str, files)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -21,13 +21,13 @@ import torch
 from simulation import catalog
 from simulation.backends import choice
 from simulation.backends.interface import StartPhysics
-from simulation.bridge.client import BridgeError
+from simulation.bridge.connection import BridgeError
 from simulation.environment import Environment
-from simulation.memory import is_exhausted
 from simulation.noise import SharedNoise
+from simulation.out_of_memory import is_out_of_memory
 from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
-from simulation.rewards.syntax import Refused
+from simulation.rewards.parsing import Refused
 from trainer import checkpoint, memory
 from trainer.candidate import EPISODE_LENGTH, Candidate
 from trainer.collect import Collector, Horizon
@@ -348,7 +348,7 @@ def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResu
     except (BridgeError, ValueError) as error:
         return lockstep.fail(str(error))
     except (RuntimeError, MemoryError) as error:
-        if not is_exhausted(error):
+        if not is_out_of_memory(error):
             raise
         return lockstep.fail(f"memory does not suffice, and less at a time is not possible any more: {error}")
 

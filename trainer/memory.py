@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 
-from simulation.memory import is_exhausted
+from simulation.out_of_memory import is_out_of_memory
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
         try:
             return work()
         except (RuntimeError, MemoryError) as error:
-            if not is_exhausted(error):
+            if not is_out_of_memory(error):
                 raise
             # its frames, and those of what it was raised from, keep every tensor alive that the work had by then
             exhausted = error.with_traceback(None)

@@ -23,7 +23,7 @@ from trainer.adam import StackedAdam
 from trainer.experience import Experience
 from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, seeded
 from trainer.normalizer import RunningNormalizer
-from trainer.replay import select
+from trainer.replay_buffer import select
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 LEARNING_RATES = (1e-6, 1e-2)

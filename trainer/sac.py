@@ -24,7 +24,7 @@ from trainer.experience import Experience
 from trainer.networks import seeded
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
-from trainer.replay import Replay, select
+from trainer.replay_buffer import Replay, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.simba import SimbaShape, initial_simba, normalize_weights, simba
 

@@ -17,7 +17,7 @@ import torch
 
 from simulation.backends.cpu import CpuPhysics
 from simulation.backends.interface import Physics, StartPhysics
-from simulation.bridge.client import Bridge
+from simulation.bridge.connection import Bridge
 
 BRIDGES = ("bridge:mujoco", "bridge:isaacgym")
 INSTALL = "pip install -r requirements-gpu.txt (docs/gpu.md)"

@@ -4,9 +4,9 @@ Started by `client`:
 
     python -m simulation.bridge.worker ENGINE DESCRIPTOR
 
-Runs under Python 3.8. ENGINE is `mujoco` or `isaacgym`: the module `<ENGINE>_host` beside this one, with
+Runs under Python 3.8. ENGINE is a name in `ENGINES`, whose module has
 
-    prepare(described) -> model                   once, from what `describe` says; its files are gone afterwards
+    prepare(described) -> model                   once, from the client's description; its files are gone afterwards
     Host(model, worlds, substeps, fields, threads, device)
     engine                                        whose state it is
     step(ctrl) -> ids of the failed worlds        numpy arrays throughout, one row per world
@@ -24,15 +24,16 @@ import platform
 import socket
 from typing import Any
 
-from simulation.bridge import wire
+from simulation.bridge import protocol
 
-ENGINES = ("mujoco", "isaacgym")
+ENGINES = {"mujoco": "simulation.bridge.mujoco_host", "isaacgym": "simulation.bridge.isaacgym.host"}
+"""Engine -> the module that hosts it."""
 
 
 class Worker:
     """Answers one client's requests."""
 
-    def __init__(self, engine: str, channel: wire.Channel) -> None:
+    def __init__(self, engine: str, channel: protocol.Channel) -> None:
         self._engine = engine
         self._channel = channel
         self._host: Any = None
@@ -46,7 +47,7 @@ class Worker:
         while True:
             try:
                 message = self._channel.receive()
-            except wire.BridgeLost:
+            except protocol.BridgeLost:
                 return
             try:
                 answer, block = self._answer(message)
@@ -59,7 +60,7 @@ class Worker:
     def _answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         what = message.get("do")
         if what == "hello":
-            return {"ok": True, "version": wire.VERSION, "python": platform.python_version()}, None
+            return {"ok": True, "version": protocol.VERSION, "python": platform.python_version()}, None
         if what == "start":
             return self._start(message)
         if self._host is None or what not in ("step", "place", "qpos", "state", "load"):
@@ -71,20 +72,20 @@ class Worker:
             # by now the client may be locked and run generated code: it must not make this process load files
             raise ValueError("this worker has its model; another one needs a worker of its own")
         self._host = None
-        hosts = importlib.import_module("simulation.bridge." + self._engine + "_host")
+        hosts = importlib.import_module(ENGINES[self._engine])
         if message["model"] is not None:
             self._sizes = {name: message["model"][name] for name in ("nq", "nv", "nu")}
             self._model = hosts.prepare(message["model"])
         worlds, fields = message["worlds"], message["fields"]
         self._host = hosts.Host(self._model, worlds, message["substeps"], fields, message["threads"], message["device"])
         state = int(self._host.state().shape[1])
-        layout = wire.arrays(worlds, self._sizes, fields, state)
+        layout = protocol.arrays(worlds, self._sizes, fields, state)
         block = None
         if not message["reuse"]:
             block = os.memfd_create("prefine-bridge")
-            os.ftruncate(block, wire.size(layout))
-            self._block = mmap.mmap(block, wire.size(layout))
-        self._views = wire.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
+            os.ftruncate(block, protocol.size(layout))
+            self._block = mmap.mmap(block, protocol.size(layout))
+        self._views = protocol.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
         return {"ok": True, "engine": self._host.engine, "state": state}, block
 
     def _step(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def main() -> None:
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("descriptor", type=int)
     arguments = parser.parse_args()
-    channel = wire.Channel(socket.socket(fileno=arguments.descriptor))
+    channel = protocol.Channel(socket.socket(fileno=arguments.descriptor))
     Worker(arguments.engine, channel).serve()
     os._exit(0)
 

@@ -25,9 +25,9 @@ import torch
 from torch import Tensor
 
 from simulation import catalog
-from simulation.memory import is_exhausted
+from simulation.out_of_memory import is_out_of_memory
 from simulation.rewards import allowed, guards, helpers
-from simulation.rewards.syntax import FUNCTION_NAME, Refused, parse
+from simulation.rewards.parsing import FUNCTION_NAME, Refused, parse
 
 FILENAME = "<reward>"
 CALL_SECONDS = 5.0
@@ -81,7 +81,7 @@ class RewardFunction:
         except _TooSlow:
             raise RewardFailure(f"one call took more than {CALL_SECONDS:g} s of processor time", "limits") from None
         except GENERATED_ERRORS as error:
-            if is_exhausted(error):
+            if is_out_of_memory(error):
                 raise OutOfMemory(self._explain(error), "limits") from None
             raise RewardFailure(self._explain(error), "run") from None
         return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor

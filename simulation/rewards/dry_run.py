@@ -19,16 +19,16 @@ import torch
 from torch import Tensor
 
 from simulation import catalog
-from simulation.models import ModelError
-from simulation.rewards import contract, samples, sandbox
-from simulation.rewards.samples import Sample
-from simulation.rewards.syntax import Refused
+from simulation.mujoco_models import ModelError
+from simulation.rewards import contract, sample_states, sandbox
+from simulation.rewards.parsing import Refused
+from simulation.rewards.sample_states import Sample
 from simulation.rewards.verdict import Verdict
 
 MEMORY_BYTES = 1 << 30
 CPU_SECONDS = 5
 CALL_SECONDS = 0.02
-"""Processor time that one call on samples.WORLDS worlds may take; usual ones take 0.0002."""
+"""Processor time that one call on sample_states.WORLDS worlds may take; usual ones take 0.0002."""
 PAIRED = 24
 """Worlds that are also tried two by two."""
 ANSWER_BYTES = 1 << 16
@@ -41,7 +41,7 @@ def main() -> None:
     torch.set_num_threads(1)
     request = json.load(sys.stdin)
     try:
-        tried = samples.collect(request["task"])
+        tried = sample_states.collect(request["task"])
     except ModelError as error:
         raise SystemExit(str(error)) from None
     verdicts = [_in_child(request["task"], source, tried, request["timeout"]) for source in request["sources"]]
@@ -161,10 +161,10 @@ def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
 def _independent(reward: contract.RewardFunction, sample: Sample, per_world: set[str]) -> None:
     """The reward of a world must not change when worlds are permuted or left out; pairs tell `if torch.any(...)`."""
     total, components = reward(sample.inputs)
-    every = torch.randperm(samples.WORLDS, generator=torch.Generator().manual_seed(2))
-    for index in (every, every[: samples.WORLDS // 2], *every[:PAIRED].view(-1, 2)):
+    every = torch.randperm(sample_states.WORLDS, generator=torch.Generator().manual_seed(2))
+    for index in (every, every[: sample_states.WORLDS // 2], *every[:PAIRED].view(-1, 2)):
         try:
-            other, others = reward(samples.rows(sample.inputs, per_world, index))
+            other, others = reward(sample_states.rows(sample.inputs, per_world, index))
         except contract.RewardFailure as failure:
             raise contract.RewardFailure(f"{failure} (with {len(index)} worlds)", failure.stage) from None
         for name, value in {**components, "total": total}.items():

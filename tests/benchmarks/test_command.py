@@ -1,4 +1,4 @@
-"""`./prefine bench`: what it writes, what it says of wrong names, and what competence keeps and reads."""
+"""`./prefine benchmark`: what it writes, what it says of wrong names, and what competence keeps and reads."""
 
 import sys
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_it_says_how_long_a_program_took_last_time(monkeypatch, tmp_path, capsys
     quick = [sys.executable, "-c", "", "x", "--tasks", "Ant"]
     monkeypatch.setattr(command, "commands", lambda name, tasks, rest: [quick])
     for name in ("first", "second"):
-        assert command.bench(["stepping"], [], [], tmp_path / f"{name}.md") == 0
+        assert command.run_benchmarks(["stepping"], [], [], tmp_path / f"{name}.md") == 0
     first, second = capsys.readouterr().out.split("Written to")[:2]
     assert "1 of 1" in first and "not known here yet" in first and "last time" in second
 
@@ -53,7 +53,7 @@ def test_it_says_how_long_a_program_took_last_time(monkeypatch, tmp_path, capsys
     ],
 )
 def test_wrong_names_are_named(monkeypatch, capsys, arguments, message):
-    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    monkeypatch.setattr(sys, "argv", ["benchmark", *arguments])
     assert command.main() == 1
     assert message in capsys.readouterr().err
 
@@ -62,7 +62,7 @@ def test_wrong_names_are_named(monkeypatch, capsys, arguments, message):
     ("arguments", "options"), [(["--help"], ["--tasks", "--out"]), (["lockstep", "--help"], ["--tasks", "--whole"])]
 )
 def test_help_is_the_commands_or_one_programs(monkeypatch, capfd, arguments, options):
-    monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+    monkeypatch.setattr(sys, "argv", ["benchmark", *arguments])
     assert command.main() == 0
     said = capfd.readouterr().out
     assert all(option in said for option in options) and "## lockstep" not in said

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import bodies, catalog, models
+from simulation import bodies, catalog, mujoco_models
 from simulation.environment import Environment, Step
 from simulation.tasks.ant.observations import compute_observations
 from simulation.tasks.ant.task import Task
@@ -22,7 +22,7 @@ def observed(
     dof_vel: Sequence[float] = (0.0,) * 8,
 ) -> Worlds:
     """One ant's variables in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = models.physics_model("Ant")
+    model = mujoco_models.physics_model("Ant")
     data = mujoco.MjData(model)
     data.qpos[:] = (*position, *quat, *dof_pos)
     data.qvel[:] = (*linear, *angular, *dof_vel)
@@ -112,7 +112,7 @@ def test_feet_carry_the_robot_at_rest():
     env = Environment("Ant", worlds=1)
     for _ in range(150):
         env.step(torch.zeros(1, 8))
-    weight = models.physics_model("Ant").body_mass.sum() * 9.81
+    weight = mujoco_models.physics_model("Ant").body_mass.sum() * 9.81
     feet = env.attributes["vec_sensor_tensor"][0].view(4, 6)
     assert feet[:, 2].sum().item() == pytest.approx(weight, rel=0.01)
     assert (feet[:, 2] > 0.15 * weight).all()
@@ -175,7 +175,7 @@ def test_falling_in_the_last_step_is_termination():
 
 
 def test_decoration_is_not_simulated_and_changes_no_mass():
-    physics, visual = models.physics_model("Ant"), models.visual_model("Ant")
+    physics, visual = mujoco_models.physics_model("Ant"), mujoco_models.visual_model("Ant")
     assert physics.nq == visual.nq
     assert visual.ngeom > physics.ngeom
     assert np.array_equal(physics.body_mass, visual.body_mass)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 from tests.simulation.test_ant import wxyz
 
@@ -98,10 +98,10 @@ def test_only_the_marker_of_the_place_to_go_to_moves():
 
 
 def test_flags_and_marker_are_not_simulated():
-    physics, ant = models.physics_model("AntPatrolAndReturn"), models.physics_model("Ant")
+    physics, ant = mujoco_models.physics_model("AntPatrolAndReturn"), mujoco_models.physics_model("Ant")
     assert (physics.nbody, physics.ngeom, physics.nq) == (ant.nbody, ant.ngeom, ant.nq)
     assert np.array_equal(physics.body_mass, ant.body_mass)
-    assert models.visual_model("AntPatrolAndReturn").nmocap == 1
+    assert mujoco_models.visual_model("AntPatrolAndReturn").nmocap == 1
 
 
 def test_a_new_episode_begins_on_the_way_out():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment, Step
 from simulation.rewards.contract import compile_reward
 from simulation.tasks.anymal.info import BODY_NAMES, DOF_NAMES
@@ -32,7 +32,7 @@ def placed(
     command: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> tuple[Task, Worlds]:
     """One robot in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = models.physics_model("Anymal")
+    model = mujoco_models.physics_model("Anymal")
     data = mujoco.MjData(model)
     data.qpos[:] = (0.0, 0.0, height, *quat, *dof_pos)
     data.qvel[:] = (*linear, *angular, *dof_vel)
@@ -100,7 +100,7 @@ def test_joints_are_offsets_from_the_default_pose():
 
 
 def test_joints_and_bodies_are_in_the_published_order():
-    model = models.physics_model("Anymal")
+    model = mujoco_models.physics_model("Anymal")
     assert tuple(model.joint(i).name for i in range(1, 13)) == DOF_NAMES
     assert tuple(model.actuator(i).name for i in range(12)) == DOF_NAMES
     assert DOF_NAMES[:4] == ("LF_HAA", "LF_HFE", "LF_KFE", "LH_HAA") and DOF_NAMES[-1] == "RH_KFE"
@@ -110,7 +110,7 @@ def test_joints_and_bodies_are_in_the_published_order():
 
 
 def test_geometry_is_anymals():
-    model = models.physics_model("Anymal")
+    model = mujoco_models.physics_model("Anymal")
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)  # all angles 0: legs straight down
     assert 40 < model.body_mass.sum() < 55
@@ -126,7 +126,7 @@ def test_actions_are_targets_around_the_default_pose_for_a_pd_drive():
     env.actions = torch.full((1, 12), 0.5)
     targets = task.control(env)[0]
     assert targets.tolist() == pytest.approx([a + 0.25 for a in STANDING])
-    model = models.physics_model("Anymal")
+    model = mujoco_models.physics_model("Anymal")
     data = mujoco.MjData(model)
     data.qpos[:] = env.qpos[0].numpy()
     data.qvel[6:] = 0.5
@@ -140,7 +140,7 @@ def test_actions_are_targets_around_the_default_pose_for_a_pd_drive():
 
 def test_it_stands_on_four_feet_without_action(at_rest):
     forces = at_rest.attributes["contact_forces"][0]
-    weight = models.physics_model("Anymal").body_mass.sum() * 9.81
+    weight = mujoco_models.physics_model("Anymal").body_mass.sum() * 9.81
     feet = [BODY_NAMES.index(f"{leg}_SHANK") for leg in ("LF", "LH", "RF", "RH")]
     assert forces[:, 2].sum().item() == pytest.approx(weight, rel=0.01)
     assert (forces[feet, 2] > 0.2 * weight).all()
@@ -236,7 +236,7 @@ def test_the_arrow_goes_where_the_command_goes(command, end):
     task, env = placed(quat=wxyz("z", 90), command=command)  # facing +y
     arrow = task.mocap(env)[0]
     scale = 1.0 if command[2] else ARROW_SECONDS
-    assert arrow.shape == (6, 7) == (models.visual_model("Anymal").nmocap, 7)
+    assert arrow.shape == (6, 7) == (mujoco_models.visual_model("Anymal").nmocap, 7)
     assert arrow[-1, :3].tolist() == pytest.approx([end[0] * scale, end[1] * scale, ARROW_HEIGHT], abs=1e-5)
     heading = 2 * math.atan2(arrow[-1, 5].item(), arrow[-1, 6].item())
     assert math.cos(heading - end[2]) == pytest.approx(1.0, abs=1e-5)
@@ -259,7 +259,7 @@ def test_reference_reward_by_hand():
 
 
 def test_decoration_is_not_simulated_and_changes_no_mass():
-    physics, visual = models.physics_model("Anymal"), models.visual_model("Anymal")
+    physics, visual = mujoco_models.physics_model("Anymal"), mujoco_models.visual_model("Anymal")
     assert physics.nq == visual.nq and physics.nmocap == 0
     assert physics.body_mass.sum() == pytest.approx(visual.body_mass.sum())
     assert physics.ngeom < 15 < visual.ngeom

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 
 TRAY_WEIGHT, BALL_WEIGHT = 15.41, 8.22
@@ -32,7 +32,7 @@ def settle(env: Environment, actions: torch.Tensor, steps: int) -> None:
 
 
 def test_dimensions_and_masses_are_the_published_ones():
-    model = models.physics_model("BallBalance")
+    model = mujoco_models.physics_model("BallBalance")
     assert model.body("tray").mass[0] * 9.81 == pytest.approx(TRAY_WEIGHT, abs=0.01)
     assert model.body("ball").mass[0] * 9.81 == pytest.approx(BALL_WEIGHT, abs=0.01)
     assert model.qpos0[2] == pytest.approx(0.36 * math.sqrt(2) + 0.05, abs=1e-3)

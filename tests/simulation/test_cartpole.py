@@ -5,7 +5,7 @@ import torch
 
 from simulation import catalog
 from simulation.environment import Environment
-from simulation.models import physics_model
+from simulation.mujoco_models import physics_model
 
 
 def placed(cart: float, angle: float, cart_velocity: float = 0.0, pole_velocity: float = 0.0) -> Environment:

@@ -16,7 +16,7 @@ from simulation import catalog
 from simulation.environment import Environment
 from simulation.rewards import allowed, contract, guards, helpers
 from simulation.rewards.contract import RewardFailure, compile_reward, normalise
-from simulation.rewards.syntax import Refused
+from simulation.rewards.parsing import Refused
 from tests.simulation.good_rewards import GOOD
 
 ALL_GOOD = [(task, name) for task, rewards in GOOD.items() for name in rewards]

@@ -3,14 +3,14 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import models
+from simulation import mujoco_models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
 
 
 @pytest.fixture(scope="module")
 def ant() -> mujoco.MjModel:
-    return models.physics_model("Ant")
+    return mujoco_models.physics_model("Ant")
 
 
 def random_states(model: mujoco.MjModel, worlds: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.backends import choice
 from simulation.environment import Environment, _move
 from simulation.rewards.contract import compile_reward
@@ -18,7 +18,7 @@ META = torch.device("meta")
 
 @pytest.mark.parametrize("name", catalog.tasks())
 def test_tasks_and_rewards_keep_to_the_device_of_their_worlds(name):
-    info, model = catalog.task(name), models.physics_model(name)
+    info, model = catalog.task(name), mujoco_models.physics_model(name)
     task = importlib.import_module(f"simulation.tasks.{info.folder}.task").Task(model)
     _move(task, META)
     data = mujoco.MjData(model)
@@ -77,6 +77,6 @@ def test_a_state_of_another_engine_is_refused():
 def test_a_malformed_model_is_refused_with_its_place(monkeypatch, tmp_path):
     path = tmp_path / "model.xml"
     path.write_text('<mujoco><worldbody><body><geom type="spere" size="1"/></body></worldbody></mujoco>')
-    monkeypatch.setattr(models, "model_path", lambda task: path)
+    monkeypatch.setattr(mujoco_models, "model_path", lambda task: path)
     with pytest.raises(ValueError, match="spere|invalid keyword"):
         Environment("Cartpole", 1)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from simulation import film
-from simulation.models import visual_model
+from simulation.mujoco_models import visual_model
+from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, brightness, smooth
 from simulation.rollout import read_rollout, write_rollout
-from simulation.studio import DIP_BRIGHTNESS, HEIGHT, WIDTH, Studio, brightness, smooth
 
 STEPS = 600
 CONTROL_DT = 1 / 60
@@ -196,10 +196,10 @@ def test_unsound_poses_are_not_written(tmp_path, mocap):
 
 def test_poses_that_a_task_does_not_have_are_refused(tmp_path):
     write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((60, 2)), CONTROL_DT, np.zeros(60), np.zeros((60, 1, 7)))
-    studio = Studio("Cartpole")
+    renderer = RolloutRenderer("Cartpole")
     with pytest.raises(ValueError, match="1 mocap bodies per state, Cartpole has 0"):
-        next(studio.frames(read_rollout(tmp_path / "r.npz"), 30, 30))
-    studio.close()
+        next(renderer.frames(read_rollout(tmp_path / "r.npz"), 30, 30))
+    renderer.close()
 
 
 @pytest.mark.parametrize("qpos", [np.full((3, 2), np.nan), np.zeros(3), np.zeros((4, 2))])
@@ -218,9 +218,9 @@ def robot_pixels(frame: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("task", ["Ant", "Humanoid", "HumanoidJump", "Cartpole"])
 def test_the_camera_follows_the_robot(tmp_path, task):
     write_rollout(tmp_path / "r.npz", task, standing(task, 60, speed=4.0), CONTROL_DT, np.zeros(60))
-    studio = Studio(task)
-    frames = [frame.copy() for frame in studio.frames(read_rollout(tmp_path / "r.npz"), 30, 30)]
-    studio.close()
+    renderer = RolloutRenderer(task)
+    frames = [frame.copy() for frame in renderer.frames(read_rollout(tmp_path / "r.npz"), 30, 30)]
+    renderer.close()
     for frame in (frames[0], frames[15], frames[29]):
         rows, columns = robot_pixels(frame).mean(0)
         assert len(robot_pixels(frame)) > 300
@@ -234,9 +234,9 @@ def test_a_jump_is_seen_against_the_ground(tmp_path):
     qpos = standing("Humanoid", 60, speed=0.0)
     qpos[30:, 2] += 0.4
     write_rollout(tmp_path / "r.npz", "Humanoid", qpos, CONTROL_DT, np.zeros(60))
-    studio = Studio("Humanoid")
-    low, *_, high = (frame.copy() for frame in studio.frames(read_rollout(tmp_path / "r.npz"), 30, 30))
-    studio.close()
+    renderer = RolloutRenderer("Humanoid")
+    low, *_, high = (frame.copy() for frame in renderer.frames(read_rollout(tmp_path / "r.npz"), 30, 30))
+    renderer.close()
     assert robot_pixels(low)[:, 0].max() - robot_pixels(high)[:, 0].max() > 25
     assert robot_pixels(low)[:, 0].min() - robot_pixels(high)[:, 0].min() > 25
 

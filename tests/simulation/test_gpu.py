@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.backends import capacity, gpu
 from simulation.backends.gpu import WarpPhysics
 from simulation.environment import Environment
@@ -94,7 +94,7 @@ def test_long_random_rollouts_agree_in_their_statistics():
 
 @pytest.fixture(scope="module")
 def ant() -> mujoco.MjModel:
-    model = models.physics_model("Ant")
+    model = mujoco_models.physics_model("Ant")
     model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     return model
 
@@ -179,7 +179,7 @@ def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeyp
 
 def test_room_is_measured_on_the_model(ant):
     assert capacity.measured(ant) == capacity.measured(ant)
-    assert capacity.measured(models.physics_model("Cartpole")) == capacity.Sizes(16, 16)
+    assert capacity.measured(mujoco_models.physics_model("Cartpole")) == capacity.Sizes(16, 16)
     assert capacity.measured(ant).constraints > 16
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import bodies, catalog, hands, models
+from simulation import bodies, catalog, hands, mujoco_models
 from simulation.environment import Environment
+from simulation.renderer import RolloutRenderer
 from simulation.rewards import sandbox
 from simulation.rollout import Rollout
 from simulation.rotations import quat_mul
-from simulation.studio import Studio
 from simulation.tasks.allegro_hand.task import Task as AllegroTask
 from simulation.tasks.shadow_hand.task import Task as ShadowTask
 from simulation.worlds import Worlds
@@ -38,7 +38,7 @@ def simulated(
     angular: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """A hand with its cube in a state of MuJoCo's: quaternion wxyz, angular velocity in the cube's frame."""
-    model, dofs = models.physics_model(task), DOFS[task]
+    model, dofs = mujoco_models.physics_model(task), DOFS[task]
     data = mujoco.MjData(model)
     data.qpos[:dofs], data.qvel[:dofs] = joints, joint_speed
     data.qpos[dofs : dofs + 3] = model.qpos0[dofs : dofs + 3] if position is None else position
@@ -88,13 +88,13 @@ def test_the_cube_and_its_goal_follow_in_isaacs_order(task):
     at = 3 * DOFS[task]
     cube = env.obs_buf[0, at : at + 13].tolist()
     assert cube == pytest.approx([0.1, 0.2, 0.7, half, 0, 0, half, 1, 2, 3, 0, 0, 0.4], abs=1e-5)
-    start = models.physics_model(task).qpos0[DOFS[task] : DOFS[task] + 3]
+    start = mujoco_models.physics_model(task).qpos0[DOFS[task] : DOFS[task] + 3]
     goal = env.obs_buf[0, at + 13 : at + 20].tolist()
     assert goal == pytest.approx([start[0], start[1], start[2] - 0.04, 0, 0, half, half], abs=1e-5)
     # Rx(90) times the inverse of Rz(90): (x, y, z, w) = (1/2, 1/2, -1/2, 1/2)
     assert env.obs_buf[0, at + 20 : at + 24].tolist() == pytest.approx([0.5, 0.5, -0.5, 0.5], abs=1e-5)
     assert env.object_pose[0].tolist() == [*env.object_pos[0].tolist(), *env.object_rot[0].tolist()]
-    assert env.obs_buf[0, -models.physics_model(task).nu :].tolist() == env.actions[0].tolist()
+    assert env.obs_buf[0, -mujoco_models.physics_model(task).nu :].tolist() == env.actions[0].tolist()
     assert env.obs_buf.shape == (1, catalog.task(task).num_obs)
 
 
@@ -269,9 +269,9 @@ def test_a_group_is_the_same_alone_and_after_a_continuation(task):
 
 @BOTH
 def test_what_only_a_clip_shows_costs_the_physics_nothing(task):
-    physics, visual = models.physics_model(task), models.visual_model(task)
+    physics, visual = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
     assert (physics.nmocap, visual.nmocap) == (0, 1)
-    assert physics.nq == visual.nq and not (physics.geom_group == models.VISUAL_GROUP).any()
+    assert physics.nq == visual.nq and not (physics.geom_group == mujoco_models.VISUAL_GROUP).any()
     assert np.isclose(physics.body_mass.sum(), visual.body_mass.sum())
 
 
@@ -284,10 +284,10 @@ def test_the_clip_shows_the_goal_beside_the_hand_turned_as_the_cube_should_be(ta
     assert np.allclose(pose[0], goal + np.array([*hands.GHOST_OFFSET, 0, 0, 0, 0]))
     poses = np.repeat(pose[None], 2, axis=0)
     poses[1, 0, 3:] = quat_mul(about("x", math.pi / 2), torch.from_numpy(poses[0, 0, 3:])).numpy()
-    studio = Studio(task)
+    renderer = RolloutRenderer(task)
     rollout = Rollout(task, np.stack([env.qpos(1)] * 2), 1 / 30, np.array([True, False]), poses)
-    first, second = (frame.astype(int) for frame in [f.copy() for f in studio.frames(rollout, 2, 30)])
-    studio.close()
+    first, second = (frame.astype(int) for frame in [f.copy() for f in renderer.frames(rollout, 2, 30)])
+    renderer.close()
     changed = np.argwhere(np.abs(first - second).max(-1) > 40)
     assert len(changed) > 500, "another side of the goal faces the camera"
     assert changed[:, 1].max() < first.shape[1] / 2, "and nothing else changes: no shadow, no hand"

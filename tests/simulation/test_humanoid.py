@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment, Step
 from simulation.tasks.humanoid.info import DOF_NAMES
 from simulation.tasks.humanoid.task import Task
@@ -19,7 +19,7 @@ STANDING = 1.285
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return models.physics_model("Humanoid")
+    return mujoco_models.physics_model("Humanoid")
 
 
 def observed(
@@ -32,7 +32,7 @@ def observed(
     ctrl: Sequence[float] = (0.0,) * 21,
 ) -> Worlds:
     """One humanoid's variables in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = models.physics_model("Humanoid")
+    model = mujoco_models.physics_model("Humanoid")
     data = mujoco.MjData(model)
     data.qpos[:] = (*position, *quat, *dof_pos)
     data.qvel[:] = (*linear, *angular, *dof_vel)

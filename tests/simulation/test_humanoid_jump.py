@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 from simulation.tasks.humanoid.info import DOF_NAMES
 from simulation.tasks.humanoid_jump.task import Task
@@ -14,12 +14,12 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return models.physics_model("HumanoidJump")
+    return mujoco_models.physics_model("HumanoidJump")
 
 
 def observed(height: float, dof_pos: np.ndarray | None = None, **velocity: tuple[float, ...]) -> Worlds:
     """One humanoid's variables at this height; MuJoCo's `linear` (world) and `angular` (body) velocity."""
-    model = models.physics_model("HumanoidJump")
+    model = mujoco_models.physics_model("HumanoidJump")
     data = mujoco.MjData(model)
     data.qpos[:] = (1.0, 2.0, height, *UPRIGHT, *(np.zeros(21) if dof_pos is None else dof_pos))
     data.qvel[0:3], data.qvel[3:6] = velocity.get("linear", (0, 0, 0)), velocity.get("angular", (0, 0, 0))
@@ -36,7 +36,7 @@ def observed(height: float, dof_pos: np.ndarray | None = None, **velocity: tuple
 
 
 def test_the_body_is_humanoids(model):
-    humanoid = models.physics_model("Humanoid")
+    humanoid = mujoco_models.physics_model("Humanoid")
     for field in ("body_mass", "body_pos", "jnt_range", "dof_damping", "geom_size", "geom_contype", "actuator_gear"):
         assert np.array_equal(getattr(model, field), getattr(humanoid, field)), field
     assert [model.joint(i).name for i in range(model.njnt)] == ["root", *DOF_NAMES]

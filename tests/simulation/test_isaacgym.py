@@ -1,4 +1,4 @@
-"""IsaacGym's host behind the bridge, over a double of the vendor's package that simulates with MuJoCo (vendor/)."""
+"""IsaacGym's host behind the bridge, over a double of the package that simulates with MuJoCo (isaacgym_double/)."""
 
 import sys
 from pathlib import Path
@@ -7,21 +7,21 @@ import mujoco
 import pytest
 import torch
 
-from simulation import models
+from simulation import mujoco_models
 from simulation.backends import choice
 from simulation.backends.interface import Physics
-from simulation.bridge.client import ROOT, Bridge, BridgeError
+from simulation.bridge.connection import ROOT, Bridge, BridgeError
 from simulation.environment import Environment
 from tests.simulation.test_environment import actions_for
 
-VENDOR = Path(__file__).parent / "vendor"
+DOUBLE = Path(__file__).parent / "isaacgym_double"
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory) -> str:
     """An interpreter that has the double, as the vendor's Python 3.8 has the package."""
     path = tmp_path_factory.mktemp("python") / "python"
-    path.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}:{VENDOR}" exec "{sys.executable}" "$@"\n')
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}:{DOUBLE}" exec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
     return str(path)
 
@@ -32,7 +32,7 @@ def bridged(python):
     bridges = []
 
     def start(task: str, asset: Path | None = None, **settings) -> Environment:
-        bridges.append(Bridge("isaacgym", python=python, asset=asset or models.model_path(task)))
+        bridges.append(Bridge("isaacgym", python=python, asset=asset or mujoco_models.model_path(task)))
         return Environment(task, start=bridges[-1], **settings)
 
     yield start
@@ -89,4 +89,4 @@ def test_what_it_cannot_host_is_refused(bridged):
     with pytest.raises(BridgeError, match="refused: ValueError: IsaacGym hosts models of one robot"):
         bridged("AllegroHand", worlds=1)
     with pytest.raises(BridgeError, match=r"the asset's joints \['hinge', 'slider'\] are not the model's"):
-        bridged("Ant", models.model_path("Cartpole"), worlds=1)
+        bridged("Ant", mujoco_models.model_path("Cartpole"), worlds=1)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from simulation import catalog, models
+from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 
 WEIGHT = 0.25154 * 9.81
@@ -42,7 +42,7 @@ def vectors(env: Environment) -> dict[str, list[float]]:
 
 
 def test_mass_and_reach_are_the_published_ones():
-    model = models.physics_model("Quadcopter")
+    model = mujoco_models.physics_model("Quadcopter")
     assert model.body_mass.sum() * 9.81 == pytest.approx(WEIGHT, rel=1e-4)
     assert model.opt.gravity.tolist() == [0, 0, -9.81]
     for gimbal in ("pitch_0", "roll_3"):

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from simulation import catalog
-from simulation.rewards import dry_run, landlock, samples, sandbox
+from simulation.rewards import dry_run, landlock, sample_states, sandbox
 from simulation.rewards.verdict import Verdict
 from tests.simulation.good_rewards import GOOD
 
@@ -92,7 +92,7 @@ def test_a_wall_clock_ends_a_check():
 
 
 def test_extreme_states_are_named_in_the_reason():
-    fastest = [sample.inputs["dof_vel"][:, 0].max().item() for sample in samples.collect("Cartpole")]
+    fastest = [sample.inputs["dof_vel"][:, 0].max().item() for sample in sample_states.collect("Cartpole")]
     factor = 60.0 / max(fastest[:-3])  # exp(60) is finite in float32, exp(89) is not
     assert factor * max(fastest[-3:]) > 89.0
     source = f"def compute_reward(dof_vel):\n    return torch.exp({factor} * dof_vel[:, 0]), {{}}\n"
@@ -109,13 +109,13 @@ def test_what_one_world_does_must_not_matter_to_another():
 
 
 def test_samples_are_plausible():
-    tried = samples.collect("Ant")
+    tried = sample_states.collect("Ant")
     assert {sample.kind.split()[0] for sample in tried} == {"states", "slightly", "extreme"}
     for sample in tried:
         values = sample.inputs
         assert all(torch.isfinite(v).all() for v in values.values() if isinstance(v, torch.Tensor))
         for unit in (values["up_vec"], values["heading_vec"], values["root_states"][:, 3:7]):
-            torch.testing.assert_close(unit.norm(dim=-1), torch.ones(samples.WORLDS), atol=1e-4, rtol=0)
+            torch.testing.assert_close(unit.norm(dim=-1), torch.ones(sample_states.WORLDS), atol=1e-4, rtol=0)
         assert values["actions"].abs().max() <= 1.0
         assert values["root_states"][:, 2].min() > 0.0
     progress = [(s.inputs["potentials"] - s.inputs["prev_potentials"]).abs().max() for s in tried]

@@ -9,7 +9,7 @@ from trainer import launch
 from trainer.process import ROOT, clean_environment
 
 
-@pytest.mark.parametrize("module", ["trainer.launch", "trainer.run", "trainer.records", "trainer.command"])
+@pytest.mark.parametrize("module", ["trainer.launch", "trainer.run", "trainer.records", "trainer.commands.train"])
 def test_starting_training_imports_neither_torch_nor_mujoco(module):
     program = f"import sys, {module}; print(sorted({{'torch', 'mujoco', 'numpy', 'django'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -35,7 +35,7 @@ def test_check_gives_one_verdict_per_source():
 
 
 def test_a_checker_that_hangs_is_stopped(monkeypatch, tmp_path):
-    hanging = tmp_path / "simulation" / "rewards" / "check.py"
+    hanging = tmp_path / "trainer" / "commands" / "check.py"
     hanging.parent.mkdir(parents=True)
     hanging.write_text("import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n")
     monkeypatch.setattr(launch, "ROOT", tmp_path)
@@ -59,7 +59,7 @@ def test_a_checker_that_hangs_is_stopped(monkeypatch, tmp_path):
     ],
 )
 def test_a_checker_that_fails_says_so_once(monkeypatch, tmp_path, program, said):
-    failing = tmp_path / "simulation" / "rewards" / "check.py"
+    failing = tmp_path / "trainer" / "commands" / "check.py"
     failing.parent.mkdir(parents=True)
     failing.write_text(program)
     monkeypatch.setattr(launch, "ROOT", tmp_path)

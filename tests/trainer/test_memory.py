@@ -11,7 +11,7 @@ import warp as wp
 
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
-from simulation.bridge.client import BridgeError
+from simulation.bridge.connection import BridgeError
 from simulation.environment import Environment
 from simulation.noise import SharedNoise
 from simulation.rewards.contract import compile_reward
@@ -95,9 +95,9 @@ def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():
     ):
         with pytest.raises(RuntimeError) as caught:
             allocate()
-        assert memory.is_exhausted(caught.value)
-    assert memory.is_exhausted(BridgeError("mujoco behind the bridge refused: MemoryError: "))
-    assert not memory.is_exhausted(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+        assert memory.is_out_of_memory(caught.value)
+    assert memory.is_out_of_memory(BridgeError("mujoco behind the bridge refused: MemoryError: "))
+    assert not memory.is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:

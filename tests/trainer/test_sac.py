@@ -12,7 +12,7 @@ from torch.nn import functional
 from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
 from trainer.experience import Experience
-from trainer.replay import Replay, select
+from trainer.replay_buffer import Replay, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, packed, projected, squashed, temperature_slope
 from trainer.simba import SimbaShape, simba

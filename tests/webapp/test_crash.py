@@ -30,7 +30,7 @@ TARGETS = {
     "trainer": "trainer.run",
     "training shard": "trainer.lockstep",
     "film": "simulation.film",
-    "checker": "simulation.rewards.check",
+    "checker": "trainer.commands.check",
     "reaper": "manage.py reaper",
     "supervisor": "webapp.supervisor",
 }

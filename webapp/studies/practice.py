@@ -25,7 +25,7 @@ CLIPS = {
     "swings": "keeps its pole up, but swings far to both sides",
     "falls": "drops its pole again and again",
 }
-"""File in static/studio/practice -> what one sees there. The best first; made by simulation.practice."""
+"""File in static/studio/practice -> what one sees there. The best first; made by simulation.practice_clips."""
 SHOWN = {2: ("still", "falls"), 3: ("still", "swings", "falls")}
 """With fewer than four videos a round, these; else all."""
 LETTERS = "ABCD"

@@ -59,7 +59,7 @@ def assert_executable(task, written, tmp_path):
     files = [tmp_path / f"{i}.py" for i in range(len(written))]
     for file, source in zip(files, written, strict=True):
         file.write_text(source)
-    command = [sys.executable, "-m", "simulation.rewards.check", "--task", task, *map(str, files)]
+    command = [sys.executable, "-m", "trainer.commands.check", "--task", task, *map(str, files)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

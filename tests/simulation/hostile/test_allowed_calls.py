@@ -12,7 +12,7 @@ from torch import Tensor
 
 from simulation.rewards import allowed
 from simulation.rewards.contract import RewardFailure, compile_reward
-from simulation.rewards.syntax import Refused
+from simulation.rewards.parsing import Refused
 
 CALLS = 12
 """Calls of each, with arguments drawn from a seed; about a tenth of them make sense to torch."""

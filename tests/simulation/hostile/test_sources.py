@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from simulation.rewards import sandbox
-from simulation.rewards.check import check_syntax
 from simulation.rewards.contract import compile_reward
-from simulation.rewards.syntax import Refused
+from simulation.rewards.parsing import Refused
 from simulation.rewards.verdict import Verdict
 from tests.simulation.hostile.source_attacks import CAUGHT, HARMLESS, REFUSED
+from tests.simulation.syntax import check_syntax
 
 
 @pytest.mark.parametrize("name", REFUSED)

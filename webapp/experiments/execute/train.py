@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from llm import records
-from simulation.states import state_statistics
+from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.records import (
     FINAL,

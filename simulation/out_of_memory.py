@@ -10,7 +10,7 @@ engine behind the bridge met, whose type is but named.
 """
 
 
-def is_exhausted(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether this error says that memory, a GPU's or the machine's, did not suffice."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simulation import practice
+from simulation import practice_clips
 
 FOLDER = Path(__file__).resolve().parents[2] / "static" / "studio" / "practice"
 
 
 @pytest.fixture(scope="module")
 def rollouts():
-    return {name: practice.rollout(control) for name, control in practice.CLIPS.items()}
+    return {name: practice_clips.rollout(control) for name, control in practice_clips.CLIPS.items()}
 
 
 def test_each_holds_its_pole_worse_than_the_one_before(rollouts):
@@ -28,5 +28,5 @@ def test_only_the_worst_falls(rollouts):
 
 def test_the_kept_clips_are_all_there_and_small():
     kept = {path.name for path in FOLDER.iterdir()}
-    assert kept == {f"{name}.{kind}" for name in practice.CLIPS for kind in ("mp4", "jpg")}
+    assert kept == {f"{name}.{kind}" for name in practice_clips.CLIPS for kind in ("mp4", "jpg")}
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 600_000

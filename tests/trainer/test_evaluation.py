@@ -14,10 +14,10 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import trained
 from trainer import evaluation
 from trainer.checkpoint import load_policy
-from trainer.evaluate import main, policies, report
+from trainer.commands.evaluate import main, policies, report
+from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_share
 from trainer.evaluation import Episode, chosen, evaluate, over_seeds, record
 from trainer.records import TrainJob, write_json
-from trainer.spread import Spread, ratio, share, spread, t_975
 
 SIZE = {"worlds": 16, "horizon": 16, "iterations": 12}
 
@@ -52,8 +52,8 @@ def test_a_score_is_the_mean_duration_of_whole_episodes(evaluated):
     assert found.score.mean == pytest.approx(statistics.mean(steps))
     assert found.score.std == pytest.approx(statistics.stdev(steps))
     assert found.score.error == pytest.approx(statistics.stdev(steps) / 12**0.5)
-    assert found.score_over_seeds == spread([statistics.mean(steps[i : i + 4]) for i in (0, 4, 8)])
-    assert found.episode_length == spread(steps)
+    assert found.score_over_seeds == estimate_mean([statistics.mean(steps[i : i + 4]) for i in (0, 4, 8)])
+    assert found.episode_length == estimate_mean(steps)
     assert found.terminated == sum(e.terminated for e in episodes) / 12
     assert all(e.terminated == (e.steps < 499) for e in episodes)
     assert len(set(steps)) > 1
@@ -212,33 +212,28 @@ def test_a_policy_of_another_task_than_its_run_is_refused(run, tmp_path, capsys)
 
 def test_a_ratio_weighs_episodes_by_what_was_counted():
     # by hand: mean 10/4 = 2.5; residuals (1 - 2.5, 9 - 7.5) / 2 = -0.75, 0.75; error sqrt(1.125 / 2) = 0.75
-    found = ratio([1.0, 9.0], [1, 3])
+    found = estimate_ratio([1.0, 9.0], [1, 3])
     assert (found.mean, found.error) == (2.5, pytest.approx(0.75))
-    assert found.low == pytest.approx(2.5 - 12.706 * 0.75)
+    assert found.low == pytest.approx(2.5 - 12.7062 * 0.75, abs=1e-4)
     assert found.std == pytest.approx(statistics.stdev([1.0, 3.0]))
-    assert spread([3.0]) == Spread(3.0, 0.0, 1)
-    assert spread([3.0, 3.0]) == Spread(3.0, 0.0, 2)
+    assert estimate_mean([3.0]) == Estimate(3.0, 0.0, 1)
+    assert estimate_mean([3.0, 3.0]) == Estimate(3.0, 0.0, 2)
 
 
 @pytest.mark.parametrize(
     ("successes", "of", "low", "high"), [(8, 8, 0.6306, 1.0), (0, 20, 0.0, 0.1684), (17, 20, 0.6211, 0.9679)]
 )
 def test_a_share_has_clopper_and_pearsons_interval(successes, of, low, high):
-    found = share([1.0] * successes + [0.0] * (of - successes))
+    found = estimate_share([1.0] * successes + [0.0] * (of - successes))
     assert (found.mean, found.count) == (successes / of, of)
     assert (found.low, found.high) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
 
 
 def test_episodes_that_succeed_or_fail_are_a_share():
     episodes = [Episode(0, number, 300, False, False, 1.0, 1) for number in range(8)]
-    assert evaluation._score(episodes, shares=True) == share([1.0] * 8)
+    assert evaluation._score(episodes, shares=True) == estimate_share([1.0] * 8)
     named = {name for name, info in catalog.tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
     assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"}
-
-
-@pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (10, 2.228), (11, 2.201), (20, 2.086), (99, 1.984)])
-def test_quantiles_of_students_t(degrees, quantile):
-    assert t_975(degrees) == pytest.approx(quantile, abs=0.003)
 
 
 def test_training_leaves_a_row_for_each_interval_that_rts_is_computed_from(run):

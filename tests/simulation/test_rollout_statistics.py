@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simulation.rollout import write_rollout
-from simulation.states import state_statistics
+from simulation.rollout_statistics import state_statistics
 
 
 def test_a_walk_with_a_fall_by_hand(tmp_path):

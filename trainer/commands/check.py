@@ -1,4 +1,4 @@
-"""Syntax check of a reward source, and the command line `python -m simulation.rewards.check --task T FILE...`."""
+"""`./prefine check`: the verdict on reward files, as JSON: `python -m trainer.commands.check --task T FILE...`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from simulation import catalog
 from simulation.rewards import sandbox
-from simulation.rewards.syntax import Refused, parse
 from simulation.rewards.verdict import Verdict
-
-
-def check_syntax(source: str, task: str) -> Verdict:
-    """Parse the source and hold it against the allow-list, without executing anything.
-
-    Raises ValueError on an unknown task.
-    """
-    catalog.task(task)
-    try:
-        parse(source, task)
-    except Refused as refused:
-        return Verdict(False, refused.stage, refused.reason)
-    return Verdict(True, "allow-list")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The clips of the practice trial: `python -m simulation.practice FOLDER` simulates and films them anew.
+"""The clips of the practice trial: `python -m simulation.practice_clips FOLDER` simulates and films them anew.
 
 Four carts with a pole, moved by rules that were written by hand, not learnt: everybody who looks agrees which holds its
 pole best and which worst. They are made once and kept with the pages (static/studio/practice), so that a practice trial
@@ -17,8 +17,8 @@ import torch
 
 from simulation import film
 from simulation.environment import Environment
+from simulation.renderer import RolloutRenderer
 from simulation.rollout import Rollout
-from simulation.studio import Studio
 
 TASK = "Cartpole"
 SECONDS = 5.0
@@ -70,16 +70,16 @@ def rollout(control: Controller, seed: int = 1) -> Rollout:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m simulation.practice", description="Film the practice clips.")
+    parser = argparse.ArgumentParser(prog="python -m simulation.practice_clips", description="Film the practice clips.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    studio = Studio(TASK)
+    renderer = RolloutRenderer(TASK)
     for name, control in CLIPS.items():
         clip = folder / f"{name}.mp4"
-        frames = studio.frames(rollout(control), round(SECONDS * film.RATE), film.RATE)
+        frames = renderer.frames(rollout(control), round(SECONDS * film.RATE), film.RATE)
         film.encode(frames, clip, clip.with_suffix(".jpg"))
-    studio.close()
+    renderer.close()
 
 
 if __name__ == "__main__":

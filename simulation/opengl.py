@@ -1,6 +1,6 @@
 """The OpenGL library that MuJoCo renders with on a machine without a screen.
 
-`python -m simulation.rendering` renders one frame: its exit status is 0, or 1 with a line saying what is missing.
+`python -m simulation.opengl` renders one frame: its exit status is 0, or 1 with a line saying what is missing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def choose_backend() -> None:
     importlib.reload(gl_context)
 
 
-def renderer(model: mujoco.MjModel, height: int, width: int) -> mujoco.Renderer:
+def create_renderer(model: mujoco.MjModel, height: int, width: int) -> mujoco.Renderer:
     """A renderer of this model. Raises FilmError where nothing can be rendered here."""
     choose_backend()
     try:
@@ -53,7 +53,7 @@ def main() -> int:
     """Render one frame of an empty world."""
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     try:
-        with renderer(model, 16, 16) as small:
+        with create_renderer(model, 16, 16) as small:
             small.update_scene(mujoco.MjData(model))
             small.render()
     except FilmError as error:

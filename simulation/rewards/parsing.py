@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from simulation import catalog
 from simulation.rewards import allowed
-from simulation.rewards.walk import body_problems, dotted, kind
+from simulation.rewards.body_check import body_problems, dotted, kind
 
 FUNCTION_NAME = "compute_reward"
 MAX_PROBLEMS = 5

@@ -27,8 +27,8 @@ MAX_VALUE = 1e10
 
 
 def prepare(described: dict[str, Any]) -> dict[str, Any]:
-    """The description as it is; refuses what one actor per world cannot be. Raises ValueError saying why."""
-    if not described["asset"]:
+    """The description unchanged. Raises ValueError, saying why, for a model that one actor per world cannot be."""
+    if not described.get("asset"):
         raise ValueError("IsaacGym needs an asset file (MJCF or URDF) of the robot")
     if described["trees"] != 1 or any(joint["kind"] == "ball" for joint in described["joints"]):
         raise ValueError("IsaacGym hosts models of one robot with hinges and slides; this one has more")
@@ -54,7 +54,7 @@ class Host:
         unknown = sorted(set(fields) - set(FIELDS))
         if unknown:
             raise ValueError(f"IsaacGym cannot give {', '.join(unknown)}; it gives {', '.join(FIELDS)}")
-        if "sensordata" in fields and model["sensors_left"]:
+        if "sensordata" in fields and model["other_sensors"]:
             raise ValueError(f"IsaacGym has no sensors like {', '.join(model['sensors_left'])}")
         self._model, self._worlds, self._substeps, self._shapes = model, worlds, substeps, fields
         self._gpu = device.startswith("cuda")

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from simulation.models import visual_model
-from simulation.rendering import renderer
+from simulation.mujoco_models import visual_model
+from simulation.opengl import create_renderer
 from simulation.rollout import Rollout
 
 WIDTH, HEIGHT = 512, 384
@@ -32,7 +32,7 @@ DIP_SPACING = 16
 """Frames between two such changes: fewer than three flashes a second (WCAG 2.2, 2.3.1), however often it restarts."""
 
 
-class Studio:
+class RolloutRenderer:
     """Renders rollouts of one task. Holds an OpenGL context: use in one thread, close after use."""
 
     def __init__(self, task: str) -> None:
@@ -45,7 +45,7 @@ class Studio:
         self.shadowless = self.model.body_mocapid[self.model.geom_bodyid] >= 0
         self.follows, self.camera, self.offset = self._camera()
         self.height = self.data.subtree_com[self.follows][2]
-        self.renderer = renderer(self.model, HEIGHT, WIDTH)
+        self.renderer = create_renderer(self.model, HEIGHT, WIDTH)
         for flag in ("SHADOW", "REFLECTION", "HAZE", "FOG"):
             self.renderer.scene.flags[getattr(mujoco.mjtRndFlag, f"mjRND_{flag}")] = False
         self.option = mujoco.MjvOption()

@@ -1,8 +1,7 @@
-"""A model as the bridge's worker is told about it: MuJoCo's own file, and in words for engines without MuJoCo."""
+"""A MuJoCo model in plain names and numbers, for an engine without MuJoCo."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +16,26 @@ CONTACT_DATA = {
 """In the order in which a sensor reads them."""
 NETFORCE = 3
 """A contact sensor's reduce="netforce"."""
-BOUNDLESS = 1e30
+UNLIMITED = 1e30
 
 
-def shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]:
-    """Name -> shape of one world's field, as MuJoCo has it."""
-    data = mujoco.MjData(model)
-    return {name: list(np.shape(getattr(data, name))) for name in fields}
-
-
-def described(model: mujoco.MjModel, folder: Path, asset: Path | None) -> dict[str, Any]:
-    """What a worker needs to build the model. Writes MuJoCo's binary model into `folder`, which must stay until then.
+def describe(model: mujoco.MjModel, asset: Path) -> dict[str, Any]:
+    """The model as IsaacGym's host reads it; `asset` is the file that IsaacGym loads the robot from.
 
     joints      name, kind (mjtJoint's name), first index in qpos and in qvel, in MuJoCo's order; of hinges and slides
                 damping, armature, stiffness and the position at which the spring is at rest
-    actuators   joint, gear, gain, bias and what control and force are kept within: force = gain * ctrl +
+    actuators   joint, gear, gain, bias and the limits of control and force: force = gain * ctrl +
                 bias . (1, length, velocity)
     sites       body and position in it in m
-    contacts    of each sensor of the world's net force on some bodies, in order: the bodies, and what it reads of
-                CONTACT_DATA, three numbers each
-    sensors_left    names of the sensors that are none of these
+    contacts    of each sensor of the world's net force on some bodies, in order: the bodies, and the fields of
+                CONTACT_DATA that it reads, three numbers each
+    other_sensors   names of all sensors of another kind
     self_collision  whether parts of what moves can touch each other
-    trees       how many things move, a robot being one
+    trees       number of separate kinematic trees that move; a robot is one
     """
-    binary = folder / "model.mjb"
-    mujoco.mj_saveModel(model, str(binary))
     contacts = {index: _contact(model, index) for index in range(model.nsensor)}
     return {
-        "nq": model.nq,
-        "nv": model.nv,
-        "nu": model.nu,
-        "binary": str(binary),
-        "asset": str(asset) if asset else None,
+        "asset": str(asset),
         "timestep": model.opt.timestep,
         "gravity": model.opt.gravity.tolist(),
         "qpos0": model.qpos0.tolist(),
@@ -59,7 +46,7 @@ def described(model: mujoco.MjModel, folder: Path, asset: Path | None) -> dict[s
             for body, position in zip(model.site_bodyid, model.site_pos, strict=True)
         ],
         "contacts": [contact for contact in contacts.values() if contact],
-        "sensors_left": [model.sensor(index).name for index, contact in contacts.items() if not contact],
+        "other_sensors": [model.sensor(index).name for index, contact in contacts.items() if not contact],
         "self_collision": _self_collision(model),
         "trees": model.ntree,
     }
@@ -86,8 +73,8 @@ def _actuator(model: mujoco.MjModel, index: int) -> dict[str, Any]:
         "gear": float(model.actuator_gear[index, 0]),
         "gain": float(model.actuator_gainprm[index, 0]),
         "bias": model.actuator_biasprm[index, :3].tolist(),
-        "control_range": control.tolist() if model.actuator_ctrllimited[index] else [-BOUNDLESS, BOUNDLESS],
-        "force_range": force.tolist() if model.actuator_forcelimited[index] else [-BOUNDLESS, BOUNDLESS],
+        "control_range": control.tolist() if model.actuator_ctrllimited[index] else [-UNLIMITED, UNLIMITED],
+        "force_range": force.tolist() if model.actuator_forcelimited[index] else [-UNLIMITED, UNLIMITED],
     }
 
 

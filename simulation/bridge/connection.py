@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from simulation.bridge import describe, wire
+from simulation.bridge import protocol
+from simulation.bridge.isaacgym.description import describe
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 600.0
@@ -46,7 +47,7 @@ class Bridge:
         self.engine = engine
         self._device, self._asset = device, asset
         here, there = socket.socketpair()
-        self._channel = wire.Channel(here)
+        self._channel = protocol.Channel(here)
         command = [python, "-m", "simulation.bridge.worker", engine, str(there.fileno())]
         try:
             self._process = subprocess.Popen(
@@ -59,12 +60,12 @@ class Bridge:
             there.close()
         self._end = weakref.finalize(self, _end, self._process, self._channel)
         self._block: mmap.mmap | None = None
-        version = self.ask({"do": "hello", "version": wire.VERSION}).get("version")
-        if version != wire.VERSION:
+        version = self.ask({"do": "hello", "version": protocol.VERSION}).get("version")
+        if version != protocol.VERSION:
             self.close()
             raise BridgeError(
-                f"the bridge's worker speaks version {version} of the protocol, this program version {wire.VERSION}: "
-                f"let both run from the same release"
+                f"the bridge's worker speaks version {version} of the protocol, this program version "
+                f"{protocol.VERSION}: let both run from the same release"
             )
 
     def __call__(
@@ -90,21 +91,29 @@ class Bridge:
         self, model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int
     ) -> tuple[dict[str, Any], dict[str, np.ndarray], tuple[str, ...]]:
         sizes = {"nq": model.nq, "nv": model.nv, "nu": model.nu}
-        shapes = describe.shapes(model, ("qpos", "qvel", *fields))
+        shapes = _shapes(model, ("qpos", "qvel", *fields))
         request: dict[str, Any] = {"do": "start", "model": None, "worlds": worlds, "substeps": substeps}
         request |= {"fields": shapes, "threads": threads, "device": self._device, "reuse": self._block is not None}
         if self._block is not None:
             answer = self._checked(lambda: self._exchange(request, START_SECONDS))
-            layout = wire.arrays(worlds, sizes, shapes, answer["state"])
-            if wire.size(layout) > len(self._block):
+            layout = protocol.arrays(worlds, sizes, shapes, answer["state"])
+            if protocol.size(layout) > len(self._block):
                 raise BridgeError("a bridge's later physics cannot be larger than its first: start another bridge")
         else:
             with tempfile.TemporaryDirectory(prefix="prefine-bridge-") as folder:
-                request["model"] = describe.described(model, Path(folder), self._asset)
+                request["model"] = sizes | self._described(model, Path(folder))
                 answer = self._checked(lambda: self._first(request))
-            layout = wire.arrays(worlds, sizes, shapes, answer["state"])
+            layout = protocol.arrays(worlds, sizes, shapes, answer["state"])
         assert self._block is not None
-        return answer, wire.views(self._block, layout), tuple(shapes)
+        return answer, protocol.views(self._block, layout), tuple(shapes)
+
+    def _described(self, model: mujoco.MjModel, folder: Path) -> dict[str, Any]:
+        """The model for the worker: a file of MuJoCo's in `folder`, or in words for an engine without MuJoCo."""
+        if self._asset is not None:
+            return describe(model, self._asset)
+        binary = folder / "model.mjb"
+        mujoco.mj_saveModel(model, str(binary))
+        return {"binary": str(binary)}
 
     def _exchange(self, message: dict[str, Any], timeout: float = ANSWER_SECONDS) -> dict[str, Any]:
         self._channel.send(message)
@@ -122,7 +131,7 @@ class Bridge:
     def _checked(self, exchange: Any) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = exchange()
-        except wire.BridgeLost as lost:
+        except protocol.BridgeLost as lost:
             raise BridgeError(f"the bridge to {self.engine} is lost: {lost}{self._fate()}") from lost
         if not answer.get("ok"):
             raise BridgeError(f"{self.engine} behind the bridge refused: {answer.get('error')}")
@@ -181,7 +190,13 @@ class BridgePhysics:
         self._bridge.ask({"do": "load"})
 
 
-def _end(process: subprocess.Popen[bytes], channel: wire.Channel) -> None:
+def _shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]:
+    """Name -> shape of one world's field, as MuJoCo has it."""
+    data = mujoco.MjData(model)
+    return {name: list(np.shape(getattr(data, name))) for name in fields}
+
+
+def _end(process: subprocess.Popen[bytes], channel: protocol.Channel) -> None:
     """Hang up, and see the worker off."""
     channel.close()
     with contextlib.suppress(subprocess.TimeoutExpired):

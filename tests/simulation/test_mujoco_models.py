@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from simulation import models
+from simulation import mujoco_models
 from simulation.environment import Environment
 from simulation.rewards import dry_run
 
-GOOD = models.model_path("Cartpole").read_text()
-COMMON = models.model_path("Cartpole").parents[1] / "common.xml"
+GOOD = mujoco_models.model_path("Cartpole").read_text()
+COMMON = mujoco_models.model_path("Cartpole").parents[1] / "common.xml"
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def model(tmp_path, monkeypatch):
         path.parent.mkdir(exist_ok=True)
         (tmp_path / "common.xml").write_text(COMMON.read_text())
         path.write_text(text)
-        monkeypatch.setattr(models, "model_path", lambda task: path)
+        monkeypatch.setattr(mujoco_models, "model_path", lambda task: path)
         return path
 
     return write
@@ -42,7 +42,7 @@ def model(tmp_path, monkeypatch):
 def test_a_malformed_model_is_named_with_its_fault(model, text, reason):
     assert text != GOOD
     path = model(text)
-    for build in (models.physics_model, models.visual_model, lambda task: Environment(task, worlds=1)):
+    for build in (mujoco_models.physics_model, mujoco_models.visual_model, lambda task: Environment(task, worlds=1)):
         with pytest.raises(ValueError, match=reason) as error:
             build("Cartpole")
         assert str(error.value).startswith(f"{path} is no model that MuJoCo can compile: ")
@@ -60,10 +60,10 @@ def test_the_check_of_a_reward_says_that_the_model_is_at_fault(model, monkeypatc
 def test_a_time_step_that_does_not_fit_the_control_step_is_refused(model):
     model(GOOD.replace('timestep="0.008', 'timestep="0.009', 1))
     with pytest.raises(ValueError, match="is not the control step"):
-        models.physics_model("Cartpole")
+        mujoco_models.physics_model("Cartpole")
 
 
 def test_both_models_have_the_same_joints():
-    physics, visual = models.physics_model("ShadowHand"), models.visual_model("ShadowHand")
+    physics, visual = mujoco_models.physics_model("ShadowHand"), mujoco_models.visual_model("ShadowHand")
     assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)
     assert physics.ngeom < visual.ngeom

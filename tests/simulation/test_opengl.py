@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from simulation.rendering import FilmError, choose_backend
+from simulation.opengl import FilmError, choose_backend
 
 
 def test_a_missing_library_is_named(monkeypatch):
@@ -17,7 +17,7 @@ def test_a_missing_library_is_named(monkeypatch):
 @pytest.mark.parametrize(("setting", "status"), [("", 0), ("glx", 1)])
 def test_the_probe_renders_or_says_what_to_install(setting, status):
     environment = {**os.environ, "MUJOCO_GL": setting, "PYOPENGL_PLATFORM": "", "DISPLAY": ""}
-    command = [sys.executable, "-W", "ignore", "-m", "simulation.rendering"]
+    command = [sys.executable, "-W", "ignore", "-m", "simulation.opengl"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     assert ("apt-get install" in done.stderr) == bool(status)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
-from trainer.command import _job, _options, duration, names_of, table, training_line
+from trainer.commands.train import _job, _options, duration, names_of, table, training_line
 from trainer.process import ROOT, clean_environment
 from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_progress, read_result
 
@@ -18,7 +18,7 @@ SHORT = ["--override", "worlds=16", "--override", "horizon=16"]
 
 def command(*arguments: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "trainer.command", *map(str, arguments)],
+        [sys.executable, "-m", "trainer.commands.train", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from simulation import catalog
 from trainer.checkpoint import load_policy
-from trainer.command import EXIT_CANCELLED, PLAIN_SECONDS, duration
+from trainer.commands.train import EXIT_CANCELLED, PLAIN_SECONDS, duration
+from trainer.estimates import Estimate
 from trainer.evaluation import FILMS, Evaluation, evaluate, film
 from trainer.records import read_result
-from trainer.spread import Spread
 
 POLICIES = ("checkpoints", "policies")
 """Where a run folder has them."""
@@ -135,7 +135,7 @@ def report(evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def _words(values: Spread, of: str) -> str:
+def _words(values: Estimate, of: str) -> str:
     if values.error is None or values.low is None or values.high is None:
         return f"{values.mean:.4g}" + (f", the same in all {values.count} {of}" if values.count > 1 else "")
     return (
