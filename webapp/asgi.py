@@ -11,7 +11,7 @@ from django.urls import path
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 http = get_asgi_application()
 
-from webapp.experiments.consumers import BenchConsumer, StudioConsumer  # noqa: E402  (needs the apps loaded)
+from webapp.live.consumers import BenchConsumer, StudioConsumer  # noqa: E402  (needs the apps loaded)
 
 sockets = URLRouter(
     [

@@ -7,6 +7,8 @@ from celery import Celery
 from celery.signals import worker_shutting_down
 from kombu import Exchange, Queue
 
+from webapp.base import processes
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -18,6 +20,4 @@ app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 @worker_shutting_down.connect
 def put_down(**details: Any) -> None:
     """SIGTERM waits for the job at hand; so that job ends, and is queued again."""
-    from webapp.experiments import leases
-
-    leases.stopping.set()
+    processes.stopping.set()

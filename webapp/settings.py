@@ -67,8 +67,11 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
+    "webapp",
+    "webapp.bench",
+    "webapp.studio",
     "webapp.audit",
-    "webapp.people",
+    "webapp.accounts",
     "webapp.problems",
     "webapp.experiments",
     "webapp.endpoints",
@@ -81,15 +84,15 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "webapp.statics.StaticFiles",
-    "webapp.compression.PageCompression",
-    "webapp.csp.PolicyMiddleware",
+    "webapp.base.static_files.StaticFiles",
+    "webapp.base.compression.PageCompression",
+    "webapp.base.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "webapp.audit.middleware.audit_middleware",
-    "webapp.people.middleware.StaffMiddleware",
+    "webapp.bench.audit.middleware.audit_middleware",
+    "webapp.accounts.middleware.StaffMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -179,8 +182,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-"""No page runs anything inline, or asks another host; webapp/csp.py allows the studio's own style sheets, and widens it
-for the admin."""
+"""No page runs anything inline, or asks another host; webapp/base/csp.py allows the studio's own style sheets, and
+widens it for the admin."""
 UNFOLD = {
     "SITE_TITLE": "Prefine",
     "SITE_HEADER": "Prefine",
@@ -207,8 +210,8 @@ UNFOLD = {
             "950": "#181b33",
         }
     },
-    "LOGIN": {"form": "webapp.people.forms.LoginForm"},
-    "SIDEBAR": {"navigation": "webapp.experiments.admin.navigation"},
+    "LOGIN": {"form": "webapp.accounts.forms.LoginForm"},
+    "SIDEBAR": {"navigation": "webapp.bench.admin.experiments.navigation"},
 }
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -224,7 +227,7 @@ REQUIRE_2FA = env.bool("PREFINE_REQUIRE_2FA", default=False)
 """Staff must set up an authenticator app before they see anything. For every site that others can reach."""
 OTP_TOTP_ISSUER = f"Prefine {_site.hostname}"
 PROXIES = env.int("PREFINE_PROXIES", default=0)
-"""How many proxies of ours stand before the site; only then are their headers believed (webapp/people/addresses.py)."""
+"""How many proxies stand before the site; only then are their headers believed (webapp/accounts/addresses.py)."""
 if PROXIES < 0:
     raise ImproperlyConfigured(f"PREFINE_PROXIES must be 0 or the number of proxies, not {PROXIES}")
 if PROXIES:
@@ -234,8 +237,8 @@ AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = timedelta(minutes=10)
 """So many wrong passwords or codes, for one account or from one address, close that for so long."""
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "webapp.people.addresses.client_address"
-AXES_LOCKOUT_CALLABLE = "webapp.people.lockout.locked"
+AXES_CLIENT_IP_CALLABLE = "webapp.accounts.addresses.client_address"
+AXES_LOCKOUT_CALLABLE = "webapp.bench.account.lockout.locked"
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "csrfmiddlewaretoken"]
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has what is wanted of it, without addresses
 AXES_ENABLE_ADMIN = False

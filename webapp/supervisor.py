@@ -101,7 +101,7 @@ def programs(host: str, port: int) -> list[Program]:
     celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
     celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
-    web += ["--no-proxy-headers"]  # PREFINE_PROXIES says whom to believe (webapp/people/addresses.py)
+    web += ["--no-proxy-headers"]  # PREFINE_PROXIES says whom to believe (webapp/accounts/addresses.py)
     web += ["--ws-per-message-deflate", "false"]  # 90 MB for 1 000 open pages, which are sent 20 bytes
     return [
         *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
@@ -171,7 +171,7 @@ class News:
     """What happens in experiments, for the console."""
 
     def __init__(self) -> None:
-        from webapp.experiments import tail
+        from webapp.live import tail
 
         self.tail = tail
         self.window: tail.Window | None = None

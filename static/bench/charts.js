@@ -1,5 +1,5 @@
 // Puts uPlot in the place of the SVG that the server drew: one cursor through all charts of a group, values in words,
-// arrow keys. Colours, dashes and markers are those of webapp/experiments/charts.py.
+// arrow keys. Colours, dashes and markers are those of webapp/base/charts.py.
 "use strict";
 
 (() => {

@@ -16,7 +16,7 @@ from webapp.archive.rules import own_models
 from webapp.audit import record
 from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, Request, Run
-from webapp.review import ballot
+from webapp.review import ballot, tags
 from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
 from webapp.review.screenings import LETTERS, screening_of, tiles
 from webapp.studies import enrolment
@@ -105,7 +105,7 @@ def picks(person: Participant, request: Request, reason: str) -> None:
     tiles(screening)
     Viewing.objects.create(screening=screening, sitting="0123456789abcdef", data={"plays": 3})
     worst = LETTERS[len(screening.order) - 1]
-    choice = ballot.Choice("A", worst, reason=reason, tags=(ballot.TAGS[0],), client={"decide_ms": 4000})
+    choice = ballot.Choice("A", worst, reason=reason, tags=(tags.KNOWN[0],), client={"decide_ms": 4000})
     assert ballot.cast(person, screening.token, choice).vote
 
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 from llm.methods import METHODS
 from tests.webapp import boards, loops, rows
 from tests.webapp.forms import experiment_form
+from webapp.bench.admin.experiments import ExperimentForm
 from webapp.experiments import loop
-from webapp.experiments.admin import ExperimentForm
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
 from webapp.review.models import Vote

@@ -7,8 +7,8 @@ from llm.methods import METHODS
 from tests.webapp import boards, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
+from webapp.bench.admin.studies import EVERYBODY_THE_SAME, invite
 from webapp.studies import enrolment
-from webapp.studies.admin import EVERYBODY_THE_SAME, invite
 from webapp.studies.models import Participant, Question, Study
 
 pytestmark = pytest.mark.django_db

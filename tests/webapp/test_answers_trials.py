@@ -8,12 +8,12 @@ from django.urls import reverse
 from tests.webapp import boards, reasoners, rows
 from tests.webapp.reasoners import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
-from webapp.problems.practice import SAMPLES
 from webapp.review import quality, trials
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
 from webapp.review.screenings import letters_of
-from webapp.studies import practice
 from webapp.studies.models import Participant, Study
+from webapp.studio import practice
+from webapp.studio.answer_practice import SAMPLES
 
 pytestmark = pytest.mark.django_db
 TEXTS = [RIGHT, WRONG, RIGHT.replace("101", "a hundred and one")]

@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from tests.webapp import archives, boards, polls
 from tests.webapp.packages import edited, exported, opened, plain, repacked, rows_of, set_in, staff_pages
+from webapp import reaper
 from webapp.archive import restore
 from webapp.archive.models import Imported, Origin
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
-from webapp.experiments import loop, reaper
+from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.review import trials

@@ -18,7 +18,8 @@ from tests.webapp import boards, rows
 from webapp.archive import export, tasks, work
 from webapp.archive.models import Export, Import, Origin
 from webapp.audit.models import Entry
-from webapp.experiments import leases
+from webapp.base import processes
+from webapp.celery import app
 from webapp.studies.models import Recruit, Study
 
 pytestmark = pytest.mark.django_db
@@ -201,7 +202,7 @@ class TestImporting:
         task = Import.objects.create(by="ada", name="x", study=study)
         task.path.parent.mkdir()
         task.path.write_bytes(b"it was read already")
-        assert work.do("import", task.pk) and Study.objects.count() == 1 and not task.path.exists()
+        assert tasks.do("import", task.pk) and Study.objects.count() == 1 and not task.path.exists()
 
     def test_the_command(self, study, tmp_path):
         export.write(study, tmp_path / "study.zip")
@@ -225,7 +226,7 @@ class TestWork:
         Export.objects.update(heartbeat=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
         work.pick_up()
         assert Export.objects.get().status == "queued"
-        assert work.do("export", task.pk)
+        assert tasks.do("export", task.pk)
         with zipfile.ZipFile(Export.objects.get().path) as package:
             assert package.testzip() is None
 
@@ -237,11 +238,11 @@ class TestWork:
 
     def test_is_put_down_when_the_process_is_to_end(self, study):
         task = Export.objects.create(study=study, by="ada")
-        leases.stopping.set()
+        processes.stopping.set()
         try:
-            assert not work.do("export", task.pk)
+            assert not tasks.do("export", task.pk)
         finally:
-            leases.stopping.clear()
+            processes.stopping.clear()
         assert Export.objects.get().status == "queued"
         assert list(Path(task.path.parent).glob("*")) == []
 
@@ -257,7 +258,7 @@ class TestWork:
 
     def test_is_rung_for_again(self, study, monkeypatch):
         rung = []
-        monkeypatch.setattr(work.app, "send_task", lambda name, args, **options: rung.append(args))
+        monkeypatch.setattr(app, "send_task", lambda name, args, **options: rung.append(args))
         task = Export.objects.create(study=study, by="ada")
         work.pick_up()
         work.pick_up()

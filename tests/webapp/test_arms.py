@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from tests.webapp import loops, rows
-from webapp.experiments import reaper
+from webapp import reaper
 from webapp.experiments.models import Candidate, Experiment
 from webapp.studies import assigning, enrolment, opening
 from webapp.studies.models import Assignment, ConsentText, Participant, Question, Study

@@ -33,7 +33,7 @@ PAGES = {f"studio/states/{path.name}" for path in (TEMPLATES / "studio" / "state
 PAGES |= {f"studio/{path.name}" for path in (TEMPLATES / "studio").glob("*.html")} - {
     "studio/preview.html"
 }  # for staff
-PAGES |= {"notices/stop.html", "404.html", "403_csrf.html"}
+PAGES |= {"studio/notices/stop.html", "404.html", "403_csrf.html"}
 ADDRESSES = re.compile(r'(?:href|src|poster|hx-get|data-src)="(/(?:s|clip)/[^"#]+)"')
 KINDS = ("written", "clip", "trained", "judge", "picked", "described", "failed", "finished")
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp import boards, rows
-from webapp.board import answers, live
+from webapp.bench.studies import answers, live
 from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Run
 from webapp.review import ballot
 from webapp.review.models import Screening, Vote

@@ -5,8 +5,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from webapp.experiments import charts
-from webapp.experiments.charts import Chart, Series
+from webapp.base import charts
+from webapp.base.charts import Chart, Series
+from webapp.experiments import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINE = Chart(
@@ -25,15 +26,15 @@ def test_the_line_is_drawn_to_scale():
 
 
 def test_a_gap_breaks_the_line_and_values_that_are_not_finite_are_gaps():
-    series = charts.over_training("s", [1.0, math.nan, 2.0, 3.0])
+    series = figures.over_training("s", [1.0, math.nan, 2.0, 3.0])
     assert series.x == (25.0, 50.0, 75.0, 100.0) and series.y == (1.0, None, 2.0, 3.0)
     chart = Chart("c", "c", "x", "y", (series,))
     assert [len(run) for run in points(charts.to_svg(chart))] == [1, 2]
 
 
 def test_a_run_that_stopped_early_fills_only_its_part():
-    assert charts.over_training("s", [1.0, 2.0], intervals=10).x == (10.0, 20.0)
-    (chart,) = charts.component_charts({"total": {"samples": [1.0, 2.0]}}, complete=False)
+    assert figures.over_training("s", [1.0, 2.0], intervals=10).x == (10.0, 20.0)
+    (chart,) = figures.component_charts({"total": {"samples": [1.0, 2.0]}}, complete=False)
     assert chart.series[0].x == (10.0, 20.0)
 
 
@@ -58,7 +59,7 @@ def test_ticks_of_rounds_are_whole():
 
 
 def test_rounds_best_mean_and_best_so_far():
-    chart = charts.rounds_chart("forward progress in m/s", [(1, [1.0, 3.0]), (2, []), (3, [2.0, 2.5])], 5)
+    chart = figures.rounds_chart("forward progress in m/s", [(1, [1.0, 3.0]), (2, []), (3, [2.0, 2.5])], 5)
     values = {series.name: (series.x, series.y) for series in chart.series}
     assert values["best of the round"] == ((1.0, 3.0), (3.0, 2.5))
     assert values["mean of the round"] == ((1.0, 3.0), (2.0, 2.25))
@@ -67,7 +68,7 @@ def test_rounds_best_mean_and_best_so_far():
 
 
 def test_series_are_told_apart_without_colour():
-    chart = charts.rounds_chart("m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
+    chart = figures.rounds_chart("m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
     lines = [
         line.attrib.get("stroke-dasharray")
         for line in ElementTree.fromstring(charts.to_svg(chart)).iter(f"{SVG}polyline")
@@ -93,7 +94,7 @@ def test_json_aligns_series_on_one_x():
     assert charts.to_json(chart)["data"] == [[1, 2, 3], [1.0, 2.0, None], [None, 5.0, 6.0]]
 
 
-@pytest.mark.parametrize("chart", [charts.metric_chart("m", {}), charts.rounds_chart("", [], 5)])
+@pytest.mark.parametrize("chart", [figures.metric_chart("m", {}), figures.rounds_chart("", [], 5)])
 def test_nothing_to_draw_says_so(chart):
     assert chart.empty
     assert "no values yet" in charts.to_svg(chart)

@@ -23,9 +23,10 @@ from tests.webapp import loops
 from tests.webapp.loops import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
-from webapp.experiments import bench, headless, loop, progress, provenance
-from webapp.experiments.comparison import carry, gather, published, report
-from webapp.experiments.comparison.plan import Arm, Plan, arm
+from webapp.bench.experiments import overview
+from webapp.comparisons import carry, gather, published, report
+from webapp.comparisons.plan import Arm, Plan, arm
+from webapp.experiments import headless, loop, progress, provenance
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
 
 # --- plans --------------------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
     loops.play(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
     loop.answer(loop.waiting_request(row).pk, loops.pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
-    assert bench.board(row).totals.queries == gather.queries(row) == 1 and "quick settings, iterations 7<" in page
+    assert overview.board(row).totals.queries == gather.queries(row) == 1 and "quick settings, iterations 7<" in page
 
 
 def test_the_papers_49_queries() -> None:

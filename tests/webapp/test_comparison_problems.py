@@ -8,12 +8,12 @@ from django.core.management import CommandError, call_command
 
 from tests.webapp import reasoners
 from tests.webapp.reasoners import RIGHT, WRONG
-from webapp.comparisons import board
-from webapp.comparisons.forms import comparable
+from webapp.bench.comparisons import overview
+from webapp.bench.comparisons.forms import comparable
+from webapp.comparisons.accuracy import accuracies, sign_test, wilson
+from webapp.comparisons.gather import results, scores
 from webapp.comparisons.models import Comparison
 from webapp.experiments import loop
-from webapp.experiments.comparison.accuracy import accuracies, sign_test, wilson
-from webapp.experiments.comparison.gather import results, scores
 from webapp.problems.models import Problem
 
 METHODS = ["scaling_batch_vote", "scaling_batch_score:k=3"]
@@ -46,7 +46,7 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     line = re.search(r"^\| Batch scaling, by vote \|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
     assert line and int(line[1]) == vote.right
     assert (tmp_path / "out" / "curves-sum.svg").exists() and "Training preset" not in report
-    assert board.of(row).accuracies == (vote, score)
+    assert overview.of(row).accuracies == (vote, score)
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "All problems" in page and f"{vote.right} of 4" in page
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 import pytest
 
-from webapp.experiments.comparison.ranks import by_seed, holm, mann_whitney
+from webapp.comparisons.ranks import by_seed, holm, mann_whitney
 
 
 def by_hand(first: list[float], second: list[float]) -> tuple[float, float]:

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 
 from tests.webapp import loops
+from webapp.comparisons import carry, gather, report, tables
+from webapp.comparisons.plan import Cell, Plan, arm
 from webapp.experiments import loop
-from webapp.experiments.comparison import carry, gather, report, tables
-from webapp.experiments.comparison.plan import Cell, Plan, arm
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
 
 pytestmark = pytest.mark.django_db

@@ -16,11 +16,13 @@ from django.test.utils import CaptureQueriesContext
 from llm import prices
 from simulation import catalog
 from tests.webapp.loops import play
-from webapp.comparisons import board, going
-from webapp.comparisons.forms import comparable, preset_choices
+from webapp import reaper
+from webapp.bench.comparisons import overview
+from webapp.bench.comparisons.forms import comparable, preset_choices
+from webapp.comparisons import runner
 from webapp.comparisons.models import Comparison
-from webapp.experiments import loop, reaper
-from webapp.experiments.comparison.plan import Plan, arm
+from webapp.comparisons.plan import Plan, arm
+from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +68,7 @@ def carried_through(comparison: Comparison) -> None:
         live = [row for row in comparison.plan.existing().values() if row.live]
         for row in live:
             play(row)
-        going.pick_up()
+        runner.pick_up()
         comparison.refresh_from_db()
 
 
@@ -80,7 +82,7 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     same = Plan(("Cartpole",), (arm("icpl", 6), arm("open_loop:k=3", 6)), 2, 6)
     assert row.plan == same and row.plan.name == same.name
     assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
-    going.pick_up()
+    runner.pick_up()
     assert not Experiment.objects.exists()
 
 
@@ -89,8 +91,8 @@ def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> No
     rows = {role: LanguageModel.objects.create(name=role, kind="openai", base_url="http://x/v1") for role in roles}
     answer = admin_client.post(NEW, {**FORM, "judge": "model", **{role: row.pk for role, row in rows.items()}})
     comparison = Comparison.objects.get()
-    going.start(comparison)
-    going.pick_up()
+    runner.start(comparison)
+    runner.pick_up()
     assert Experiment.objects.exists()
     for row in Experiment.objects.all():
         assert {role: getattr(row, role) for role in roles} == rows
@@ -146,14 +148,14 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     paid = {"price_input": 1.0, "price_output": 5.0}
     model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **paid)
     free, dear = planned(), planned(model=model, token_budget=20_000)
-    assert board.of(free).most.free
-    most = board.of(dear).most
+    assert overview.of(free).most.free
+    most = overview.of(dear).most
     assert (most.experiments, most.tokens) == (4, 80_000) and most.dollars == pytest.approx(0.4)
-    assert board.of(planned(model=model, token_budget=20_000, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
-    assert board.of(planned(model=model)).most.tokens is None
+    assert overview.of(planned(model=model, token_budget=20_000, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
+    assert overview.of(planned(model=model)).most.tokens is None
     page = admin_client.get(f"/bench/comparisons/{dear.public_id}/").content.decode()
     assert "Candidates to try</dt><dd>24<" in page and "$0.40" in page
-    going.start(dear)
+    runner.start(dear)
     assert running(dear).token_budget == 20_000
 
 
@@ -163,10 +165,10 @@ def test_without_known_prices_a_budget_in_dollars_promises_nothing(admin_client:
         for name in ("nobody-sells-this", next(iter(prices.table())))
     )
     row = planned(model=unknown, dollar_budget=0.05)
-    assert board.of(row).most.dollars is None
+    assert overview.of(row).most.dollars is None
     assert "unknown prices" in admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
-    assert board.of(planned(model=listed, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
-    assert board.of(planned(model=listed, token_budget=1_000_000)).most.dollars
+    assert overview.of(planned(model=listed, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
+    assert overview.of(planned(model=listed, token_budget=1_000_000)).most.dollars
 
 
 def test_only_staff_see_it(client: Client, admin_client: Client) -> None:
@@ -186,36 +188,36 @@ def test_before_there_is_one_the_list_says_what_it_is_for(admin_client: Client) 
 
 def test_it_runs_one_experiment_after_another_to_the_end() -> None:
     row = planned()
-    assert going.start(row) and not going.start(row)
+    assert runner.start(row) and not runner.start(row)
     assert statuses(row) == ["running", "-", "-", "-"]
-    going.pick_up()
+    runner.pick_up()
     assert statuses(row) == ["running", "-", "-", "-"]
     play(running(row))
-    going.pick_up()
+    runner.pick_up()
     assert statuses(row) == ["finished", "running", "-", "-"]
     carried_through(row)
     assert row.status == "finished" and statuses(row) == ["finished"] * 4
-    assert going.state(row).seconds_left == 0 and not going.pause(row) and not going.cancel(row)
+    assert runner.state(row).seconds_left == 0 and not runner.pause(row) and not runner.cancel(row)
 
 
 def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client) -> None:
     earlier = planned(methods=["icpl:k=3"])
-    going.start(earlier)
+    runner.start(earlier)
     carried_through(earlier)
     wider = planned(experiments=3)
-    assert going.state(wider).finished == 2 and going.state(wider).candidates == 12
-    going.start(wider)
+    assert runner.state(wider).finished == 2 and runner.state(wider).candidates == 12
+    runner.start(wider)
     assert statuses(wider) == ["finished", "running", "finished", "-", "-", "-"]
     assert (
         "Read, not run again</dt><dd>2</dd>"
         in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
     )
-    assert going.state(planned(label="anew")).finished == 0
+    assert runner.state(planned(label="anew")).finished == 0
 
 
 def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureFixture[str]) -> None:
     row = planned(methods=["icpl:k=3"])
-    going.start(row)
+    runner.start(row)
     carried_through(row)
     words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "2"]
     call_command("compare", *words)
@@ -225,49 +227,49 @@ def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureF
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
     row = planned()
-    going.start(row)
-    assert going.pause(row) and running(row).paused
-    going.pick_up()
+    runner.start(row)
+    assert runner.pause(row) and running(row).paused
+    runner.pick_up()
     assert statuses(row) == ["running", "-", "-", "-"] and row.status == "paused"
-    assert going.start(row) and not running(row).paused
+    assert runner.start(row) and not running(row).paused
     carried_through(row)
     assert row.status == "finished"
 
 
 def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
     row = planned()
-    going.start(row)
+    runner.start(row)
     play(running(row))
-    going.pick_up()
-    assert going.cancel(row)
-    going.pick_up()
+    runner.pick_up()
+    assert runner.cancel(row)
+    runner.pick_up()
     assert statuses(row) == ["finished", "cancelled", "-", "-"] and row.status == "cancelled"
-    assert not going.start(row)
+    assert not runner.start(row)
 
 
 def test_what_another_comparison_wants_is_left_alone() -> None:
     first, second = planned(), planned(methods=["icpl:k=3"])
-    going.start(first)
-    going.start(second)  # the same experiment, which runs
+    runner.start(first)
+    runner.start(second)  # the same experiment, which runs
     assert statuses(second)[0] == "running"
-    assert going.pause(first) and not running(second).paused
-    assert going.cancel(first) and statuses(second)[0] == "running"
-    assert going.pause(second) and running(second).paused
-    assert going.cancel(second) and statuses(second) == ["cancelled", "-"]
+    assert runner.pause(first) and not running(second).paused
+    assert runner.cancel(first) and statuses(second)[0] == "running"
+    assert runner.pause(second) and running(second).paused
+    assert runner.cancel(second) and statuses(second) == ["cancelled", "-"]
 
 
 def test_what_only_a_waiting_comparison_wants_is_put_down_with_the_one_that_ran_it() -> None:
     first, second = planned(), planned(methods=["icpl:k=3"])
-    going.start(first)
-    assert going.cancel(first) and running(second).paused
-    assert going.start(second) and not running(second).paused
+    runner.start(first)
+    assert runner.cancel(first) and running(second).paused
+    assert runner.start(second) and not running(second).paused
 
 
 def test_one_that_was_deleted_meanwhile_stops_no_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
     row = planned()
-    going.start(row)
+    runner.start(row)
     Comparison.objects.all().delete()
-    monkeypatch.setattr(reaper, "STEPS", (lambda: going.go_on(row),))
+    monkeypatch.setattr(reaper, "STEPS", (lambda: runner.go_on(row),))
     reaper.tick()
 
 
@@ -275,18 +277,18 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
     settings: LazySettings, caplog: pytest.LogCaptureFixture, admin_client: Client
 ) -> None:
     row = planned(methods=["open_loop:k=3"], experiments=1)
-    going.start(row)
+    runner.start(row)
     play(running(row))
     (settings.DATA_DIR / "records").write_text("a file where the folder should be")
     for _ in range(3):
-        going.pick_up()
+        runner.pick_up()
     row.refresh_from_db()
     assert row.status == "running"
     assert caplog.text.count("cannot write the record") == 1, "a reaper tries every second"
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "where its disk is full, make room" in page
     (settings.DATA_DIR / "records").unlink()
-    going.pick_up()
+    runner.pick_up()
     row.refresh_from_db()
     assert row.status == "finished" and len(list((settings.DATA_DIR / "records").iterdir())) == 1
 
@@ -296,24 +298,24 @@ def test_more_experiments_cost_its_page_no_more_queries() -> None:
 
     def queries(row: Comparison) -> int:
         with CaptureQueriesContext(connection) as made:
-            board.of(row)
+            overview.of(row)
         return len(made)
 
     for row in (few, many):
-        going.start(row)
+        runner.start(row)
         carried_through(row)
     assert row.status == "finished" and queries(many) == queries(few)
 
 
 def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:
     row = planned()
-    going.start(row)
+    runner.start(row)
     loop.advance(first := running(row))
     Experiment.objects.filter(pk=first.pk).update(status="failed", error="the endpoint is away")
-    going.pick_up()
+    runner.pick_up()
     carried_through(row)
     assert row.status == "failed" and statuses(row) == ["failed", "finished", "finished", "finished"]
-    assert going.start(row) and statuses(row)[0] == "running"
+    assert runner.start(row) and statuses(row)[0] == "running"
     carried_through(row)
     assert row.status == "finished"
 
@@ -328,7 +330,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     admin_client.post(f"{page}do/start/")
     row.refresh_from_db()
     play(running(row))
-    going.pick_up()
+    runner.pick_up()
     play(running(row), until="Write")
     shown = admin_client.get(page).content.decode()
     assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates tried</dt><dd>6 of 24<" in shown
@@ -345,7 +347,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
 
 def test_its_files_are_those_of_the_command(admin_client: Client, own_folder: None) -> None:
     row = planned(methods=["icpl:k=3"])
-    going.start(row)
+    runner.start(row)
     carried_through(row)
     files = f"/bench/comparisons/{row.public_id}/files/"
     report = admin_client.get(f"{files}report.md")
@@ -370,7 +372,7 @@ def test_a_running_one_whose_method_is_gone_ends_and_holds_up_no_other(admin_cli
     assert admin_client.get(f"{place}files/report.md").status_code == 404
     answer = admin_client.post(f"{place}do/pause/", follow=True)
     assert "cannot be read any more: unknown method" in answer.content.decode()
-    going.pick_up()
+    runner.pick_up()
     gone.refresh_from_db()
     assert gone.status == "failed" and statuses(other)[0] == "running"
 

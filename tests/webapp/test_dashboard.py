@@ -9,9 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.webapp import boards, loops, rows
-from webapp.experiments import bench, loop
+from webapp.bench.experiments import overview
+from webapp.bench.templatetags.bench import compact, duration, left, score
+from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, ModelCall
-from webapp.experiments.templatetags.bench import compact, duration, left, score
 
 pytestmark = pytest.mark.django_db
 
@@ -262,7 +263,7 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
     text = html(staff.get(page("live", row), {"kind": "picked"}))
     assert "Winner of winners" in text and "rewards written" not in text
     assert "No events to show." in html(staff.get(page("live", row), {"q": "nonsense"}))
-    assert "locked" not in bench.kinds(row)
+    assert "locked" not in overview.kinds(row)
 
 
 # --- what it does ---------------------------------------------------------------------------------------------

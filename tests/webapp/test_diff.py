@@ -1,4 +1,4 @@
-from webapp.experiments.diff import changed_words, highlight, side_by_side, summary
+from webapp.bench.experiments.code_diff import changed_words, highlight, side_by_side, summary
 
 OLD = "def f(x):\n    a = 2.0 * x\n    return a\n"
 NEW = "def f(x):\n    a = 3.5 * x\n    b = a + 1\n    return a\n"

@@ -17,6 +17,7 @@ from django.utils import timezone
 from llm.backend import Underway
 from tests.llm.faulty import serving, stream
 from tests.webapp.loops import experiment, play
+from webapp.base import processes
 from webapp.endpoints.gate import EndpointGate, use_of
 from webapp.endpoints.models import Call, Endpoint
 from webapp.experiments import execute, leases, loop
@@ -113,7 +114,7 @@ def test_a_process_that_died_holds_no_place(gate: EndpointGate) -> None:
     for _ in range(2):
         gate.enter(0)
     assert gate.enter(0) is None
-    Call.objects.update(owner=f"{leases.machine()}:{ended.pid}")
+    Call.objects.update(owner=f"{processes.machine()}:{ended.pid}")
     assert gate.enter(0) is not None
     Call.objects.update(owner=f"elsewhere:{os.getpid()}")
     assert gate.enter(0) is None

@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from tests.webapp.loops import experiment
 from webapp.asgi import application
-from webapp.experiments import events, tail
+from webapp.experiments import events
 from webapp.experiments.models import Event, Experiment
+from webapp.live import tail
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
 

@@ -17,7 +17,8 @@ from django.core.management import call_command
 from llm.replay import Finished, read_record, replay
 from tests.webapp.loops import started
 from tests.webapp.servers import embedded, gone, processes, wait_for
-from webapp.experiments import execute, headless, leases
+from webapp.base.processes import stopping
+from webapp.experiments import execute, headless
 from webapp.experiments.models import Experiment, Job
 
 
@@ -27,7 +28,7 @@ def kept_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    leases.stopping.clear()
+    stopping.clear()
 
 
 @pytest.mark.django_db(transaction=True)

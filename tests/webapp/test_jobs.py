@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from tests.webapp.loops import advance, experiment, job
 from tests.webapp.servers import wait_for
+from webapp.base import processes
 from webapp.celery import app
 from webapp.experiments import jobs, leases, loop, results
 from webapp.experiments.execute import film
@@ -144,13 +145,13 @@ class TestLease:
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
     def test_a_worker_that_is_to_end_puts_it_back_without_a_strike(self, row: Experiment) -> None:
-        leases.stopping.set()
+        processes.stopping.set()
         try:
             with claim(row) as lease:
                 lease.beat()
                 pytest.fail("went on")
         finally:
-            leases.stopping.clear()
+            processes.stopping.clear()
         saved = job(row, "write")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
@@ -306,7 +307,7 @@ class TestStale:
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-        Job.objects.filter(pk=lease.job.pk).update(owner=f"{leases.machine()}:{child}:x")
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.machine()}:{child}:x")
         assert leases.take_back_stale() == 1
 
     def test_processes_of_other_machines_are_not_judged(self, row: Experiment) -> None:
@@ -318,7 +319,7 @@ class TestStale:
     def test_an_advance_gives_way_to_the_one_that_waits(self, row: Experiment, take_back: Callable[[], int]) -> None:
         first = jobs.add(row, Job.Kind.ADVANCE)
         assert leases.claim(first.pk)
-        Job.objects.filter(pk=first.pk).update(owner=f"{leases.machine()}:999999999:x")
+        Job.objects.filter(pk=first.pk).update(owner=f"{processes.machine()}:999999999:x")
         second = jobs.add(row, Job.Kind.ADVANCE)
         assert take_back() == 1
         first.refresh_from_db()
@@ -327,7 +328,7 @@ class TestStale:
 
     def test_after_an_ordered_stop_there_is_no_strike(self, row: Experiment) -> None:
         lease = claim(row)
-        Job.objects.filter(pk=lease.job.pk).update(owner=f"{leases.machine()}:999999999:x")
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.machine()}:999999999:x")
         assert leases.give_back() == 1
         assert (job(row, "write").status, job(row, "write").strikes) == ("queued", 0)
 

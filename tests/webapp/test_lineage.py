@@ -3,7 +3,7 @@
 import pytest
 
 from tests.webapp import boards
-from webapp.board import lineage
+from webapp.bench.studies import lineage
 
 pytestmark = pytest.mark.django_db
 

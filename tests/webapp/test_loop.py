@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 
 from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play, started
-from webapp.experiments import execute, leases, loop, progress, reaper, results
+from webapp import reaper
+from webapp.experiments import execute, leases, loop, progress, results
 from webapp.experiments.management.commands.run_experiment import status_line
 from webapp.experiments.models import Experiment, Job, Request
 

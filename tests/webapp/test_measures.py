@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from webapp.board import measures, tables
+from webapp.bench.studies import measures, tables
 
 # Krippendorff (2011), "Computing Krippendorff's alpha-reliability": four observers, twelve units, five categories.
 OBSERVERS = (

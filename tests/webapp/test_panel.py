@@ -9,7 +9,8 @@ from django.utils import timezone
 from llm.judges import panel
 from llm.records import Pick, result_from_json
 from tests.webapp import boards, loops, rows
-from webapp.experiments import loop, reaper
+from webapp import reaper
+from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Request
 from webapp.review import ballot, panels
 from webapp.review.models import Vote

@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from tests.webapp import rows
 from webapp.review.models import ClipTicket, Screening, Vote
-from webapp.studies import practice
 from webapp.studies.models import Participant
+from webapp.studio import practice
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from tests.webapp import boards, reasoners, rows
 from webapp.problems.models import Attachment
-from webapp.studies import samples
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
+from webapp.studio import samples
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,8 @@ from llm.messages import token_estimate
 from tests.llm.faulty import completion, serving, stream
 from tests.webapp.loops import play, started
 from tests.webapp.test_endpoints import job_of, written_by
-from webapp.experiments import bench, execute, leases
+from webapp.bench.experiments import overview
+from webapp.experiments import execute, leases
 from webapp.experiments.execute.calls import saved_calls
 from webapp.experiments.execute.purse import HELD, UNKNOWN_ANSWER, Purse, spent_by
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
@@ -153,7 +154,9 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
     assert (lost.prompt_tokens, lost.completion_tokens, whole.completion_tokens) == (asked, 3, 2)
     said = dict(made.events.filter(kind__in=("broken off", "uncounted")).values_list("kind", "text"))
     assert "3 written are counted, an estimate" in said["broken off"] and "does not say" in said["uncounted"]
-    assert "estimated for 2 of 2 answers" in render_to_string("bench/_totals.html", {"board": bench.board(made)})
+    assert "estimated for 2 of 2 answers" in render_to_string(
+        "bench/experiments/_totals.html", {"board": overview.board(made)}
+    )
     assert len(saved_calls(request)) == 2 and spent_by(made).tokens == 2 * asked + 5
     request.refresh_from_db()
     assert request.result == "Higher."

@@ -11,11 +11,12 @@ from django.utils import timezone
 from tests.webapp import rows
 from tests.webapp.arrivals import CAME, PID, agree, look, text
 from webapp.archive import erasure
+from webapp.bench.admin.studies import invite
 from webapp.experiments.models import Event, Experiment
 from webapp.review.models import Vote
-from webapp.studies import limits, take
-from webapp.studies.admin import invite
+from webapp.studies import limits
 from webapp.studies.models import CompletionCode, Outcome, Participant, Recruit, Study
+from webapp.studio import open_link
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -236,7 +237,7 @@ def test_it_says_why_nobody_may_get_in(client, study, values, words):
 def test_the_last_place_taken_meanwhile_leaves_nothing_behind(client, study):
     rows.participant(study)
     Study.objects.update(quota=1)
-    with patch.object(take, "turned_away", return_value=""):
+    with patch.object(open_link, "turned_away", return_value=""):
         html = text(agree(client, study, CAME))
     assert "This study is full" in html
     assert Participant.objects.count() == 1 and not Recruit.objects.exists()

@@ -15,7 +15,8 @@ from llm.records import Ask, Compare, Train, Write, fingerprint, payload
 from tests.llm.faulty import completion, serving
 from tests.webapp.asked import TALK, answered
 from tests.webapp.loops import advance, finish, job, open_requests, pick, play, started
-from webapp.experiments import dossier, execute, loop, progress
+from webapp.bench.experiments import candidate_details
+from webapp.experiments import execute, loop, progress
 from webapp.experiments.execute import calls
 from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
@@ -165,7 +166,7 @@ def test_writes_of_one_round_make_its_candidates_together(method: Any) -> None:
     play(row)
     assert (row.status, row.winner.key) == ("finished", "1-3")
     assert [c.key for c in Candidate.objects.all()] == ["1-1", "1-2", "1-3"]
-    assert [dossier.of(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
+    assert [candidate_details.of(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
     thoughts = {c.key: c.thought for c in Candidate.objects.all()}
     assert thoughts == {"1-1": "Upright first.", "1-2": "Upright first.", "1-3": ""}
 

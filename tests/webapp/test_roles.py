@@ -18,12 +18,13 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from tests.webapp import boards, rows
 from tests.webapp.test_events import emit, opened
+from webapp.accounts import roles, sessions, twofactor
+from webapp.accounts.addresses import client_address
+from webapp.accounts.twofactor import Missing
 from webapp.audit.models import Entry
-from webapp.experiments import consumers
+from webapp.bench.account import lockout
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.people import lockout, roles, sessions, twofactor
-from webapp.people.addresses import client_address
-from webapp.people.twofactor import Missing
+from webapp.live import consumers
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse 42"
@@ -73,7 +74,7 @@ PAGES = [
     ("admin:auth_user_changelist", (403, 403, 200)),
     ("audit:index", (403, 403, 200)),
     ("bench:index", (200, 200, 200)),
-    ("people:account", (200, 200, 200)),
+    ("account:account", (200, 200, 200)),
 ]
 
 
@@ -165,13 +166,13 @@ def sign_in(client: Client, code: str = "", password: str = PASSWORD, name: str 
 
 def test_setting_it_up() -> None:
     client = signed_in(account())
-    page = client.get(reverse("people:account")).content.decode()
+    page = client.get(reverse("account:account")).content.decode()
     assert "data:image/svg+xml," in page
     device = TOTPDevice.objects.get()
-    wrong = client.post(reverse("people:turn_on"), {"code": "000000" if code_of(device) != "000000" else "000001"})
+    wrong = client.post(reverse("account:turn_on"), {"code": "000000" if code_of(device) != "000000" else "000001"})
     assert wrong.status_code == 302 and twofactor.app_of(device.user) is None
     TOTPDevice.objects.update(throttling_failure_count=0)
-    codes = client.post(reverse("people:turn_on"), {"code": code_of(device)}).content.decode()
+    codes = client.post(reverse("account:turn_on"), {"code": code_of(device)}).content.decode()
     assert len(re.findall(r"<li><code>", codes)) == 10
     assert client.get(reverse("bench:index")).status_code == 200  # this session has just shown a code
 
@@ -213,19 +214,19 @@ def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
     places.append(reverse("bench:clip", args=[clip.name]))
     for place in places:
         answer = client.get(place)
-        assert (answer.status_code, answer.headers.get("Location")) == (302, reverse("people:account")), place
-    assert "asks everybody" in client.get(reverse("people:account")).content.decode()
+        assert (answer.status_code, answer.headers.get("Location")) == (302, reverse("account:account")), place
+    assert "asks everybody" in client.get(reverse("account:account")).content.decode()
     live = client.get(reverse("bench:live", args=[row.public_id]), headers={"HX-Request": "true"})
     assert live.status_code == 401
-    client.post(reverse("people:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    client.post(reverse("account:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
     assert client.get(reverse("bench:index")).status_code == 200
 
 
 def test_other_sessions_end_when_it_is_turned_on() -> None:
     user = account()
     here, elsewhere = signed_in(user), signed_in(user)
-    here.get(reverse("people:account"))
-    here.post(reverse("people:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    here.get(reverse("account:account"))
+    here.post(reverse("account:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
     answer = elsewhere.get(reverse("bench:index"))
     assert answer.status_code == 302 and answer.headers["Location"].startswith(reverse("admin:login"))
     assert "_auth_user_id" not in elsewhere.session
@@ -236,9 +237,9 @@ def test_turning_it_off_needs_a_code() -> None:
     client = Client()
     device = with_app(user)
     sign_in(client, code_of(device))
-    client.post(reverse("people:turn_off"), {"code": ""})
+    client.post(reverse("account:turn_off"), {"code": ""})
     assert twofactor.app_of(user)
-    client.post(reverse("people:turn_off"), {"code": code_of(device, 1)})
+    client.post(reverse("account:turn_off"), {"code": code_of(device, 1)})
     assert twofactor.app_of(user) is None
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import RequestFactory
 from whitenoise.responders import StaticFile
 
-from webapp.statics import StaticFiles
+from webapp.base.static_files import StaticFiles
 
 
 @pytest.fixture

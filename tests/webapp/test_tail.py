@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.webapp import rows
-from webapp.experiments import events, tail
+from webapp.experiments import events
+from webapp.live import tail
 from webapp.studies.models import Assignment, Participant
 
 pytestmark = pytest.mark.django_db

@@ -4,8 +4,8 @@ import pytest
 from django.test import override_settings
 
 from tests.webapp import rows
-from webapp.experiments import consumers
 from webapp.experiments.models import Event
+from webapp.live import consumers
 from webapp.review import ballot
 from webapp.review.screenings import screening_of
 from webapp.studies.models import Assignment

@@ -36,7 +36,7 @@ out["parents"] = [c.parent.key for c in Candidate.objects.filter(iteration__numb
 out["votes"] = Vote.objects.filter(undone_at=None).exclude(locked_at=None).count()
 out["undone"] = Vote.objects.exclude(undone_at=None).count()
 out["winner"] = experiment.winner.key
-out["finished"] = all(person.finished_at for person in experiment.people)
+out["finished"] = all(person.finished_at for person in [place.participant for place in experiment.assignments.all()])
 """
 
 

@@ -8,9 +8,9 @@ from llm.methods import METHODS
 from tests.webapp import rows
 from webapp.experiments import progress
 from webapp.experiments.models import Experiment, Job
-from webapp.problems import words as answer_words
-from webapp.studies import words
 from webapp.studies.models import Participant
+from webapp.studio import answer_words as answer_words
+from webapp.studio import words
 
 
 def plan(**values):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from webapp.base.csv_cells import cell, csv_line
+
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can say."""
 CHUNK = 1 << 20
 STORED = (".mp4", ".jpg", ".pt")
 """Packed already."""
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet would run a cell that begins so."""
 Said = Callable[[int], None]
 """Told how many bytes were just read."""
 
@@ -101,23 +99,6 @@ class Bundle:
         self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._zip.close()
-
-
-def csv_line(cells: Iterable[Any]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(list(cells))
-    return out.getvalue().encode()
-
-
-def cell(value: Any) -> Any:
-    """A value in a cell of a CSV: true and false as 1 and 0, lists as JSON, no text that a spreadsheet would run."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return "" if value is None else value
 
 
 class JsonRows:

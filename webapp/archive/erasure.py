@@ -23,7 +23,7 @@ from webapp.archive.reading import Names
 from webapp.archive.rules import Left, Table
 from webapp.archive.tables import LEFT, TABLES
 from webapp.audit import record
-from webapp.commits import afterwards
+from webapp.base.commits import afterwards
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 from webapp.review.models import GoldSet, Vote

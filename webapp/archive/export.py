@@ -6,7 +6,6 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -16,7 +15,7 @@ from webapp.archive import audited, dictionary, extras, readme
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
 from webapp.archive.reading import Names, Reader
-from webapp.archive.scope import Scope
+from webapp.archive.scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
 from webapp.archive.versions import versions
@@ -30,13 +29,6 @@ from webapp.votes.models import Evaluator, Pair, Poll
 Report = Callable[[float, str], None]
 TABLE_SHARE = 0.3
 """Part of the time that the tables take; the rest goes with the bytes of films and policies."""
-
-
-@dataclass(frozen=True)
-class Options:
-    clips: bool = True
-    checkpoints: bool = False
-    fresh_labels: bool = False
 
 
 def silent(fraction: float, words: str) -> None:

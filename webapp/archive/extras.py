@@ -17,7 +17,9 @@ from webapp.archive.reading import Names, plain
 from webapp.archive.rules import Rule
 from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES
-from webapp.experiments import bench, charts, loop
+from webapp.base import charts
+from webapp.experiments import loop
+from webapp.experiments.figures import rounds_chart_of
 from webapp.experiments.models import Candidate, Experiment, Request
 from webapp.problems import lookup
 from webapp.problems.models import Problem
@@ -37,7 +39,7 @@ def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], re
         for name, path in _run_files(number, experiment, "traces", "csv", lambda run: run / "traces"):
             bundle.copy(name, path, lambda size: None)
         _replay(bundle, number, experiment)
-        chart = bench.board(experiment).chart
+        chart = rounds_chart_of(experiment)
         bundle.text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
         bundle.text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
     for number, poll in enumerate(Poll.objects.filter(pk__in=scope.polls).order_by("pk"), 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.bundle import cell, csv_line
+from webapp.base.csv_cells import cell, csv_line
 from webapp.studies.models import Recruit, Study
 
 HEADER = ("participant", "external_id", "parameters", "outcome", "created_at")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from webapp.archive import dictionary
-from webapp.archive.scope import Scope
+from webapp.archive.scope import Options, Scope
 from webapp.archive.tables import TABLES
-
-if TYPE_CHECKING:
-    from webapp.archive.export import Options
 
 TEXT = """\
 {title}

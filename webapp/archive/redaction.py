@@ -12,7 +12,7 @@ from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
 from llm.records import digest
 from webapp.archive.models import Redaction
-from webapp.commits import afterwards
+from webapp.base.commits import afterwards
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair

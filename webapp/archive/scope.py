@@ -22,6 +22,15 @@ COMPARED = tuple(f"{side}__{OF_ANSWER}" for side in SIDES)
 
 
 @dataclass(frozen=True)
+class Options:
+    """What an export holds beside the tables."""
+
+    clips: bool = True
+    checkpoints: bool = False
+    fresh_labels: bool = False
+
+
+@dataclass(frozen=True)
 class Scope:
     study: Study
 

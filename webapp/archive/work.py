@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
-import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -16,12 +14,12 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
-from kombu.exceptions import ChannelError
-from kombu.exceptions import OperationalError as BrokerError
 
 from webapp.archive.models import Export, Import
 from webapp.archive.unpack import Refused
-from webapp.celery import app
+from webapp.base import processes
+from webapp.base.broker import send_message
+from webapp.base.processes import new_owner
 from webapp.experiments import leases
 
 log = logging.getLogger(__name__)
@@ -52,7 +50,7 @@ class Beat:
         self.fraction, self.words = fraction, words
         if self._lost.is_set():
             raise Lost
-        if leases.stopping.is_set():
+        if processes.stopping.is_set():
             raise leases.Interrupted
 
     def _run(self) -> None:
@@ -92,14 +90,11 @@ def ring(task: Task) -> None:
     """A broker that is away loses nothing: the reaper rings again."""
     kind = "export" if isinstance(task, Export) else "import"
     type(task)._default_manager.filter(pk=task.pk).update(rung_at=Now())
-    try:
-        app.send_task("prefine.archive", (kind, task.pk), queue=QUEUE, retry=False, ignore_result=True)
-    except (BrokerError, ChannelError, OSError) as error:
-        log.warning("the broker did not take the call for %s %s: %s", kind, task.pk, error)
+    send_message("prefine.archive", (kind, task.pk), QUEUE)
 
 
 def claim(task: Task) -> bool:
-    owner = f"{leases.machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    owner = new_owner()
     taken = (
         type(task)
         ._default_manager.filter(pk=task.pk, status=task.Status.QUEUED)
@@ -157,13 +152,3 @@ def pick_up() -> None:
                 mine(task).update(status=task.Status.QUEUED, owner="")
         for task in kind._default_manager.filter(unheard, status=kind.Status.QUEUED):
             ring(task)
-
-
-def do(kind: str, pk: int) -> bool:
-    """Carry out the export or import with this key, if nobody has yet."""
-    from webapp.archive import export, restore  # who only queues work needs neither
-
-    task = KINDS[kind]._default_manager.filter(pk=pk).first()
-    if task is None:
-        return False
-    return run(task, export.carry_out if kind == "export" else restore.carry_out)

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models, transaction
 
 from webapp.audit.models import Entry, Head
-from webapp.http import without_nul
+from webapp.base.http import without_nul
 
 Plain = str | int | bool | None | list[Any] | dict[str, Any]
 

@@ -7,8 +7,8 @@ import uuid
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from webapp.experiments.comparison import plan as plans
-from webapp.experiments.comparison.plan import Plan
+from webapp.comparisons import plan as plans
+from webapp.comparisons.plan import Plan
 from webapp.experiments.models import LoopSettings
 from webapp.experiments.models.settings import model_field
 

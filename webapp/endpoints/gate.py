@@ -15,8 +15,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from llm.backend import without_credentials
+from webapp.base.database import AWAY, retry_while_away
+from webapp.base.processes import has_ended, machine
 from webapp.endpoints.models import Call, Endpoint
-from webapp.experiments.leases import AWAY, machine, patiently
 
 MINUTE = timedelta(minutes=1)
 LOST = timedelta(minutes=15)
@@ -78,11 +79,11 @@ class EndpointGate:
     @_closing
     def leave(self, ticket: int, tokens: int | None) -> None:
         known = {} if tokens is None else {"tokens": tokens}
-        patiently(lambda: Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known))
+        retry_while_away(lambda: Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known))
 
     @_closing
     def rest(self, seconds: float) -> None:
-        patiently(lambda: self._rest(seconds))
+        retry_while_away(lambda: self._rest(seconds))
 
     def _rest(self, seconds: float) -> None:
         until = timezone.now() + timedelta(seconds=seconds)
@@ -121,14 +122,8 @@ def use_of(endpoint: Endpoint, now: datetime, lost: timedelta = LOST) -> Use:
     known = endpoint.calls.filter(Q(ended_at=None, started_at__gt=now - lost) | Q(ended_at__gt=now - MINUTE))
     at_once = requests = tokens = 0
     for owner, started, ended, size in known.values_list("owner", "started_at", "ended_at", "tokens"):
-        waits, new = ended is None and not _ended(owner), started > now - MINUTE
+        waits, new = ended is None and not has_ended(owner), started > now - MINUTE
         at_once += waits
         requests += new
         tokens += size if waits or new or ended else 0
     return Use(at_once, requests, tokens)
-
-
-def _ended(owner: str) -> bool:
-    """Whether the process is one of this machine, and gone."""
-    host, _, process = owner.rpartition(":")
-    return host == machine() and not os.path.exists(f"/proc/{process}")

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.apps import AppConfig
 
 
@@ -6,3 +8,13 @@ class ExperimentsConfig(AppConfig):
 
     def ready(self) -> None:
         from webapp.experiments import files  # noqa: F401 (connects what deletes files)
+        from webapp.problems.signals import asking_for_uses
+
+        asking_for_uses.connect(experiments_on, dispatch_uid="experiments")
+
+
+def experiments_on(problem: Any, **_: Any) -> tuple[str, list[str]]:
+    """The experiments that need this problem."""
+    from webapp.experiments.models import Experiment
+
+    return "experiment", [row.name for row in Experiment.objects.filter(task=problem.name).order_by("pk")]

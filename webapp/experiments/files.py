@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
-from webapp.commits import afterwards
+from webapp.base.commits import afterwards
 from webapp.experiments.models import Clip, Experiment
 
 

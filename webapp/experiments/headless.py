@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from llm.replay import Record, write_record
+from webapp.base import processes
 from webapp.experiments import execute, jobs, leases, loop
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job
 
@@ -29,7 +30,7 @@ def end_on_signals() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    leases.stopping.set()
+    processes.stopping.set()
     raise KeyboardInterrupt
 
 
@@ -39,7 +40,7 @@ def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> N
     Raises KeyboardInterrupt where this process is to end.
     """
     while True:
-        if leases.stopping.is_set():
+        if processes.stopping.is_set():
             raise KeyboardInterrupt
         experiment.refresh_from_db()
         finished = experiment.status == Experiment.Status.FINISHED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
@@ -11,12 +10,9 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
-from kombu.exceptions import ChannelError, OperationalError
 
-from webapp.celery import app
+from webapp.base.broker import send_message
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
-
-log = logging.getLogger(__name__)
 
 FIRST_RING_SECONDS = 5
 LAST_RING_SECONDS = 160
@@ -76,11 +72,7 @@ def ring(job: Job) -> None:
 
 
 def send(job_id: int, queue: str) -> None:
-    """A broker that is away loses nothing: the reaper rings again."""
-    try:
-        app.send_task("prefine.run_job", (job_id,), queue=queue, retry=False, ignore_result=True)
-    except (OperationalError, ChannelError, OSError) as error:
-        log.warning("the broker did not take the call for job %s: %s", job_id, error)
+    send_message("prefine.run_job", (job_id,), queue)
 
 
 def ring_again() -> int:

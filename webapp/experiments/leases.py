@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from trainer.records import FINAL
+from webapp.base import processes
+from webapp.base.database import AWAY
+from webapp.base.processes import has_ended, new_owner
 from webapp.experiments import events, jobs, loop, provenance, results
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
@@ -49,35 +49,10 @@ class Interrupted(Stopped):
     """This process is to end."""
 
 
-stopping = threading.Event()
-"""Set when this process is to end: whoever works puts its job down at the next beat."""
-
-
-AWAY = (OperationalError, InterfaceError)
-"""What a database raises that is shutting down, starting, or locked for too long."""
-T = TypeVar("T")
-
-
-def patiently(action: Callable[[], T]) -> T:
-    """Do this, again and again while the database is away for no longer than a lease lasts: what a model has answered
-    is paid for. Raises the last failure.
-    """
-    until = None
-    while True:
-        try:
-            return action()
-        except AWAY:  # the first comes late where something else has kept the database locked
-            connection.close()
-            until = until or time.monotonic() + settings.LEASE_SECONDS
-            if time.monotonic() > until:
-                raise
-            time.sleep(BEAT_SECONDS)
-
-
 def claim(job_id: int) -> Lease | None:
     """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
-    owner = f"{machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    owner = new_owner()
     taken = not paused and Job.objects.filter(pk=job_id, status=Job.Status.QUEUED).update(
         status=Job.Status.RUNNING,
         owner=owner,
@@ -111,7 +86,7 @@ class Lease:
         if now - self._beaten_at < BEAT_SECONDS:
             return
         self._beaten_at = now
-        if stopping.is_set():
+        if processes.stopping.is_set():
             raise Interrupted
         try:
             self._renew()
@@ -298,7 +273,7 @@ def take_back_stale() -> int:
     running = Job.objects.filter(status=Job.Status.RUNNING)
     stale_at = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
     silent = set(running.filter(heartbeat__lt=stale_at).values_list("pk", flat=True))
-    gone = [job for job in running if job.pk in silent or _process_ended(job.owner)]
+    gone = [job for job in running if job.pk in silent or has_ended(job.owner)]
     for job in gone:
         strike(job, "the worker disappeared")
     return len(gone)
@@ -307,14 +282,4 @@ def take_back_stale() -> int:
 def give_back() -> int:
     """After an ordered stop: queue what this machine's ended workers held, without a strike. How many."""
     running = Job.objects.filter(status=Job.Status.RUNNING)
-    return sum(_put_back(job) for job in running if _process_ended(job.owner))
-
-
-def machine() -> str:
-    """This machine, or this container: process ids mean something only within it."""
-    return f"{socket.gethostname()[:80]}/{os.stat('/proc/self/ns/pid').st_ino}"
-
-
-def _process_ended(owner: str) -> bool:
-    host, _, rest = owner.partition(":")
-    return host == machine() and not os.path.exists(f"/proc/{rest.partition(':')[0]}")
+    return sum(_put_back(job) for job in running if has_ended(job.owner))

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase, ending_of
-from webapp.votes.answers import shown_in
+from webapp.problems.signals import shown_in
 
 FORMAT = 1
 SET = "problems.yaml"

@@ -1,4 +1,4 @@
-"""Files follow their rows: what is deleted or replaced in the database leaves the disk once that is committed."""
+"""Files of problems: they follow their rows off the disk, and are sent to those who judge."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.db.models.signals import post_delete, pre_save
 from django.dispatch import receiver
+from django.http import Http404, HttpResponse
+from django.utils.http import content_disposition_header
 
-from webapp.commits import afterwards
+from webapp.base.commits import afterwards
 from webapp.problems.models import Attachment
 
 
@@ -27,3 +29,14 @@ def forget_replaced(instance: Attachment, **_: Any) -> None:
 def _delete(name: str | None) -> None:
     if name:
         afterwards(default_storage.delete, name)
+
+
+def respond_with_file(row: Attachment) -> HttpResponse:
+    """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded. Raises Http404."""
+    try:
+        with row.file.open("rb") as file:
+            content = file.read()
+    except FileNotFoundError as error:
+        raise Http404 from error
+    named = content_disposition_header(not row.is_picture, row.name)
+    return HttpResponse(content, content_type=row.content_type, headers={"Content-Disposition": named})

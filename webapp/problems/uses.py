@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from webapp.experiments.models import Experiment
+from webapp.problems import signals
 from webapp.problems.models import Problem
-from webapp.studies.models import Arm
-from webapp.votes import answers
 
 MOST = 5
-"""Of each kind that are named."""
+"""Names of each kind that are listed."""
 
 
 def uses_of(problem: Problem) -> list[str]:
     """What stands against deleting it, in words."""
-    arms = Arm.objects.filter(task=problem.name).select_related("study").order_by("pk")
-    found = {
-        "experiment": [row.name for row in Experiment.objects.filter(task=problem.name).order_by("pk")],
-        "arm": [f"{arm.name} of {arm.study}" for arm in arms],
-        "open A/B vote": [poll.title for poll in answers.open_polls(problem)],
-    }
-    return [f"{problem} is used by {_words(kind, names)}." for kind, names in found.items() if names]
+    return [f"{problem} is used by {_words(kind, names)}." for kind, names in signals.uses_of(problem)]
 
 
 def _words(kind: str, names: list[str]) -> str:

@@ -13,19 +13,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from trainer.records import FINAL
+from webapp.base.http import without_nul
 from webapp.experiments import events, loop
 from webapp.experiments.models import Clip, Experiment, Request
-from webapp.http import without_nul
-from webapp.problems import words
-from webapp.review import panels
+from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import LETTERS, answers, letters_of
 from webapp.studies.models import Participant
 
-TAGS_BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
-TAGS_WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
-TAGS = tuple(f"best: {tag}" for tag in (*TAGS_BEST, *words.TAGS_BEST))
-TAGS += tuple(f"worst: {tag}" for tag in (*TAGS_WORST, *words.TAGS_WORST))
 OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
@@ -174,7 +169,7 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         cannot_tell=choice.cannot_judge,
         broken=choice.broken,
         reason=without_nul(choice.reason).strip()[:2000],
-        tags=[tag for tag in choice.tags if tag in TAGS],
+        tags=[tag for tag in choice.tags if tag in tags.KNOWN],
         client=choice.client,
     )
 

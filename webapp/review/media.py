@@ -13,8 +13,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
+from webapp.base.http import without_nul
 from webapp.experiments.models import Clip
-from webapp.http import without_nul
 from webapp.review import padding
 from webapp.review.models import ClipTicket
 

@@ -98,8 +98,8 @@ def settle(request: Request) -> bool:
     return bool(votes) and not undecided(request).exists() and _answer(request, votes)
 
 
-def settle_experiment(experiment: Experiment) -> bool:
-    """The same for whatever the experiment waits for: somebody has left."""
+def settle_after_leaving(experiment: Experiment, **_: Any) -> bool:
+    """The same for what the experiment waits for: a member has left."""
     row = loop.lock(experiment.pk)
     request = loop.waiting_request(row)
     return request is not None and settle(request)

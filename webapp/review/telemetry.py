@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from webapp.http import without_nul
+from webapp.base.http import without_nul
 from webapp.review.models import Screening, Trial, Viewing
 from webapp.review.screenings import LETTERS
 

@@ -32,6 +32,11 @@ def members(experiment: Experiment) -> QuerySet[Assignment]:
     return still.filter(experiment=experiment).select_related("arm", "participant")
 
 
+def people_of(experiment: Experiment) -> list[Participant]:
+    """The participants whose choices it follows, in the order they came; empty outside of studies."""
+    return [place.participant for place in experiment.assignments.all()]
+
+
 def taken(study: Study) -> QuerySet[Participant]:
     """Those who consented and stayed: what quotas and balance count."""
     return study.participants.filter(consented_at__isnull=False, withdrawn_at=None, outcome__in=STAYS)

@@ -12,9 +12,9 @@ from django.utils import timezone
 from webapp.audit import record
 from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
-from webapp.review import panels
 from webapp.studies import assigning, opening
 from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
+from webapp.studies.signals import member_left
 
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
 
@@ -113,6 +113,6 @@ def _end(participant: Participant, outcome: Outcome, withdrawn_at: object, words
         if experiment.status in ENDED:
             continue
         if assigning.members(experiment).exists():
-            panels.settle_experiment(experiment)
+            member_left.send(Experiment, experiment=experiment)
         else:
             loop.cancel(experiment)  # a failed one too: nobody can retry it then

@@ -7,7 +7,7 @@ import time
 from django.core.cache import cache
 from django.http import HttpRequest
 
-from webapp.people.addresses import client_address
+from webapp.accounts.addresses import client_address
 
 STARTS = 60
 """New demonstrations an hour: a whole class behind one address."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from webapp.experiments.charts import COLOURS, Chart, Series, number, ticks
+from webapp.base.charts import COLOURS, Chart, Series, number, ticks
 from webapp.votes.models import Poll
 from webapp.votes.results import Results
 from webapp.votes.statistics import power

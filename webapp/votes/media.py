@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from webapp.http import without_nul
+from webapp.base.http import without_nul
 from webapp.review.media import file_response
 from webapp.votes.models import Poll, Showing
 from webapp.votes.opening import copy_name

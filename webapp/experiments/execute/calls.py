@@ -15,11 +15,12 @@ from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
+from webapp.base.database import retry_while_away
 from webapp.endpoints.gate import EndpointGate
 from webapp.experiments import events
 from webapp.experiments.execute.purse import Purse
 from webapp.experiments.execute.watching import Watching
-from webapp.experiments.leases import Lease, patiently
+from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 from webapp.experiments.models.settings import LEAST_CONTEXT, MOST_CONTEXT
 
@@ -88,7 +89,7 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
                     if usage and usage.estimated:
                         say_estimated(lease.job.experiment, reply.model, usage, lost)
 
-        patiently(write)
+        retry_while_away(write)
         if threading.get_ident() != home:
             connection.close()
 

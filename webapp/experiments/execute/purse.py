@@ -16,7 +16,8 @@ from llm import prices
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Gate
-from webapp.experiments.leases import AWAY, Lease, Lost, patiently
+from webapp.base.database import AWAY, retry_while_away
+from webapp.experiments.leases import Lease, Lost
 from webapp.experiments.models import Experiment, Job, ModelCall, Request
 
 HELD = "held"
@@ -136,7 +137,7 @@ class Purse:
                 if ours:
                     Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
 
-        patiently(note)
+        retry_while_away(note)
 
     def rest(self, seconds: float) -> None:
         self.gate.rest(seconds)

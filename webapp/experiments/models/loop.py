@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
 
 from django.db import models
 
 from llm import methods
 from webapp.experiments.models.settings import LoopSettings
-
-if TYPE_CHECKING:
-    from webapp.studies.models import Participant
 
 
 class Experiment(LoopSettings):
@@ -56,11 +52,6 @@ class Experiment(LoopSettings):
     @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
-
-    @property
-    def people(self) -> list[Participant]:
-        """Whose choices it follows, in the order they came; empty outside of studies."""
-        return [assignment.participant for assignment in self.assignments.all()]
 
 
 class Iteration(models.Model):

@@ -1,0 +1,48 @@
+"""Signing in, and setting up accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
+from django.core.exceptions import ValidationError
+from unfold.forms import AuthenticationForm
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from webapp.accounts import twofactor
+
+CODE_WIDGET = {"autocomplete": "one-time-code", "autocapitalize": "off", "spellcheck": "false", "maxlength": "24"}
+
+
+class LoginForm(AuthenticationForm):
+    code = forms.CharField(
+        required=False,
+        max_length=24,
+        label="Code",
+        help_text="Six digits from your authenticator app, or a recovery code. Empty if you have set up neither.",
+        widget=UnfoldAdminTextInputWidget(attrs=CODE_WIDGET),
+    )
+
+    def confirm_login_allowed(self, user: User) -> None:
+        """The password was right: now the second factor, where there is one."""
+        super().confirm_login_allowed(user)
+        if twofactor.app_of(user) is None:
+            return
+        code = self.cleaned_data.get("code", "")
+        if not code:
+            raise ValidationError("This account also needs the code from your authenticator app.", code="code")
+        device = twofactor.verify(user, code)
+        if device is None:
+            told = {"username": user.get_username()}
+            user_login_failed.send(sender=__name__, credentials=told, request=self.request)
+            raise ValidationError(
+                "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds.",
+                code="code",
+            )
+        user.otp_device = device  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].widget.attrs["autocomplete"] = "username"

@@ -1,0 +1,81 @@
+"""Staff's pages: nobody gets past here without the second factor, where it is due, and without the right to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth import logout
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import ResolverMatch, reverse
+from django.utils.deprecation import MiddlewareMixin
+
+from webapp.accounts import twofactor
+from webapp.accounts.twofactor import Missing
+from webapp.base.http import SAFE_METHODS
+
+BEFORE = {"admin:login", "admin:logout", "admin:jsi18n"}
+"""Pages that one needs in order to get in, or out."""
+OWN = "account"
+"""The namespace of everybody's own account: its pages are open before the second factor is set up."""
+RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
+OTHERWISE = "experiments.change_experiment"
+VIEW_RIGHTS = {"bench:test_model": "experiments.change_languagemodel"}
+"""What it takes to change something there; reading the bench takes being staff."""
+ASKS_ITSELF = {"archive"}
+"""Whose every view asks for a right of its own."""
+
+
+class StaffMiddleware(MiddlewareMixin):
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or not in_staff_area(request.path_info) or match.view_name in BEFORE:
+            return None
+        user = request.user
+        if not isinstance(user, User) or not (user.is_active and user.is_staff):
+            return None  # the view sends them away
+        lacking = twofactor.missing(user, request.session)
+        if lacking == Missing.CODE:
+            logout(request)
+            return _to(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
+        if match.namespace == OWN:
+            return None
+        if lacking == Missing.SETUP:
+            return _to(request, redirect("account:account"))
+        if not permitted(user, match, request):
+            raise PermissionDenied("Your role does not include this.")
+        return None
+
+
+def in_staff_area(path: str) -> bool:
+    return path.startswith((reverse("admin:index"), reverse("bench:index")))
+
+
+def _to(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """A fragment that a page asks for turns the whole page."""
+    if getattr(request, "htmx", False) or "HX-Request" in request.headers:
+        return HttpResponse(status=401, headers={"HX-Refresh": "true"})
+    return response
+
+
+def permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
+    """In the admin: some right on that model, whatever a page of our own in there asks for. On the bench: to change."""
+    if match.namespace == "admin":
+        parts = request.path_info.removeprefix(reverse("admin:index")).split("/")
+        if len(parts) < 3:  # the index, an app's list, the change of one's own password
+            return True
+        app, model = parts[:2]
+        kinds = (
+            ("add", "change", "delete") if request.method not in SAFE_METHODS else ("add", "change", "delete", "view")
+        )
+        return any(user.has_perm(f"{app}.{kind}_{model}") for kind in kinds)
+    if request.method in SAFE_METHODS or match.namespace in ASKS_ITSELF:
+        return True
+    right = VIEW_RIGHTS.get(match.view_name) or RIGHTS.get(match.namespace) or OTHERWISE
+    return user.has_perm(right)

@@ -1,0 +1,19 @@
+"""Call a worker. The message only says "look": losing it loses nothing, since the reaper calls again."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from celery import current_app
+from kombu.exceptions import ChannelError, OperationalError
+
+log = logging.getLogger(__name__)
+
+
+def send_message(task: str, arguments: tuple[Any, ...], queue: str) -> None:
+    """Put a Celery message into this queue. A broker that is away is logged, and raises nothing."""
+    try:
+        current_app.send_task(task, arguments, queue=queue, retry=False, ignore_result=True)
+    except (OperationalError, ChannelError, OSError) as error:
+        log.warning("the broker did not take %s%s: %s", task, arguments, error)

@@ -1,0 +1,83 @@
+"""One's own account: the second factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_otp
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.accounts import roles, twofactor
+from webapp.accounts.access import staff_only
+from webapp.audit import record
+
+WRONG = "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds."
+
+
+@never_cache
+@require_safe
+@staff_only
+def account(request: HttpRequest) -> HttpResponse:
+    return _page(request)
+
+
+def _page(request: HttpRequest, **more: Any) -> HttpResponse:
+    user = request.user
+    assert isinstance(user, User)
+    context = {"role": roles.role_of(user), "on": twofactor.app_of(user), "required": settings.REQUIRE_2FA, **more}
+    if context["on"]:
+        context["left"] = twofactor.left(user)
+    else:
+        device = twofactor.begin(user)
+        context |= {"picture": twofactor.picture(device), "key": twofactor.key_of(device)}
+    return render(request, "bench/account/account.html", context)
+
+
+@never_cache
+@require_POST
+@staff_only
+def turn_on(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    assert isinstance(user, User)
+    codes = twofactor.confirm(user, request.POST.get("code", ""))
+    if codes is None:
+        messages.error(request, "That code is not the one that the app shows now. Is the phone's clock right?")
+        return redirect("account:account")
+    device = twofactor.app_of(user)
+    assert device is not None
+    django_otp.login(request, device)
+    record(user, "turned on two-factor", user)
+    return _page(request, codes=codes)
+
+
+@never_cache
+@require_POST
+@staff_only
+def new_codes(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    assert isinstance(user, User)
+    if twofactor.verify(user, request.POST.get("code", "")) is None:
+        messages.error(request, WRONG)
+        return redirect("account:account")
+    record(user, "drew new recovery codes", user)
+    return _page(request, codes=twofactor.recovery_codes(user))
+
+
+@require_POST
+@staff_only
+def turn_off(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    assert isinstance(user, User)
+    if twofactor.verify(user, request.POST.get("code", "")) is None:
+        messages.error(request, WRONG)
+    else:
+        twofactor.forget(user)
+        record(user, "turned off two-factor", user)
+        messages.success(request, "Signing in needs your password alone now.")
+    return redirect("account:account")

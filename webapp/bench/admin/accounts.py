@@ -1,0 +1,119 @@
+"""Accounts of those who run studies. Participants and evaluators have links, not accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
+
+from webapp.accounts import roles, twofactor
+from webapp.audit import record
+
+admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes are in no list
+
+
+class RoleFields(forms.Form):
+    """What an account may do, in words; the flags and groups behind it are set when it is saved."""
+
+    role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER, widget=UnfoldAdminSelectWidget)
+    extras = forms.MultipleChoiceField(
+        required=False,
+        label="Also may",
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="For viewers and experimenters; administrators may all of it.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        extras = self.fields.get("extras")
+        if isinstance(extras, forms.MultipleChoiceField):
+            extras.choices = roles.offered()
+
+
+class AccountForm(RoleFields, UserChangeForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and "role" in self.fields:
+            self.fields["role"].initial = roles.role_of(self.instance)
+            self.fields["extras"].initial = roles.extras_of(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        administrator = data.get("role") == roles.Role.ADMINISTRATOR and data.get("is_active")
+        others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=self.instance.pk)
+        if self.instance.is_superuser and not administrator and not others.exists():
+            raise forms.ValidationError("This is the only administrator left: make somebody else one first.")
+        return data
+
+
+class NewAccountForm(RoleFields, UserCreationForm):
+    pass
+
+
+@admin.register(User)
+class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
+    form = AccountForm
+    add_form = NewAccountForm
+    change_password_form = AdminPasswordChangeForm
+    fieldsets = [
+        (None, {"fields": ["username", "password", "email"]}),
+        ("Access", {"fields": ["is_active", "role", "extras"]}),
+    ]
+    add_fieldsets = [  # type: ignore[assignment]
+        (None, {"fields": ["username", "usable_password", "password1", "password2"]}),
+        ("Access", {"fields": ["role", "extras"]}),
+    ]
+    list_display = ["username", "role", "two_factor", "is_active", "last_login"]
+    list_filter = ["is_active"]
+    filter_horizontal = []
+    actions = ["reset_two_factor"]
+
+    @display(description="role")
+    def role(self, user: User) -> str:
+        return roles.role_of(user).label.partition(":")[0]
+
+    @display(description="two-factor", boolean=True)
+    def two_factor(self, user: User) -> bool:
+        return twofactor.app_of(user) is not None
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_superuser
+
+    def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return request.user.is_superuser
+
+    has_change_permission = has_view_permission
+    has_delete_permission = has_view_permission
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_superuser
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.is_staff = True
+        obj.is_superuser = form.cleaned_data["role"] == roles.Role.ADMINISTRATOR
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        roles.assign(form.instance, form.cleaned_data["role"], form.cleaned_data["extras"])
+
+    @admin.action(description="Forget the second factor: for somebody who lost phone and codes")
+    def reset_two_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        names = [user.get_username() for user in queryset if twofactor.forget(user)]
+        for user in queryset:
+            record(request.user, "reset two-factor", user)
+        if names:
+            self.message_user(request, f"{', '.join(names)}: signs in by password alone now.", messages.SUCCESS)
+        else:
+            self.message_user(request, "Nothing was changed: none had one.", messages.WARNING)

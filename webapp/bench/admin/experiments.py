@@ -1,0 +1,396 @@
+"""Configuration of language models and experiments, and every row of a loop to read. What runs is on the bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.apps import apps
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
+
+from simulation import catalog
+from webapp.bench.option_fields import OptionsField, judge_help, method_help, methods_help
+from webapp.experiments import loop
+from webapp.experiments.defaults import environment_model
+from webapp.experiments.models import (
+    Candidate,
+    Clip,
+    Event,
+    Experiment,
+    Iteration,
+    Job,
+    LanguageModel,
+    LoopSettings,
+    ModelCall,
+    Request,
+    Run,
+)
+from webapp.problems import lookup
+from webapp.studies.assigning import people_of
+
+STATUS_LABELS = {
+    "draft": "info",
+    "running": "primary",
+    "waiting": "warning",
+    "failed": "danger",
+    "cancelled": "default",
+    "finished": "success",
+}
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    """The sidebar: what one sets up, what one watches, what one looks up; of these, what this person may see."""
+
+    def item(title: str, icon: str, url: str) -> dict[str, Any]:
+        return {"title": title, "icon": icon, "link": reverse(url)}
+
+    def listed(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
+        kinds = [f"{app}.{kind}_{model}" for kind in ("view", "change")]
+        known = admin.site.is_registered(apps.get_model(app, model))
+        if not known or not any(request.user.has_perm(kind) for kind in kinds):
+            return []
+        return [item(title, icon, f"admin:{app}_{model}_changelist")]
+
+    audit = [item("Audit log", "history", "audit:index")] if request.user.has_perm("audit.view_entry") else []
+    return [
+        {
+            "items": [
+                item("Bench", "timeline", "bench:index"),
+                item("Comparisons", "leaderboard", "comparisons:index"),
+                item("Tasks", "smart_toy", "bench:tasks"),
+            ]
+        },
+        {
+            "title": "Set up",
+            "items": [
+                *listed("Experiments", "science", "experiments", "experiment"),
+                *listed("Studies", "groups", "studies", "study"),
+                *listed("Problems", "function", "problems", "problem"),
+                *listed("Trials", "fact_check", "review", "trialplan"),
+                *listed("Gold sets", "star", "review", "goldset"),
+                *listed("A/B votes", "balance", "votes", "poll"),
+                *listed("Language models", "chat", "experiments", "languagemodel"),
+                *listed("Endpoints", "speed", "endpoints", "endpoint"),
+                *listed("Staff", "badge", "auth", "user"),
+                item("Your account", "key", "account:account"),
+            ],
+        },
+        {
+            "title": "Look up",
+            "collapsible": True,
+            "items": [
+                *listed("Candidates", "functions", "experiments", "candidate"),
+                *listed("Requests", "swap_horiz", "experiments", "request"),
+                *listed("Jobs", "work", "experiments", "job"),
+                *listed("Model calls", "forum", "experiments", "modelcall"),
+                *listed("Events", "list", "experiments", "event"),
+                *listed("Clips", "movie", "experiments", "clip"),
+                *listed("Comparison plans", "difference", "comparisons", "comparison"),
+                *listed("Participants", "person", "studies", "participant"),
+                *listed("Screenings", "visibility", "review", "screening"),
+                *listed("Votes", "how_to_vote", "review", "vote"),
+                *listed("Judged trials", "checklist", "review", "trial"),
+                *audit,
+            ],
+        },
+    ]
+
+
+class LoopForm(forms.ModelForm):
+    """What a study and an experiment have in common, with the checks that need the task."""
+
+    options = OptionsField(label="Method's options", help_text=method_help())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "task" in self.fields:
+            robots = [(name, name) for name in catalog.tasks()]
+            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.choices())]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        task, preset = data.get("task"), data.get("preset")
+        if task and preset and not lookup.is_problem(task) and preset not in catalog.task(task).presets:
+            known = ", ".join(catalog.task(task).presets)
+            self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
+        return data
+
+    class Meta:
+        model: type[LoopSettings]
+        help_texts = {
+            "task": "What the robot should learn, or a problem that the model should solve. The Tasks page shows each "
+            "robot's text and reward inputs.",
+            "method": methods_help(),
+            "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
+            "judge in studies.",
+            "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
+            "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
+            "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
+            "seed": "Experiments with equal settings and seed draw equal randomness. Change it for a repetition.",
+            "name": "For you: how it appears on the bench.",
+        }
+
+
+class ExperimentForm(LoopForm):
+    judge_options = OptionsField(label="Judge's options", help_text=judge_help())
+
+    class Meta(LoopForm.Meta):
+        model = Experiment
+        fields = [
+            *["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"],
+            *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        alone = self.instance.pk is None or not people_of(self.instance)
+        if alone and data.get("judge") == LoopSettings.JudgeKind.HUMAN:
+            self.add_error(
+                "judge",
+                "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
+                "start with its participants. One that is started here is judged by the hidden metric.",
+            )
+        return data
+
+
+@admin.register(Experiment)
+class ExperimentAdmin(ModelAdmin):
+    form = ExperimentForm
+    fieldsets = [
+        (None, {"fields": ["name"]}),
+        ("What is learnt", {"fields": ["task", "method", "judge"]}),
+        ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
+        ("Who writes the rewards", {"fields": ["model"]}),
+        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
+        ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),
+        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
+    ]
+    list_display = ["name", "state", "task", "method", "judge", "k", "n", "created_at", "live_link"]
+    list_filter = ["status", "task", "method", "judge"]
+    search_fields = ["name", "public_id"]
+    actions = ["start", "pause", "resume", "cancel"]
+    change_form_outer_before_template = "admin/experiment_live.html"  # type: ignore[assignment]
+
+    @display(description="status", label=STATUS_LABELS)
+    def state(self, experiment: Experiment) -> tuple[str, str]:
+        text = "Paused" if experiment.paused else experiment.get_status_display()
+        return experiment.status, text
+
+    @display(description="live page")
+    def live_link(self, experiment: Experiment) -> SafeString:
+        return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """A name that one may keep, and the judge that an experiment outside a study can have."""
+        names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": LoopSettings.JudgeKind.PROXY}
+        return {**names, "model": environment_model(), **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
+        """Once started, the settings are what the saved requests were made from: only name and budget may change."""
+        if obj is None or obj.status == Experiment.Status.DRAFT:
+            return []
+        free = ("name", "token_budget", "dollar_budget")
+        return [field for field in ExperimentForm.Meta.fields if field not in free]
+
+    def save_model(self, request: HttpRequest, obj: Model, form: forms.Form, change: Any) -> None:
+        """Nothing but what the form holds: the loop may have gone on since the row was read."""
+        if change:
+            obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
+        else:
+            super().save_model(request, obj, form, change)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not (obj and obj.live)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
+        """The rows of a loop, votes among them, cannot be deleted one by one; they go with their experiment."""
+        rows, counts, refused, protected = super().get_deleted_objects(objs, request)
+        return rows, counts, refused & {str(self.opts.verbose_name)}, protected
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        experiment = self.get_object(request, object_id)
+        live_url = reverse("bench:experiment", args=[experiment.public_id]) if experiment else ""
+        kwargs["extra_context"] = {"live_url": live_url} | (kwargs.get("extra_context") or {})
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    def response_add(self, request: HttpRequest, obj: Experiment, post_url_continue: str | None = None) -> HttpResponse:
+        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        return HttpResponseRedirect(reverse("bench:experiment", args=[obj.public_id]))
+
+    @admin.action(description="Start")
+    def start(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.start, "started")
+
+    @admin.action(description="Pause: training stops and later continues from its checkpoint")
+    def pause(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.pause, "paused")
+
+    @admin.action(description="Resume")
+    def resume(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.resume, "resumed")
+
+    @admin.action(description="Cancel for good: results so far stay")
+    def cancel(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
+        self._each(request, queryset, loop.cancel, "cancelled")
+
+    def _each(
+        self,
+        request: HttpRequest,
+        experiments: QuerySet[Experiment],
+        act: Callable[[Experiment], bool],
+        done: str,
+    ) -> None:
+        names = [experiment.name for experiment in experiments if act(experiment)]
+        if names:
+            self.message_user(request, f"{', '.join(names)}: {done}.", messages.SUCCESS)
+        else:
+            self.message_user(request, f"Nothing was {done}: none is in a state for that.", messages.WARNING)
+
+
+class LanguageModelForm(forms.ModelForm):
+    api_key = forms.CharField(
+        label="API key",
+        required=False,
+        max_length=300,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+        help_text="Kept on this server and never shown again. Leave empty to keep what is stored.",
+    )
+    forget_key = forms.BooleanField(label="Forget the stored key", required=False, widget=UnfoldBooleanSwitchWidget)
+
+    class Meta:
+        model = LanguageModel
+        fields = [
+            *["name", "kind", "base_url", "model", "api_key", "price_input", "price_output", "price_date"],
+            *["concurrency", "timeout", "context_tokens"],
+        ]
+        labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
+
+    def clean_concurrency(self) -> int:
+        return int(self.cleaned_data["concurrency"] or LanguageModel._meta.get_field("concurrency").default)
+
+    def clean_timeout(self) -> int:
+        return int(self.cleaned_data["timeout"] or LanguageModel._meta.get_field("timeout").default)
+
+    def clean_api_key(self) -> str:
+        """An empty field keeps the key that is stored: the form cannot show it."""
+        return str(self.cleaned_data["api_key"] or self.instance.api_key)
+
+    def clean_forget_key(self) -> bool:
+        if self.cleaned_data["forget_key"]:
+            self.cleaned_data["api_key"] = ""
+        return bool(self.cleaned_data["forget_key"])
+
+
+@admin.register(LanguageModel)
+class LanguageModelAdmin(ModelAdmin):
+    form = LanguageModelForm
+    fieldsets = [
+        (None, {"fields": ["name", "kind"]}),
+        ("Endpoint", {"fields": ["base_url", "model", "api_key", "forget_key"]}),
+        (
+            "Prices",
+            {
+                "fields": [("price_input", "price_output"), "price_date"],
+                "description": "Where they are unknown, costs are shown as unknown.",
+            },
+        ),
+        ("Limits", {"fields": ["concurrency", "timeout", "context_tokens"]}),
+    ]
+    list_display = ["name", "kind", "model", "base_url", "key"]
+    change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"kind": LanguageModel.Kind.OPENAI, **super().get_changeform_initial_data(request)}
+
+    @display(description="key", boolean=True)
+    def key(self, model: LanguageModel) -> bool:
+        return bool(model.api_key)
+
+    def has_view_permission(self, request: HttpRequest, obj: LanguageModel | None = None) -> bool:
+        """Only who may change it: a page that one may just read would print the stored key."""
+        return self.has_change_permission(request, obj)
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Rows to look at: the loop writes them."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Iteration)
+class IterationAdmin(ReadOnlyAdmin):
+    list_display = ["experiment", "number", "best", "worst", "finished_at"]
+    list_select_related = ["experiment", "best__iteration", "worst__iteration"]
+
+
+@admin.register(Candidate)
+class CandidateAdmin(ReadOnlyAdmin):
+    list_display = ["key", "experiment", "status", "rts", "reason"]
+    list_filter = ["status", ("iteration__experiment", RelatedDropdownFilter)]
+    list_select_related = ["iteration__experiment"]
+    search_fields = ["source", "reason"]
+
+    def experiment(self, candidate: Candidate) -> Experiment:
+        return candidate.iteration.experiment
+
+
+@admin.register(Request)
+class RequestAdmin(ReadOnlyAdmin):
+    list_display = ["experiment", "step", "slot", "kind", "status", "created_at", "finished_at"]
+    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["fingerprint", "error"]
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "experiment", "status", "owner", "attempt", "heartbeat", "error"]
+    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["owner", "error"]
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "seconds", "samples", "nan_worlds", "created_at"]
+    list_select_related = ["request__experiment"]
+
+
+@admin.register(Clip)
+class ClipAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "status", "error", "created_at"]
+    list_filter = ["status", "percent"]
+    list_select_related = ["candidate__iteration__experiment"]
+
+
+@admin.register(ModelCall)
+class ModelCallAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "model", "prompt_tokens", "completion_tokens", "latency", "cost", "created_at"]
+    list_filter = ["model"]
+    list_select_related = ["request__experiment"]
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "experiment", "kind", "public", "text"]
+    list_filter = ["kind", "public", ("experiment", RelatedDropdownFilter)]
+    list_select_related = ["experiment"]
+    search_fields = ["text"]

@@ -1,0 +1,16 @@
+"""What was sent, when, and what failed. Addresses and browsers are in no list."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+
+from webapp.bench.admin.experiments import ReadOnlyAdmin
+from webapp.notices.models import Notice
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    list_display = ["participant", "kind", "channel", "due_at", "sent_at", "dropped", "attempts", "error"]
+    list_filter = ["kind", "channel", "dropped", ("participant__study", RelatedDropdownFilter)]
+    list_select_related = ["participant"]

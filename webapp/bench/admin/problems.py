@@ -1,0 +1,151 @@
+"""Problems in the admin: statement, reference, files and cases; sets come and go as archives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import FileField, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path, reverse
+from unfold.admin import ModelAdmin, StackedInline, TabularInline
+from unfold.decorators import action
+from unfold.forms import PaginationInlineFormSet
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
+
+from webapp.problems import exchange
+from webapp.problems.files import respond_with_file
+from webapp.problems.lines import ExactTextField
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase
+from webapp.problems.signals import shown_in
+from webapp.problems.uses import uses_of
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the widget of a file shows: its name, and where those who may see problems get it."""
+
+    name: str
+    url: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AttachmentWidget(UnfoldAdminFileFieldWidget):
+    """Media have no address of their own."""
+
+    def format_value(self, value: Any) -> Any:
+        row = getattr(value, "instance", None)
+        return Link(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
+
+
+SHOWN = {"file", "name", "caption"}
+"""What a page shows of an attachment."""
+
+
+class AttachmentForms(PaginationInlineFormSet):
+    def clean(self) -> None:
+        super().clean()
+        changed = [form.instance for form in self.initial_forms if not SHOWN.isdisjoint(form.changed_data)]
+        for title in shown_in([*changed, *(form.instance for form in self.deleted_forms)]):
+            raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
+
+
+class AttachmentInline(TabularInline):
+    model = Attachment
+    formset = AttachmentForms
+    extra = 0
+    formfield_overrides = {FileField: {"widget": AttachmentWidget}}  # type: ignore[misc, assignment]
+
+
+class SubtaskInline(TabularInline):
+    model = Subtask
+    extra = 0
+
+
+class CaseWidget(UnfoldAdminTextareaWidget):
+    """Unfold's template begins right after the tag, where browsers leave out a first empty line."""
+
+    template_name = "django/forms/widgets/textarea.html"
+
+
+class CaseInline(StackedInline):
+    model = TestCase
+    extra = 0
+    formfield_overrides = {ExactTextField: {"widget": CaseWidget}}  # type: ignore[misc, assignment]
+
+
+class SetForm(forms.Form):
+    file = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget,  # Unfold's script expects its text field beside every file's
+        help_text="A .zip with problems.yaml and its files, or the .yaml alone. See docs/problems.md.",
+    )
+
+
+@admin.register(Problem)
+class ProblemAdmin(ModelAdmin):
+    list_display = ["title", "name", "subject", "form"]
+    list_filter = ["subject", "form"]
+    search_fields = ["title", "name", "statement"]
+    inlines = [AttachmentInline, SubtaskInline, CaseInline]
+    actions = ("export",)
+    actions_list = ("import_set",)  # type: ignore[assignment]
+    fieldsets = [
+        (None, {"fields": ["name", "title", "subject", "form", "language", "statement"]}),
+        ("What is right", {"fields": ["answer", "tolerance", "reference"]}),
+        ("Programs", {"fields": ["cpu_seconds", "memory_mb"]}),
+        ("Reviewers", {"fields": ["show_reference", "show_results"]}),
+    ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
+        """Experiments and studies hold the name."""
+        return ["name"] if obj else []
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
+        """What uses a problem stands in no foreign key that Django would see."""
+        rows, counts, refused, protected = super().get_deleted_objects(objs, request)
+        return rows, counts, refused, [*protected, *(words for problem in objs for words in uses_of(problem))]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        upload = path("upload/", view(self.upload), name="problems_upload")
+        attachment = path("attachment/<int:number>/", view(self.attachment), name="problems_attachment")
+        return [upload, attachment, *super().get_urls()]
+
+    def attachment(self, request: HttpRequest, number: int) -> HttpResponseBase:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return respond_with_file(get_object_or_404(Attachment, pk=number))
+
+    @action(description="Import a set", url_path="import-set")  # type: ignore[operator]
+    def import_set(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:problems_upload"))
+
+    def upload(self, request: HttpRequest) -> HttpResponse:
+        if not self.has_add_permission(request) or not self.has_change_permission(request):
+            return HttpResponse(status=403)
+        form = SetForm(request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            file = form.cleaned_data["file"]
+            try:
+                if file.size > exchange.BYTES:
+                    raise exchange.BadSet(f"the file has more than {exchange.BYTES >> 20} MB")
+                problems = exchange.import_set(exchange.read_bytes(file.name, file.read()))
+            except exchange.BadSet as error:
+                form.add_error("file", f"Nothing was imported: {error}")
+            else:
+                messages.success(request, f"Imported: {', '.join(problem.title for problem in problems)}.")
+                return HttpResponseRedirect(reverse("admin:problems_problem_changelist"))
+        context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Import problems", "form": form}
+        return render(request, "admin/import_problems.html", context)
+
+    @admin.action(description="Export as an archive")
+    def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
+        data = exchange.as_zip(exchange.export_set(queryset))
+        headers = {"Content-Disposition": 'attachment; filename="problems.zip"'}
+        return HttpResponse(data, content_type="application/zip", headers=headers)

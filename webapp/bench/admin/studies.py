@@ -1,0 +1,323 @@
+"""Studies: set up, invite, open and close. Participants are added by number; their links are copied from the study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin, StackedInline, TabularInline
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.decorators import display
+
+from webapp import audit
+from webapp.audit import record
+from webapp.base.http import site_address
+from webapp.bench.admin.experiments import ReadOnlyAdmin
+from webapp.bench.admin.study_forms import (
+    MOST_AT_ONCE,
+    SPREAD,
+    ArmForm,
+    AssignmentForm,
+    InviteForm,
+    StatusForm,
+    StudyForm,
+)
+from webapp.studies import assigning, copying, enrolment, opening
+from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, at
+
+CONSENT = """\
+Purpose. We study how people's choices can teach a simulated robot a movement.
+
+What you do. You watch short videos of a simulated robot and pick the best and the worst, for a few rounds of about \
+two minutes each. Between the rounds the robots practise; you can close the page and come back with your link.
+
+Risks and benefits. There are no known risks beyond those of looking at a screen.
+
+Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We store no name \
+and no address. The data is kept for ten years and may be published in this form. Your choices and reasons are \
+given to the language model that writes for the robots, which may be another company's: write nothing about yourself.
+
+Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page withdraws you; what you \
+gave until then is deleted when you ask for it.
+"""
+
+
+EVERYBODY_THE_SAME = "While the study is open, everybody answers the same questions. Close it to change them."
+
+
+class ArmInline(StackedInline):
+    model = Arm
+    form = ArmForm
+    extra = 0
+    min_num = 1
+    ordering_field = "position"  # type: ignore[assignment]
+    hide_ordering_field = True
+    fieldsets = [
+        (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset", "model"]}),
+        ("People", {"fields": [("panel", "quota")]}),
+        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
+        ("Options", {"classes": ["collapse"], "fields": ["options"]}),
+        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
+    ]
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        return super().get_formset(request, obj, validate_min=True, **kwargs)
+
+
+class QuestionInline(StackedInline):
+    model = Question
+    extra = 0
+    verbose_name_plural = "comprehension check"
+    ordering_field = "position"  # type: ignore[assignment]
+    hide_ordering_field = True
+    fields = ["text", ("answers", "correct"), "explanation", "position"]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        told = {"description": EVERYBODY_THE_SAME} if _is_open(obj) else {}
+        return [(None, {"fields": self.fields, **told})]
+
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return not _is_open(obj) and super().has_delete_permission(request, obj)
+
+
+def _is_open(study: Study | None) -> bool:
+    return study is not None and study.status == Study.Status.OPEN
+
+
+class CompletionCodeInline(TabularInline):
+    model = CompletionCode
+    extra = 0
+    max_num = len(Outcome.choices)
+    fields = ["outcome", "code", "url"]
+
+
+@admin.register(Study)
+class StudyAdmin(ModelAdmin):
+    form = StudyForm
+    fieldsets = [
+        (None, {"fields": ["title", "contact", "description"]}),
+        (
+            "What people read",
+            {
+                "classes": ["tab"],
+                "fields": ["consent_text", "consent_version", "instructions", "debriefing", "thanks_text"],
+            },
+        ),
+        ("Before the first round", {"classes": ["tab"], "fields": ["practice", "most_attempts"]}),
+        (
+            "Ethics and data",
+            {"classes": ["tab"], "fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]},
+        ),
+        (
+            "Who may come",
+            {
+                "classes": ["tab"],
+                "fields": [
+                    *["quota", "opens_at", "closes_at", "recruiting", "demonstration"],
+                    *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
+                ],
+            },
+        ),
+        ("Arms and sequence", {"classes": ["tab"], "fields": ["assignment", "experiments_each", "seed"]}),
+        ("Notices", {"classes": ["tab"], "fields": ["notify_email", "notify_push"]}),
+    ]
+    inlines = [ArmInline, QuestionInline, CompletionCodeInline]
+    list_display = ["title", "state", "people", "created_at"]
+    list_filter = ["status", "arms__task"]
+    search_fields = ["title"]
+    actions = ["open_links", "close_links", "copy_studies"]
+    change_form_outer_before_template = "admin/study_state.html"  # type: ignore[assignment]
+    change_form_outer_after_template = "admin/study_people.html"  # type: ignore[assignment]
+
+    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
+    def state(self, study: Study) -> tuple[str, str]:
+        return study.status, study.get_status_display().partition(":")[0]
+
+    @display(description="participants (finished)")
+    def people(self, study: Any) -> str:
+        return f"{study.people} ({study.done})"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
+        return Study.objects.annotate(people=Count("participants"), done=finished)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        defaults = {"consent_text": CONSENT}
+        return {**defaults, **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> tuple[str, ...]:
+        """How people are spread stands once somebody consented."""
+        begun = obj is not None and obj.participants.filter(consented_at__isnull=False).exists()
+        return SPREAD if begun else ()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if obj.status == Study.Status.OPEN:
+            obj.publish_consent()
+
+    def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
+        """To the study's own page: it says what is still to be done."""
+        if "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[obj.pk]))
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        study = self.get_object(request, object_id)
+        kwargs["extra_context"] = {
+            **(_study_box(study) if study else {}),
+            "site": site_address(request),
+            **(kwargs.get("extra_context") or {}),
+        }
+        return super().change_view(request, object_id, *args, **kwargs)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:pk>/invite/", view(require_POST(self.invite)), name="study_invite"),
+            path("<int:pk>/status/", view(require_POST(self.set_status)), name="study_status"),
+            *super().get_urls(),
+        ]
+
+    def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
+        study = get_object_or_404(Study, pk=pk)
+        form = InviteForm(study, request.POST)
+        if not form.is_valid():
+            self.message_user(request, str(next(iter(form.errors.values()))[0]), messages.ERROR)
+        else:
+            labels = invite(study, form.cleaned_data["count"], form.arms)
+            audit.record(request.user, "invited participants", study, participants=len(labels))
+            self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
+
+    def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
+        form = StatusForm(request.POST)
+        if form.is_valid():
+            self._set(request, Study.objects.filter(pk=pk), form.cleaned_data["status"])
+        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
+
+    @admin.action(description="Open: personal links work")
+    def open_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        self._set(request, queryset, Study.Status.OPEN)
+
+    @admin.action(description="Close: nobody new can begin, those inside go on")
+    def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        self._set(request, queryset, Study.Status.CLOSED)
+
+    @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
+    def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
+        for study in queryset:
+            made = copying.copy(study)
+            record(request.user, "copied study", made, of=study.title)
+            self.message_user(request, f"“{made}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
+
+    def _set(self, request: HttpRequest, studies: QuerySet[Study], status: str) -> None:
+        """Open, with what stands against it said, or close."""
+        for study in studies:
+            found = opening.open_study(study) if status == Study.Status.OPEN else opening.close_study(study)
+            for words in found:
+                self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
+            if not found:
+                audit.record(request.user, "opened study" if status == Study.Status.OPEN else "closed study", study)
+                self.message_user(request, _said(study, status), messages.SUCCESS)
+
+
+def _said(study: Study, status: str) -> str:
+    if status == Study.Status.OPEN:
+        return f"{study} is open: its links work."
+    inside, waiting = opening.inside(study), opening.stranded(study)
+    go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
+    said = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
+    return (
+        f"{said} Panels that still wait for people: {waiting}; start or cancel them on the bench." if waiting else said
+    )
+
+
+def _study_box(study: Study) -> dict[str, Any]:
+    """What stands above the form: what is still to be done, who is where."""
+    people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
+    by_hand = study.assignment == Study.Assigning.BY_HAND
+    return {
+        "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
+        "inside": opening.inside(study),
+        "stranded": opening.stranded(study),
+        "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
+        "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
+        "places": range(1, study.experiments_each + 1) if by_hand else [],
+        "arms": study.arms.all(),
+        "most_at_once": MOST_AT_ONCE,
+    }
+
+
+@transaction.atomic
+def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
+    """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
+    assigning.lock(study.pk)  # two presses of the button do not draw the same labels
+    last = enrolment.last_label(study, "P", [Participant.Source.LINK])
+    people = Participant.objects.bulk_create(
+        Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
+    )
+    places = [
+        Assignment(participant=person, arm=arm, position=place)
+        for person in people
+        for place, arm in enumerate(arms, 1)
+    ]
+    Assignment.objects.bulk_create(places)
+    return [person.label for person in people]
+
+
+class AssignmentInline(TabularInline):
+    """Places given by hand; they stand once the person has consented."""
+
+    model = Assignment
+    form = AssignmentForm
+    extra = 0
+    verbose_name_plural = "arms, in order"
+
+    def has_add_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
+        return _open_to_change(obj) and super().has_delete_permission(request, obj)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """The arms of the person's own study."""
+        match = request.resolver_match
+        if db_field.name == "arm" and match and "object_id" in match.kwargs:
+            kwargs["queryset"] = Arm.objects.filter(study__participants=match.kwargs["object_id"])
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+def _open_to_change(participant: Participant | None) -> bool:
+    return participant is not None and participant.consented_at is None and not participant.outcome
+
+
+@admin.register(Participant)
+class ParticipantAdmin(ReadOnlyAdmin):
+    list_display = ["label", "study", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
+    list_filter = ["outcome", "source", ("study", RelatedDropdownFilter)]
+    list_select_related = ["study"]
+    search_fields = ["label"]
+    exclude = ["token"]
+    readonly_fields = ["study", "source", "outcome"]
+    inlines = [AssignmentInline]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Label and places of somebody who has not come yet."""
+        return _open_to_change(obj) and ModelAdmin.has_change_permission(self, request, obj)

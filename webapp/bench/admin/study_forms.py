@@ -1,0 +1,194 @@
+"""What an experimenter fills in to set up a study. The words say what a good value is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from llm.methods import METHODS
+from webapp.bench.admin.experiments import LoopForm
+from webapp.bench.option_fields import OptionsField, method_help, methods_help
+from webapp.experiments.defaults import environment_model
+from webapp.studies.models import Arm, Assignment, Study
+
+MOST_AT_ONCE = 200
+FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
+"""What a study can use: methods that ask somebody, and do not go by the hidden metric."""
+FIXED = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
+"""Of an arm that somebody is in: people of one arm must do the same."""
+ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
+"""How high the fields are for what is usually written there."""
+SPREAD = ("experiments_each", "assignment", "seed")
+"""Of a study that somebody is in."""
+
+
+class LinesField(forms.CharField):
+    """Browsers send lines that end in another way: that is no other text."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
+
+class StudyForm(forms.ModelForm):
+    class Meta:
+        model = Study
+        field_classes = {"consent_text": LinesField}
+        fields = [
+            *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
+            *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
+            *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
+            *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
+            *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
+        ]
+        labels = {
+            "ethics_expires_on": "Valid until",
+            "retention_days": "Days to keep the data",
+            "quota": "Most participants",
+            "experiments_each": "Experiments of each participant",
+            "assignment": "Which arm somebody gets",
+            "most_attempts": "Tries of the comprehension check",
+            "parameter_person": "Who it is",
+            "parameter_study": "Which study",
+            "parameter_session": "Which session",
+        }
+        help_texts = {
+            "title": "Participants see it. Let it say what they do, not what you expect to find.",
+            "contact": "Somebody who answers, with an e-mail address, telephone number or page. It is on every page.",
+            "description": "For you and your colleagues: the question, the plan, notes. No participant reads it.",
+            "consent_text": "Purpose, what people do and for how long, risks, data and how long it is kept, that it is "
+            "voluntary, how to leave. Plain text; an empty line begins a paragraph.",
+            "consent_version": "A changed text that somebody may have read gets the next version by itself. "
+            "Consents given before stay with the text that they were given to.",
+            "instructions": "What is special about your study, below “How it works”. Empty: nothing more is needed.",
+            "practice": "One round with samples before the first, which does not count. Recommended.",
+            "most_attempts": "For the questions below, if you ask any. Two are usual: everybody may misread once.",
+            "debriefing": "What the study was about, read after the last choice. Ethics boards often ask for it.",
+            "thanks_text": "At the very end, with the completion code. Empty: a plain thank you.",
+            "ethics_protocol": "Its number and the board. Without it the study does not open; a demonstration needs "
+            "none.",
+            "ethics_expires_on": "The last day on which new people may consent. Those who did go on after it.",
+            "retention_days": "Counted from the day the study is closed, or from the last choice of those who go on "
+            "after it, who have a month at least; then what people gave is deleted. 3650 is ten years, as the sample "
+            "consent text says. Empty: it is kept until somebody deletes it.",
+            "opens_at": "Before that, links say when to come back. Empty: as soon as you open the links.",
+            "closes_at": "From then on nobody new may consent; those inside finish. Empty: until you close it.",
+            "quota": "Whoever leaves or fails the check makes room for another. Empty: no limit. The published "
+            "study had 7.",
+            "recruiting": "Whoever follows the study's open link may take part: from a recruitment site, a poster, a "
+            "mail. Off: personal links alone.",
+            "demonstration": "Anybody may start it from the home page; it needs no ethics protocol. Not for research.",
+            "parameter_person": "How a recruitment site says in the open link who comes. Prolific's name is filled in.",
+            "parameter_required": "The open link takes in only whom a recruitment site sent. Off: without an id a "
+            "browser is a person.",
+            "experiments_each": "One after another, each with new robots. 1: people are compared between arms. As "
+            "many as there are arms: everybody meets every arm, in balanced orders.",
+            "assignment": "Balanced keeps the arms equal at any moment. Seeded ignores who is there already. By hand "
+            "is for personal links: you choose when you add participants.",
+            "seed": "The n-th experiment of the study takes the n-th seed from here on, so that repetitions differ. "
+            "Another number repeats the study with other random draws.",
+            "notify_email": "Offer people to leave an address that is told when the next round is ready.",
+            "notify_push": "Offer people a notice of their browser when the next round is ready.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, rows in ROWS.items():
+            self.fields[name].widget.attrs["rows"] = rows
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        version, text = data.get("consent_version"), data.get("consent_text")
+        if self.instance.pk is None or not version or text is None:
+            return data
+        read = self.instance.consent_texts.filter(version=version).exclude(text=text)
+        if read.exists() and version != self.instance.consent_version:
+            self.add_error("consent_version", f"Version {version} is another text, which people have read.")
+        elif read.exists():
+            data["consent_version"] = next_version(version)
+        return data
+
+
+def next_version(version: str) -> str:
+    """2 after 1, 1.3 after 1.2, "final 2" after "final"."""
+    last = re.search(r"\d+$", version)
+    if last is None:
+        return f"{version[:17]} 2"
+    return f"{version[: last.start()]}{int(last[0]) + 1}"
+
+
+class ArmForm(LoopForm):
+    options = OptionsField(label="Method's options", help_text=method_help(FOR_PEOPLE))
+
+    class Meta(LoopForm.Meta):
+        model = Arm
+        fields = [
+            *["name", "position", "quota", "task", "method", "k", "n", "preset", "panel", "model", "options"],
+            *["describer", "vision", "token_budget", "dollar_budget"],
+        ]
+        labels = {"quota": "Most participants", "panel": "People per experiment"}
+        help_texts = LoopForm.Meta.help_texts | {
+            "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it.",
+            "quota": "Empty: no limit but the study's.",
+            "method": methods_help(FOR_PEOPLE),
+            "panel": "1: everybody has an experiment of their own. More: so many judge the same robots, a round waits "
+            "for all of them, and their choices are pooled into one.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["method"].choices = [(method.name, method.title) for method in FOR_PEOPLE]  # type: ignore[attr-defined]
+        if self.instance.pk is None:
+            self.fields["model"].initial = environment_model()
+        elif self.instance.started:
+            self.fields["task"].help_text = "Somebody is in this arm, so its plan stands. Add another arm for another."
+            for name in FIXED:
+                self.fields[name].disabled = True
+
+    def has_changed(self) -> bool:
+        """An arm that is left as it was proposed is an arm, too."""
+        return self.instance.pk is None or bool(super().has_changed())
+
+
+class InviteForm(forms.Form):
+    """How many to add, and by hand their arms in order."""
+
+    count = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        error_messages={
+            "required": "Say how many participants to add.",
+            "invalid": "The number of participants must be a whole number.",
+            "min_value": "Add at least one participant.",
+            "max_value": f"Add at most {MOST_AT_ONCE} participants at a time.",
+        },
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.places = study.experiments_each if study.assignment == Study.Assigning.BY_HAND else 0
+        for place in range(1, self.places + 1):
+            words = {"required": "Choose an arm for every place.", "invalid_choice": "That is no arm of this study."}
+            self.fields[f"arm_{place}"] = forms.ModelChoiceField(study.arms.all(), error_messages=words)
+
+    @property
+    def arms(self) -> list[Arm]:
+        return [self.cleaned_data[f"arm_{place}"] for place in range(1, self.places + 1)]
+
+
+class AssignmentForm(forms.ModelForm):
+    class Meta:
+        model = Assignment
+        fields = ["position", "arm"]
+
+    def clean_arm(self) -> Arm:
+        arm: Arm = self.cleaned_data["arm"]
+        if self.instance.participant_id and arm.study_id != self.instance.participant.study_id:
+            raise ValidationError("That is an arm of another study.")
+        return arm
+
+
+class StatusForm(forms.Form):
+    status = forms.ChoiceField(choices=[(Study.Status.OPEN, "open"), (Study.Status.CLOSED, "closed")])

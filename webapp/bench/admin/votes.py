@@ -1,0 +1,189 @@
+"""A/B votes: set up here; opened, watched and read on the poll's own page. Votes and sides are in no list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin, StackedInline
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from webapp.experiments.models import Candidate, Clip
+from webapp.votes import answers
+from webapp.votes.models import Pair, Poll
+
+PURPOSE = """\
+Purpose. We study which movements of simulated robots people prefer.
+
+What you do. You watch two short videos side by side, a few times, and say which one you prefer. It takes about two \
+minutes for each pair.
+"""
+READING = """\
+Purpose. We study which answers of a language model to a problem people prefer.
+
+What you do. You read two answers to one problem side by side, and say which one you prefer. It takes about ten \
+minutes for each pair.
+"""
+CONSENT = """\
+
+Risks and benefits. There are no known risks beyond those of looking at a screen.
+
+Your data. We keep your answers and how long you took, under a pseudonym. We store no name and no address. If a \
+recruitment site sent you, we keep its number for you apart from that, to pay you by. The data is kept for ten years \
+and may be published without that number.
+
+Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page takes you out, and \
+deletes your answers as long as the study is open.
+"""
+CLIPS = {
+    "instructions": "Watch both videos to the end, as often as you like. Your own impression counts: there is no right "
+    "answer.",
+    "consent_text": PURPOSE + CONSENT,
+}
+ANSWERS = {
+    "question": "Which answer is better?",
+    "instructions": "What counts most is whether an answer is right, then how good its reasoning is.",
+    "consent_text": READING + CONSENT,
+}
+
+
+ANSWER = "answer-"
+"""In front of the number of an answer; a clip's number stands alone."""
+
+
+def choices() -> list[tuple[str, Any]]:
+    """The winners of finished experiments: final clips of robots, and answers to problems."""
+    clips = [(str(clip.pk), _label(clip.candidate)) for clip in winners()]
+    read = [(f"{ANSWER}{row.pk}", _label(row)) for row in answers.winners()]
+    groups = [("Robots", clips), ("Answers to problems", read)]
+    return [("", "---------"), *((name, found) for name, found in groups if found)]
+
+
+def _label(candidate: Candidate) -> str:
+    experiment = candidate.iteration.experiment
+    return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
+
+
+def winners() -> QuerySet[Clip]:
+    final = Clip.objects.filter(percent=100, candidate__iteration__experiment__winner=F("candidate"))
+    return final.select_related("candidate__iteration__experiment").order_by("-candidate__iteration__experiment")
+
+
+class PairForm(forms.ModelForm):
+    first = forms.ChoiceField(
+        choices=choices,
+        widget=UnfoldAdminSelectWidget,
+        help_text="What a finished experiment ended with: its winner's final clip, or its answer to a problem.",
+    )
+    second = forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
+
+    class Meta:
+        model = Pair
+        fields = ["first", "first_arm", "second", "second_arm"]
+        help_texts = {
+            "first_arm": "What it stands for in the results, for example ICPL. Empty: its method.",
+            "second_arm": "Pairs that name the same arm are compared together.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("first", "second"):
+            answer = getattr(self.instance, f"{name}_answer_id")
+            self.initial[name] = f"{ANSWER}{answer}" if answer else str(getattr(self.instance, f"{name}_id") or "")
+
+    def clean(self) -> dict[str, Any]:
+        """A choice is a clip or an answer: each goes into its own field of the row."""
+        data: dict[str, Any] = super().clean() or {}
+        for name in {"first", "second"} & set(data):
+            is_read, number = data[name].startswith(ANSWER), data[name].removeprefix(ANSWER)
+            clip = None if is_read else winners().get(pk=number)
+            answer = answers.winners().get(pk=number) if is_read else None
+            data[name] = clip
+            setattr(self.instance, f"{name}_answer", answer)
+            candidate = answer or (clip.candidate if clip else None)
+            if candidate and not data.get(f"{name}_arm"):
+                data[f"{name}_arm"] = candidate.iteration.experiment.get_method_display()[:60]
+        return data
+
+
+class PairInline(StackedInline):
+    """Stacked: beside each other, long names of winners leave no room for the second arm."""
+
+    model = Pair
+    form = PairForm
+    fields = ["first", "first_arm", "second", "second_arm"]
+
+    def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
+        return 0 if obj and obj.pairs.exists() else 1
+
+    def _draft(self, poll: Poll | None) -> bool:
+        return poll is None or poll.status == Poll.Status.DRAFT
+
+    def has_add_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_add_permission(request, obj) and self._draft(obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_change_permission(request, obj) and self._draft(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and self._draft(obj)
+
+
+@admin.register(Poll)
+class PollAdmin(ModelAdmin):
+    fieldsets = [
+        (None, {"fields": ["title", "contact"]}),
+        ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength")]}),
+        (
+            "Analysis plan",
+            {
+                "fields": ["evaluators_wanted", ("alpha", "correction"), "hypothesis"],
+                "description": "Fixed when the vote opens, and shown with the results. The test is the two-sided "
+                "exact binomial test.",
+            },
+        ),
+        ("Consent and thanks", {"fields": ["consent_text", "consent_version", "thanks_text"]}),
+        ("Recruitment", {"fields": ["recruiting", ("completion_code", "completion_url")]}),
+    ]
+    inlines = [PairInline]
+    list_display = ["title", "state", "evaluators_wanted", "created_at", "page"]
+    list_filter = ["status"]
+    search_fields = ["title"]
+    change_form_outer_before_template = "admin/vote_live.html"  # type: ignore[assignment]
+
+    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
+    def state(self, poll: Poll) -> tuple[str, str]:
+        return poll.status, poll.get_status_display().partition(":")[0]
+
+    @display(description="page")
+    def page(self, poll: Poll) -> SafeString:
+        return format_html('<a href="{}">Open</a>', poll.get_absolute_url())
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        defaults = ANSWERS if request.GET.get("kind") == "answers" else CLIPS
+        return {**defaults, **super().get_changeform_initial_data(request)}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:
+        """From the opening on, everybody must be asked the same, and the plan stands."""
+        if obj is None or obj.status == Poll.Status.DRAFT:
+            return []
+        fixed = ["title", "question", "instructions", "allow_tie", "ask_strength", "evaluators_wanted", "alpha"]
+        return [*fixed, "correction", "hypothesis", "consent_text", "consent_version"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:
+        draft = obj is None or obj.status == Poll.Status.DRAFT
+        return super().has_delete_permission(request, obj) and draft
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Poll]) -> None:
+        queryset.filter(status=Poll.Status.DRAFT).delete()
+
+    def response_add(self, request: HttpRequest, obj: Poll, post_url_continue: str | None = None) -> HttpResponse:
+        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        return HttpResponseRedirect(obj.get_absolute_url())

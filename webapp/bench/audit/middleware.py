@@ -1,0 +1,103 @@
+"""Every change that staff ask for and every file that they take is recorded, whether or not its view thinks of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.db.models import Model
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import ResolverMatch, reverse
+from django.utils.decorators import sync_and_async_middleware
+
+from webapp.archive.models import Export
+from webapp.audit import record
+from webapp.audit.scope import Scope, current
+from webapp.base.http import SAFE_METHODS
+from webapp.comparisons.models import Comparison
+from webapp.experiments.models import Clip, Experiment, LanguageModel
+from webapp.studies.models import Study
+from webapp.votes.models import Poll
+
+PUBLIC: dict[str, type[Model]] = {
+    **{"bench": Experiment, "board": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}
+}
+"""What `public_id` in an address of this namespace stands for."""
+KEYS: dict[str, type[Model]] = {"bench:test_model": LanguageModel, "bench:refilm": Clip}
+"""What a key in the address of this view stands for; elsewhere a study."""
+TAKEN = ("downloaded", "exported")
+"""How a view of its own begins the action that tells of a file."""
+Response = HttpResponseBase
+
+
+@sync_and_async_middleware
+def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Response | Awaitable[Any]]:
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> Response:
+            token = current.set(scope := Scope(request))
+            response: Response = await get_response(request)
+            current.reset(token)
+            if wanted(request, response, scope.recorded):
+                await sync_to_async(note)(request, response)
+            return response
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> Response:
+        token = current.set(scope := Scope(request))
+        response: Response = get_response(request)
+        current.reset(token)
+        if wanted(request, response, scope.recorded):
+            note(request, response)
+        return response
+
+    return answer
+
+
+def wanted(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
+    """Whether this is of staff's pages, and changed something, was refused, or handed out a file, and is not told."""
+    admin = request.path_info.startswith(reverse("admin:index"))
+    if not admin and not request.path_info.startswith(reverse("bench:index")):
+        return False
+    if "attachment" in response.headers.get("Content-Disposition", ""):
+        return response.status_code == 200 and not any(action.startswith(TAKEN) for action in recorded)
+    if request.method in SAFE_METHODS or recorded:
+        return False
+    return not admin or response.status_code != 200  # the admin answers 200 to a form that it did not take
+
+
+def note(request: HttpRequest, response: Response) -> None:
+    match = request.resolver_match
+    if match is None or not request.user.is_staff:
+        return
+    detail: dict[str, Any] = {"view": match.view_name}
+    if response.status_code >= 400:
+        detail["refused"] = response.status_code
+    if request.method in SAFE_METHODS:
+        found = re.search(r'filename="([^"]*)"', response.headers["Content-Disposition"])
+        record(request.user, "downloaded", target_of(match), file=found[1] if found else "", **detail)
+        return
+    chosen, admin = request.POST.getlist("_selected_action"), getattr(match.func, "model_admin", None)
+    target = target_of(match)
+    if chosen and admin is not None:
+        detail |= {"selected": chosen, "of": admin.model._meta.label_lower}
+        target = admin.get_object(request, chosen[0]) if len(chosen) == 1 else None
+    words = match.kwargs.get("action") or request.POST.get("action") or (match.url_name or "").replace("_", " ")
+    record(request.user, words, target, **detail)
+
+
+def target_of(match: ResolverMatch) -> Model | None:
+    """What the address is about: of a clip its experiment, of an export its study."""
+    if "public_id" in match.kwargs:
+        model = PUBLIC.get(match.namespace)
+        found = model._base_manager.filter(public_id=match.kwargs["public_id"]).first() if model else None
+    else:
+        key = match.kwargs.get("pk", match.kwargs.get("study_id"))
+        found = KEYS.get(match.view_name, Study)._base_manager.filter(pk=key).first() if key is not None else None
+    if isinstance(found, Clip):
+        return found.candidate.iteration.experiment
+    return found.study if isinstance(found, Export) else found

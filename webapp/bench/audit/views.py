@@ -1,0 +1,101 @@
+"""The audit log, to read, to filter and to take along."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.utils.dateparse import parse_date
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from webapp.accounts.access import staff_only
+from webapp.audit import chain, record
+from webapp.audit.models import Entry, Head
+from webapp.base.csv_cells import cell
+from webapp.base.http import HtmxHttpRequest, without_nul
+
+COLUMNS = (
+    *("number", "created_at", "actor", "action", "target_type", "target_id", "target_label", "detail"),
+    *("previous", "hash"),
+)
+
+
+def _allowed(request: HtmxHttpRequest) -> None:
+    if not request.user.has_perm("audit.view_entry"):
+        raise PermissionDenied("Your role does not include the audit log.")
+
+
+def filtered(given: QueryDict) -> QuerySet[Entry]:
+    """By account, action, words and days (UTC)."""
+    rows = Entry.objects.all()
+    if actor := without_nul(given.get("actor", "")):
+        rows = rows.filter(actor=actor)
+    if action := without_nul(given.get("action", "")):
+        rows = rows.filter(action=action)
+    if words := without_nul(given.get("q", "").strip()):
+        rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__icontains=words))
+    if day := _day(given.get("since", "")):
+        rows = rows.filter(created_at__gte=day)
+    if day := _day(given.get("until", "")):
+        rows = rows.filter(created_at__lt=day + timedelta(days=1))
+    return rows
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) if day and day.year < 9999 else None
+
+
+@never_cache
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    _allowed(request)
+    chain.seal()
+    page = Paginator(filtered(request.GET), 50).get_page(request.GET.get("page"))
+    given = request.GET.copy()
+    given.pop("page", None)
+    context = {
+        "page": page,
+        "rows": [(row, json.dumps(row.detail, ensure_ascii=False)[1:-1]) for row in page],
+        "given": request.GET,
+        "query": given.urlencode(),
+        "actors": Entry.objects.order_by("actor").values_list("actor", flat=True).distinct(),
+        "actions": Entry.objects.order_by("action").values_list("action", flat=True).distinct(),
+        "head": Head.objects.filter(pk=1).first(),
+    }
+    return render(request, "bench/audit/index.html", context)
+
+
+@require_safe
+@staff_only
+def download(request: HtmxHttpRequest) -> HttpResponse:
+    """The rows that the filters leave, oldest first, with the chain, so that a reader can check it."""
+    _allowed(request)
+    record(request.user, "downloaded", None, file="audit.csv", filters=dict(request.GET.items()))
+    chain.seal()
+    text = to_csv(filtered(request.GET).order_by("number"))
+    headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
+    return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def to_csv(rows: QuerySet[Entry]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for row in rows.iterator(500):
+        values = [getattr(row, name) for name in COLUMNS]
+        values[1], values[7] = row.created_at.isoformat(), json.dumps(row.detail, sort_keys=True)
+        writer.writerow([cell(value) for value in values])
+    return text.getvalue()

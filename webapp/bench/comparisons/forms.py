@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from llm import methods
+from simulation import catalog
+from webapp.comparisons import plan as plans
+from webapp.comparisons.models import Comparison
+from webapp.experiments.defaults import environment_model
+from webapp.problems.models import Problem
+
+VARIANT = "variant"
+
+
+def comparable() -> list[tuple[str, str]]:
+    """Tasks with a metric: without one there is nothing to compare by. Problems come after the robots'."""
+    return [(name, name) for name in robots()] + [(row.name, str(row)) for row in Problem.objects.all() if row.metric]
+
+
+def robots() -> list[str]:
+    return [name for name, task in catalog.tasks().items() if task.metric is not None]
+
+
+def method_choices() -> list[tuple[str, str]]:
+    return [(name, method.title + (", for problems" * method.reasoning)) for name, method in methods.METHODS.items()]
+
+
+def preset_choices() -> list[tuple[str, str]]:
+    """Those that some task to compare on has; the title says which, where not all have it."""
+    tasks = {name: catalog.task(name).presets for name in robots()}
+    found = []
+    for preset, title in catalog.PRESETS.items():
+        have = [name for name, presets in tasks.items() if preset in presets]
+        lack = [name for name in tasks if name not in have]
+        if have and lack:
+            title += f" (only {', '.join(have)})" if len(have) <= len(lack) else f" (not {', '.join(lack)})"
+        if have:
+            found.append((preset, title))
+    return found
+
+
+class ComparisonForm(forms.ModelForm):
+    tasks = forms.MultipleChoiceField(
+        choices=comparable,
+        widget=forms.CheckboxSelectMultiple,
+        initial=["Cartpole"],
+        help_text="Robots, or problems: most methods are for the one or for the other. Problems need a language model.",
+    )
+    methods = forms.MultipleChoiceField(
+        choices=method_choices,
+        widget=forms.CheckboxSelectMultiple,
+        initial=["icpl", "open_loop"],
+        required=False,
+    )
+    variants = forms.CharField(
+        label="Variants of methods",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="One a line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10.",
+    )
+    baseline = forms.ChoiceField(
+        choices=lambda: [("", "The first of them"), *method_choices(), (VARIANT, "The first variant")],
+        required=False,
+        help_text="What the others are tested against.",
+    )
+    judge_options = forms.CharField(
+        label="Judge's options",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+        help_text="One name=value a line, for example beta=5: a judge that errs.",
+    )
+
+    class Meta:
+        model = Comparison
+        fields = [
+            *[
+                "name",
+                "tasks",
+                "methods",
+                "variants",
+                "baseline",
+                "candidates",
+                "experiments",
+                "judge",
+                "judge_options",
+            ],
+            *["preset", "iterations", "seed", "model", "describer", "judge_model", "vision"],
+            *["token_budget", "dollar_budget", "label"],
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        writes = "The one that writes"
+        empty = {"model": "The offline writer", "describer": writes, "judge_model": writes, "vision": "None"}
+        for name, words in empty.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.empty_label = words
+        preset = self.fields["preset"]
+        assert isinstance(preset, forms.ChoiceField)
+        preset.choices = preset_choices()
+        self.initial.setdefault("model", environment_model())
+
+    def clean_judge_options(self) -> list[str]:
+        return _lines(self.cleaned_data["judge_options"])
+
+    def clean(self) -> dict[str, Any]:
+        """What the plan itself refuses is said above the form."""
+        data: dict[str, Any] = super().clean() or {}
+        arms = self._baseline_first(data.get("methods", []), _lines(data.get("variants", "")), data.get("baseline"))
+        data["methods"] = arms
+        if not arms:
+            self.add_error("methods", "Choose at least one method, or write a variant.")
+        if self.errors:
+            return data
+        wanted = {name: data[name] for name in self.Meta.fields if name not in ("name", "variants", "baseline")}
+        try:
+            plan = plans.made(**wanted)
+        except ValueError as error:
+            self.add_error(None, str(error))
+            return data
+        for problem in plan.problems():
+            self.add_error(None, problem)
+        data["name"] = data["name"] or f"{', '.join(arm.label for arm in plan.arms)} on {', '.join(plan.tasks)}"[:120]
+        return data
+
+    def _baseline_first(self, chosen: list[str], variants: list[str], baseline: str | None) -> list[str]:
+        arms = [*chosen, *variants]
+        if not baseline:
+            return arms
+        first = next(iter(variants), None) if baseline == VARIANT else baseline
+        if first is None or first not in arms:
+            self.add_error("baseline", "This is not among what is compared.")
+            return arms
+        return [first, *(arm for arm in arms if arm != first)]
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,0 +1,113 @@
+"""Methods compared at equal budget, planned, watched and read in the browser. Staff only."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from webapp.accounts.access import staff_only
+from webapp.base.http import HtmxHttpRequest
+from webapp.bench.comparisons import overview
+from webapp.bench.comparisons.forms import ComparisonForm
+from webapp.comparisons import report, runner
+from webapp.comparisons.models import Comparison
+
+ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
+    "start": (runner.start, "Going on.", "It is running already, or has ended."),
+    "pause": (runner.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
+    "cancel": (runner.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
+}
+KINDS = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".svg": "image/svg+xml"}
+DOWNLOADS = (
+    ("report.md", "Report (Markdown)"),
+    ("summary.csv", "Methods (CSV)"),
+    ("experiments.csv", "Experiments (CSV)"),
+    ("rounds.csv", "Rounds (CSV)"),
+)
+FRESH_SECONDS = 10.0
+"""A report that was written so lately is shown as it is."""
+
+
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    page = Paginator(Comparison.objects.all(), 30).get_page(request.GET.get("page"))
+    rows = [(row, runner.state(row) if row.live else None) for row in page]
+    return render(request, "bench/comparisons/index.html", {"page": page, "rows": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def new(request: HtmxHttpRequest) -> HttpResponse:
+    """The plan alone: nothing runs before its own page says what it will take, and somebody starts it there."""
+    form = ComparisonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        return redirect("comparisons:comparison", form.save().public_id)
+    return render(request, "bench/comparisons/new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@staff_only
+def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Comparison, public_id=public_id)
+    try:
+        context = {"board": overview.of(row), "comparison": row, "downloads": DOWNLOADS}
+    except ValueError as error:
+        return render(request, "bench/comparisons/gone.html", {"comparison": row, "error": str(error)})
+    live = request.htmx and not request.htmx.boosted
+    return render(request, "bench/comparisons/_live.html" if live else "bench/comparisons/comparison.html", context)
+
+
+@require_POST
+@staff_only
+def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResponse:
+    if action not in ACTIONS:
+        raise Http404(f"There is no action {action!r}.")
+    perform, done, refused = ACTIONS[action]
+    row = get_object_or_404(Comparison, public_id=public_id)
+    try:
+        changed = perform(row)
+    except ValueError:  # its plan cannot be read any more: its own page says why
+        changed = False
+    if changed:
+        messages.success(request, done)
+    else:
+        messages.warning(request, f"Nothing was changed. {refused}")
+    return redirect("comparisons:comparison", public_id)
+
+
+@require_safe
+@staff_only
+def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
+    """A file of the report that ./prefine compare writes, as of now."""
+    row = get_object_or_404(Comparison, public_id=public_id)
+    try:
+        folder = written(row)
+    except ValueError as error:
+        raise Http404(f"There is no report any more: {error}") from error
+    path = folder / name
+    kind = KINDS.get(path.suffix)
+    if kind is None or path.parent != folder or not path.is_file():
+        raise Http404(f"The report has no file {name!r}.")
+    shown = "inline" if path.suffix == ".svg" else "attachment"
+    headers = {"Content-Disposition": f'{shown}; filename="{path.name}"'}
+    return HttpResponse(path.read_bytes(), content_type=kind, headers=headers)
+
+
+def written(row: Comparison) -> Path:
+    """The folder of the report, written anew where the last one is not quite fresh."""
+    plan = row.plan
+    folder = Path(settings.DATA_DIR) / "comparisons" / plan.name
+    last = folder / "report.md"
+    if not last.exists() or time.time() - last.stat().st_mtime > FRESH_SECONDS:
+        report.write(plan, folder)
+    return folder

@@ -1,0 +1,203 @@
+"""A study's data for its experimenters: out, in, and gone. Staff only; every step is in the audit log."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from asgiref.sync import sync_to_async
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.accounts.access import staff_only
+from webapp.archive import erasure, keys, retention, work
+from webapp.archive.models import Erasure, Export, Import, Origin
+from webapp.audit import record
+from webapp.base.http import HtmxHttpRequest
+from webapp.review.media import file_response
+from webapp.studies.models import Participant, Study
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HtmxHttpRequest, P], HttpResponse]
+EXPORT, IMPORT, KEY, ERASE = (
+    "archive.add_export",
+    "archive.add_import",
+    "studies.view_recruit",
+    "studies.delete_participant",
+)
+MOST_UPLOAD = 50 * 2**30
+CHUNK = 1 << 20
+WHOSE = "Choose whose data to delete."
+
+
+def with_right(right: str) -> Callable[[View[P]], View[P]]:
+    """Staff with this right; others are told that their role does not include it."""
+
+    def decorate(view: View[P]) -> View[P]:
+        @staff_only
+        @wraps(view)
+        def wrapper(request: HtmxHttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not request.user.has_perm(right):
+                raise PermissionDenied("Your role does not include this.")
+            return view(request, *args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    rows = [(study, retention.due_on(study)) for study in Study.objects.select_related("origin")]
+    context = {"rows": rows, "imports": Import.objects.all()[:20], "may_import": request.user.has_perm(IMPORT)}
+    return render(request, "bench/data/index.html", context)
+
+
+@require_safe
+@staff_only
+def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Study, pk=pk)
+    user: Any = request.user
+    context = {
+        "study": row,
+        "exports": row.exports.all(),
+        "people": row.participants.filter(deleted_at=None).order_by("label"),
+        "erasures": row.erasures.all(),
+        "origin": Origin.objects.filter(study=row).first(),
+        "due": retention.due_on(row),
+        "may_export": user.has_perm(EXPORT),
+        "may_key": user.has_perm(KEY),
+        "may_erase": user.has_perm(ERASE),
+    }
+    return render(request, "bench/data/study.html", context)
+
+
+class ExportForm(forms.Form):
+    clips = forms.BooleanField(required=False)
+    checkpoints = forms.BooleanField(required=False)
+    fresh_labels = forms.BooleanField(required=False)
+
+
+@require_POST
+@with_right(EXPORT)
+def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Study, pk=pk)
+    form = ExportForm(request.POST)
+    form.is_valid()
+    if row.exports.filter(status__in=(Export.Status.QUEUED, Export.Status.RUNNING)).exists():
+        messages.warning(request, "An export of this study is being made already.")
+    else:
+        work.add(Export(study=row, by=request.user.get_username(), **form.cleaned_data))
+        record(request.user, "exported study", row, **form.cleaned_data)
+    return redirect("archive:study", pk)
+
+
+@require_safe
+@staff_only
+def progress(request: HtmxHttpRequest, kind: str, public_id: uuid.UUID) -> HttpResponse:
+    """A row of the list, which asks for itself again while there is something to wait for."""
+    task = get_object_or_404(work.KINDS[kind], public_id=public_id)
+    return render(request, f"bench/data/_{kind}.html", {"task": task, "may_export": request.user.has_perm(EXPORT)})
+
+
+@require_safe
+async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponseBase:
+    user = await request.auser()
+    if not (user.is_active and user.is_staff and await user.ahas_perm(EXPORT)):
+        return HttpResponse(status=404)
+    task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
+    if task is None:
+        return HttpResponse(status=404)
+    response = file_response(request, str(task.path), "application/zip", str(public_id))
+    if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
+        await sync_to_async(record)(user, "downloaded export", task.study)
+    name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"
+    response["Content-Disposition"] = f'attachment; filename="{name}-{task.sha256[:8]}.zip"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_POST
+@with_right(EXPORT)
+def remove(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    task = get_object_or_404(Export, public_id=public_id)
+    task.path.unlink(missing_ok=True)
+    task.delete()
+    messages.success(request, "The file is deleted.")
+    return redirect("archive:study", task.study_id)
+
+
+@require_POST
+@with_right(KEY)
+def key_table(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """Which pseudonym is which recruitment id: a file of its own, in no export."""
+    row = get_object_or_404(Study, pk=pk)
+    record(request.user, "downloaded the key table", row)
+    headers = {"Content-Disposition": f'attachment; filename="study-{pk}-key.csv"', "Cache-Control": "no-store"}
+    return HttpResponse(keys.to_csv(row), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+class EraseForm(forms.Form):
+    participant = forms.ModelChoiceField(
+        Participant.objects.none(), error_messages=dict.fromkeys(("required", "invalid_choice"), WHOSE)
+    )
+    sure = forms.BooleanField(error_messages={"required": "Tick the box to delete: it cannot be undone."})
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        people = self.fields["participant"]
+        assert isinstance(people, forms.ModelChoiceField)
+        people.queryset = study.participants.filter(deleted_at=None)
+
+
+@require_POST
+@with_right(ERASE)
+def erase(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """A participant's data, because the person asked for it."""
+    row = get_object_or_404(Study, pk=pk)
+    form = EraseForm(row, request.POST)
+    if form.is_valid():
+        gone = erasure.erase(form.cleaned_data["participant"], request.user, Erasure.Cause.WISH)
+        messages.success(request, f"Deleted: {gone.total} rows, their files, and every export of this study.")
+    else:
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
+    return redirect("archive:study", pk)
+
+
+class ImportForm(forms.Form):
+    file = forms.FileField(
+        error_messages={"required": "Choose the zip of an export.", "empty": "That file is empty."}, max_length=200
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > MOST_UPLOAD:
+            raise forms.ValidationError(f"At most {MOST_UPLOAD // 2**30} GiB can be uploaded. Use the command line.")
+        return file
+
+
+@require_POST
+@with_right(IMPORT)
+def bring(request: HtmxHttpRequest) -> HttpResponse:
+    form = ImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        messages.error(request, str(form.errors["file"][0]))
+        return redirect("archive:index")
+    file = form.cleaned_data["file"]
+    task = Import(by=request.user.get_username(), name=file.name[:200])
+    task.path.parent.mkdir(parents=True, exist_ok=True)
+    with task.path.open("xb") as out:
+        for piece in file.chunks(CHUNK):
+            out.write(piece)
+    work.add(task)
+    return redirect(f"{reverse('archive:index')}#imports")

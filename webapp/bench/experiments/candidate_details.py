@@ -1,0 +1,154 @@
+"""Everything about one candidate: its code beside its parent's, traces, films, and the conversation that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from llm import extract
+from webapp.base import charts
+from webapp.bench.experiments.code_diff import Line, Row, highlight, side_by_side, summary
+from webapp.experiments import figures
+from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Request, Run
+
+
+@dataclass(frozen=True)
+class Call:
+    """One answer of the model in the round's writing."""
+
+    row: ModelCall
+    made_it: bool
+    """The candidate's code is the code of this answer."""
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        return list(self.row.data["request"]["messages"])
+
+    @property
+    def text(self) -> str:
+        return str(self.row.data["text"])
+
+
+@dataclass(frozen=True)
+class Dossier:
+    experiment: Experiment
+    candidate: Candidate
+    clips: list[Clip]
+    code: list[Line]
+    rows: list[Row]
+    """The comparison with the parent; empty without one."""
+    calls: list[Call]
+    writing: Request | None
+    training: Request | None
+    run: Run | None
+    siblings: list[str]
+    """Keys of all candidates of the experiment, in order."""
+
+    @property
+    def key(self) -> str:
+        return self.candidate.key
+
+    @property
+    def url(self) -> str:
+        return reverse("bench:candidate", args=[self.experiment.public_id, self.key])
+
+    @property
+    def previous(self) -> str:
+        index = self.siblings.index(self.key)
+        return self.siblings[index - 1] if index else ""
+
+    @property
+    def next(self) -> str:
+        return next(iter(self.siblings[self.siblings.index(self.key) + 1 :]), "")
+
+    @property
+    def badges(self) -> list[str]:
+        iteration, pk = self.candidate.iteration, self.candidate.pk
+        marked = {"winner": self.experiment.winner_id, "best": iteration.best_id, "worst": iteration.worst_id}
+        return [name for name, other in marked.items() if other == pk]
+
+    @property
+    def difference(self) -> str:
+        return summary(self.rows)
+
+    @property
+    def main_clip(self) -> Clip | None:
+        ready = [clip for clip in self.clips if clip.status == Clip.Status.READY]
+        return max(ready, key=lambda clip: clip.percent, default=None)
+
+    @property
+    def call(self) -> Call | None:
+        return next((call for call in self.calls if call.made_it), None)
+
+    @property
+    def other_calls(self) -> list[Call]:
+        return [call for call in self.calls if call is not self.call]
+
+    @property
+    def training_seed(self) -> int:
+        """All candidates of a round start from the same weights and noise (webapp.experiments.execute.train)."""
+        return 1000 * self.experiment.seed + self.candidate.iteration.number
+
+    @property
+    def metric_chart(self) -> charts.Chart:
+        metric = self.experiment.task_info.metric or ""
+        return figures.metric_chart(metric, self.candidate.metric_trace, self.complete)
+
+    @property
+    def component_charts(self) -> list[charts.Chart]:
+        return figures.component_charts(self.candidate.trace, self.complete)
+
+    @property
+    def complete(self) -> bool:
+        return self.candidate.status != Candidate.Status.FAILED
+
+
+def of(experiment: Experiment, key: str) -> Dossier:
+    """The dossier of this candidate. Raises Http404 for a key that the experiment does not have."""
+    number, _, index = key.partition("-")
+    rows = Candidate.objects.select_related("iteration", "parent__iteration").filter(iteration__experiment=experiment)
+    if not (number.isdecimal() and index.isdecimal()):
+        raise Http404(f"A candidate is named like 2-3, not {key!r}.")
+    candidate = get_object_or_404(rows, iteration__number=number, index=index)
+    of_round = experiment.requests.filter(payload__iteration=candidate.iteration.number).defer("result")
+    writing = next((r for r in of_round.filter(kind="Write") if candidate.index in _written(r)), None)
+    training = next((r for r in of_round.filter(kind="Train") if candidate.key in _trained(r)), None)
+    keys = rows.values_list("iteration__number", "index").order_by("iteration__number", "index")
+    return Dossier(
+        experiment=experiment,
+        candidate=candidate,
+        clips=list(candidate.clips.order_by("percent")),
+        code=highlight(candidate.source),
+        rows=side_by_side(candidate.parent.source, candidate.source) if candidate.parent else [],
+        calls=_calls(writing, candidate.source),
+        writing=writing,
+        training=training,
+        run=Run.objects.filter(request=training).first() if training else None,
+        siblings=[f"{number}-{index}" for number, index in keys],
+    )
+
+
+def _written(request: Request) -> range:
+    """The indices of the candidates that a Write request asks for."""
+    first = request.payload.get("first", 1)
+    return range(first, first + request.payload["count"])
+
+
+def _trained(request: Request) -> list[str]:
+    return [candidate["id"] for candidate in request.payload["candidates"]]
+
+
+def _calls(writing: Request | None, source: str) -> list[Call]:
+    """The answers of the round's writing; the first whose code does exactly what the candidate's does made it."""
+    if writing is None:
+        return []
+    calls, wanted, found = [], extract.essence(source), False
+    for row in writing.calls.all():
+        code = None if found else extract.source(str(row.data["text"]))
+        made_it = code is not None and extract.essence(code) == wanted
+        found = found or made_it
+        calls.append(Call(row, made_it))
+    return calls

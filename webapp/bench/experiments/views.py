@@ -1,0 +1,231 @@
+"""The bench: what experimenters watch and steer. Staff only; views -> loop -> models."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from llm.backend import Reply
+from llm.errors import ModelError
+from simulation import catalog
+from webapp.accounts.access import staff_only
+from webapp.base import charts
+from webapp.base.http import HtmxHttpRequest
+from webapp.bench.experiments import candidate_details, overview, sections
+from webapp.bench.experiments.code_diff import highlight
+from webapp.bench.figures import draw_figure
+from webapp.experiments import events, loop, queues
+from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
+from webapp.review import panels
+from webapp.review.media import file_response
+
+ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
+    "start": (loop.start, "Started.", "It was started before."),
+    "pause": (loop.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
+    "resume": (loop.resume, "Resumed.", "It is not paused."),
+    "cancel": (loop.cancel, "Cancelled. What was made so far stays.", "It has ended already."),
+    "retry": (loop.retry, "Going on from the step that failed.", "Nothing has failed."),
+    "close": (panels.close, "Decided with the choices that were there.", "Nobody has chosen yet."),
+}
+TEST_SECONDS = 45
+
+
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    page = Paginator(overview.listed(), 30).get_page(request.GET.get("page"))
+    experiments = list(page)
+    jobs = overview.latest_progress(experiments)
+    rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
+    return render(request, "bench/experiments/index.html", {"page": page, "rows": rows, "queues": queues.state()})
+
+
+@require_safe
+@staff_only
+def tasks(request: HtmxHttpRequest) -> HttpResponse:
+    return render(request, "bench/experiments/tasks.html", {"tasks": catalog.tasks().values()})
+
+
+@require_safe
+@staff_only
+def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
+    if name not in catalog.tasks():
+        raise Http404(f"There is no task {name!r}.")
+    context = {
+        "task": catalog.task(name),
+        "observations": highlight(catalog.observation_source(name)),
+        "reference": highlight(catalog.reference_reward(name)),
+    }
+    return render(request, "bench/experiments/task.html", context)
+
+
+@require_safe
+@staff_only
+def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = _experiment(public_id)
+    board = overview.board(row)
+    context = {
+        "board": board,
+        "experiment": row,
+        "sections": sections.page(board),
+        "log": _log(request, row).render(),
+        "kinds": overview.kinds(row),
+        "after": events.last_id(row),
+    }
+    return render(request, "bench/experiments/experiment.html", context)
+
+
+@require_safe
+@staff_only
+def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """The parts of the page that differ from those that the browser says it has."""
+    row = _experiment(public_id)
+    have = set(request.GET.getlist("have"))
+    return HttpResponse(sections.changed(overview.board(row), _events(request, row), have))
+
+
+@require_safe
+@staff_only
+def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpResponse:
+    """A candidate's dossier: in a panel of the experiment's page, or a page of its own."""
+    paper = candidate_details.of(_experiment(public_id), key)
+    context = {
+        "dossier": paper,
+        "experiment": paper.experiment,
+        "metric": draw_figure(paper.metric_chart, f"{paper.url}metric", 640, 220),
+        "components": [
+            draw_figure(chart, f"{paper.url}{chart.slug}", 320, 170, titled=True) for chart in paper.component_charts
+        ],
+    }
+    return render(
+        request, "bench/experiments/_dossier.html" if request.htmx else "bench/experiments/candidate.html", context
+    )
+
+
+@require_safe
+@staff_only
+def rounds_figure(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
+    row = _experiment(public_id)
+    return _download([overview.board(row).chart], ending, f"{row.task}-{row.method}-rounds")
+
+
+@require_safe
+@staff_only
+def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, slug: str, ending: str) -> HttpResponse:
+    """One chart of a candidate, or all of its components as small multiples."""
+    row = _experiment(public_id)
+    paper = candidate_details.of(row, key)
+    figures = {chart.slug: [chart] for chart in (paper.metric_chart, *paper.component_charts)}
+    figures["components"] = paper.component_charts
+    if slug not in figures:
+        raise Http404(f"Candidate {key} has no chart {slug!r}.")
+    return _download(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
+
+
+def _download(figures: list[charts.Chart], ending: str, name: str) -> HttpResponse:
+    name = re.sub(r"[^\w-]+", "-", name).lower()
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    if ending == "csv":
+        return HttpResponse(charts.to_csv(figures), content_type="text/csv; charset=utf-8", headers=headers)
+    if ending == "svg":
+        svg = charts.to_svg(figures[0]) if len(figures) == 1 else charts.to_svg_grid(figures)
+        return HttpResponse(svg, content_type="image/svg+xml", headers=headers)
+    raise Http404(f"A chart comes as svg or csv, not as {ending!r}.")
+
+
+@require_POST
+@staff_only
+def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResponse:
+    if action not in ACTIONS:
+        raise Http404(f"There is no action {action!r}.")
+    row = _experiment(public_id)
+    perform, done, refused = ACTIONS[action]
+    try:
+        changed = perform(row)
+    except Experiment.DoesNotExist:
+        messages.warning(request, "Nothing was changed. Somebody has just deleted this experiment.")
+        return redirect("bench:index")
+    if changed:
+        messages.success(request, done)
+    else:
+        messages.warning(request, f"Nothing was changed. {refused}")
+    return redirect("bench:experiment", public_id)
+
+
+@require_POST
+@staff_only
+def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    clip = get_object_or_404(Clip.objects.select_related("candidate__iteration__experiment"), pk=pk)
+    if loop.refilm(clip):
+        messages.success(request, f"Candidate {clip.candidate.key} at {clip.percent}% is being filmed again.")
+    else:
+        messages.warning(request, "Nothing was changed. That clip did not fail.")
+    return redirect("bench:experiment", clip.candidate.iteration.experiment.public_id)
+
+
+@require_safe
+async def clip(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
+    return await _media(request, name, "mp4", "video/mp4")
+
+
+@require_safe
+async def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
+    return await _media(request, name, "jpg", "image/jpeg")
+
+
+async def _media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str) -> HttpResponseBase:
+    """A clip's file for staff; participants have tickets of their own (webapp.review.media)."""
+    user = await request.auser()
+    if not (user.is_active and user.is_staff):
+        return HttpResponse(status=404)
+    return file_response(request, f"clips/{name}.{ending}", content_type, str(name))
+
+
+@require_POST
+async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """Ask the endpoint one short question, away from the thread that serves pages."""
+    user = await request.auser()
+    if not (user.is_active and user.is_staff):
+        return HttpResponse(status=404)
+    model = await LanguageModel.objects.filter(pk=pk).afirst()
+    if model is None:
+        raise Http404("There is no such language model.")
+    context: dict[str, Any] = {"model": model}
+    try:
+        context["reply"] = await asyncio.wait_for(asyncio.to_thread(ask_briefly, model), TEST_SECONDS)
+    except ModelError as error:
+        context["error"] = str(error)
+    except TimeoutError:
+        context["error"] = f"No answer within {TEST_SECONDS} s. Is the server overloaded, or the address wrong?"
+    return render(request, "admin/_test_result.html", context)
+
+
+def ask_briefly(model: LanguageModel) -> Reply:
+    """One short answer of this endpoint, without retries. Raises ModelError."""
+    from llm.client import OpenAIBackend  # not above: its library takes as long to import as everything else here
+
+    backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
+    return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]
+
+
+def _experiment(public_id: uuid.UUID) -> Experiment:
+    rows = Experiment.objects.select_related("model", "winner__iteration").prefetch_related(overview.PEOPLE)
+    return get_object_or_404(rows, public_id=public_id)
+
+
+def _events(request: HtmxHttpRequest, row: Experiment) -> list[Event]:
+    return overview.log(row, request.GET.get("q", "").strip(), request.GET.get("kind", ""))
+
+
+def _log(request: HtmxHttpRequest, row: Experiment) -> sections.Section:
+    return sections.log(_events(request, row))

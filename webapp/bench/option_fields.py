@@ -1,0 +1,80 @@
+"""Options of methods and judges in forms: the field that takes them, and the help that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from llm.judges import OPTIONS as JUDGE_OPTIONS
+from llm.method import Method, Option
+from llm.methods import METHODS
+from webapp.experiments.options import parsed, shown
+
+
+class OptionsField(forms.CharField):
+    """A text of lines in the form, a dictionary in the row. What the names and values may be, the row's clean says."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(f"{name} = {shown(v)}" for name, v in value.items()) if isinstance(value, Mapping) else value
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return value
+        try:
+            return parsed(line for line in str(value or "").splitlines() if line.strip())
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if self.disabled:
+            return False
+        try:
+            return bool(self.to_python(data) != self.to_python(self.prepare_value(initial or {})))
+        except ValidationError:
+            return True
+
+
+def methods_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+    """What each method does and its own K and N, for the form, which shows those of the chosen one (bench/admin.js)."""
+    rows = [(method.name, method.k, method.n, method.title, method.summary) for method in methods]
+    listed = format_html_join("", '<li data-choice="{}" data-k="{}" data-n="{}"><b>{}</b>: {}</li>', rows)
+    return _about("method", "What they do", listed)
+
+
+def method_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+    """Every method's options, for the form."""
+    return _options_help("method", "options", [(method.name, method.title, method.options) for method in methods])
+
+
+def judge_help() -> SafeString:
+    """Every judge's options, for the form."""
+    return _options_help(
+        "judge", "judge_options", [(judge, judge, options) for judge, options in JUDGE_OPTIONS.items()]
+    )
+
+
+def _options_help(field: str, box: str, owners: Iterable[tuple[str, str, Sequence[Option]]]) -> SafeString:
+    rows = [(name, title, _listed(options) or "no options") for name, title, options in owners]
+    listed = format_html_join("", '<li data-choice="{}"><b>{}</b>: {}</li>', rows)
+    return format_html("One name = value a line. {}", _about(field, "Which there are", listed, box))
+
+
+def _about(field: str, summary: str, listed: SafeString, box: str = "") -> SafeString:
+    """All that can be chosen in `field`; where it lists options, a click writes one into `box`."""
+    text = '<details class="prefine-about" data-about="{}" data-box="{}"><summary>{}</summary><ul>{}</ul></details>'
+    return format_html(text, field, box, summary, listed)
+
+
+def _listed(options: Iterable[Option]) -> SafeString:
+    rows = [(line := f"{o.name} = {shown(o.default)}", line, o.help) for o in options]
+    listed = format_html_join("", '<li><button type="button" data-option="{}">{}</button> {}</li>', rows)
+    return format_html("<ul>{}</ul>", listed) if listed else listed

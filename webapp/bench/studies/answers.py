@@ -1,0 +1,170 @@
+"""What the answers of a study say about themselves: agreement, position bias, consistency, speed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from webapp.bench.studies import measures
+from webapp.bench.studies.measures import Agreement, Bias, Times
+from webapp.bench.studies.tables import Table
+from webapp.experiments.models import Candidate, Iteration
+from webapp.review import quality
+from webapp.review.models import Vote
+from webapp.review.quality import Quality
+from webapp.studies.models import Arm, Participant, Study
+
+TOO_FEW = "too few"
+
+
+@dataclass(frozen=True)
+class Answers:
+    votes: int
+    undecided: int
+    """Votes of people who could not judge; their picks were drawn, and are in no figure here."""
+    best_places: Bias | None
+    worst_places: Bias | None
+    agreement: Agreement | None
+    """Among the members of panels: best, neither or worst, ordinal, over all videos that two or more judged."""
+    times: Times | None
+    by_round: dict[int, list[float]]
+    """Seconds to the answer, by round."""
+    quality: dict[Participant, Quality]
+    scores: dict[Arm, dict[str, list[float | None]]]
+    """By arm: RTS of the pick of every round, one line per experiment; without arms that have no metric."""
+
+
+def answers_of(study: Study) -> Answers:
+    standing = Vote.objects.filter(screening__participant__study=study, undone_at=None)
+    votes = list(standing.select_related("screening", "request").order_by("pk"))
+    decided = [vote for vote in votes if not vote.cannot_tell]
+    rounds: dict[int, list[float]] = defaultdict(list)
+    for vote in decided:
+        number = vote.request.payload.get("iteration")
+        if number is not None:
+            rounds[number].append(seconds(vote))
+    return Answers(
+        votes=len(votes),
+        undecided=len(votes) - len(decided),
+        best_places=measures.position_bias(_places(decided, "best_id")),
+        worst_places=measures.position_bias(_places(decided, "worst_id")),
+        agreement=measures.agreement(_ratings(decided), "ordinal"),
+        times=measures.times([seconds(vote) for vote in decided]),
+        by_round=dict(sorted(rounds.items())),
+        quality=quality.of_study(study),
+        scores={arm: lines for arm in study.arms.all() if (lines := _scores(arm))},
+    )
+
+
+def figure_names(said: Answers) -> dict[str, str]:
+    """Name -> caption of every figure that there is something to draw for."""
+    names = {}
+    if said.best_places:
+        names["places"] = "How often each place on the page was picked"
+    if said.by_round:
+        least = measures.LEAST_FOR_QUARTERS
+        names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
+    for arm in said.scores:
+        names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"
+    return names
+
+
+def seconds(vote: Vote) -> float:
+    """From when the videos could play until the choice, as the browser measured it; else from opening by our clock."""
+    measured = vote.client.get("decide_ms")
+    if isinstance(measured, int):
+        return measured / 1000
+    return (vote.created_at - vote.screening.opened_at).total_seconds()
+
+
+def _places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
+    """(place from 0, places shown) of what was picked as `field`."""
+    picked = [(vote.screening.order, getattr(vote, field)) for vote in votes]
+    return [(order.index(candidate), len(order)) for order, candidate in picked if candidate in order]
+
+
+def _ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
+    """Per person: (request, candidate) -> 1 best, -1 worst, 0 neither."""
+    raters: dict[int, dict[Hashable, float]] = defaultdict(dict)
+    for vote in votes:
+        for candidate in vote.screening.order:
+            value = (candidate == vote.best_id) - (candidate == vote.worst_id)
+            raters[vote.screening.participant_id][vote.request_id, candidate] = value
+    return list(raters.values())
+
+
+def _scores(arm: Arm) -> dict[str, list[float | None]]:
+    """RTS of each round's pick, by the labels of those who judged."""
+    if arm.task_info.metric is None:
+        return {}
+    people: dict[int, list[str]] = defaultdict(list)
+    for place in arm.assignments.exclude(experiment=None).select_related("participant").order_by("pk"):
+        again = f", {place.position}" if place.position > 1 else ""  # somebody may have an arm twice
+        people[place.experiment_id or 0].append(f"{place.participant.label}{again}")
+    picked = Candidate.objects.filter(iteration__experiment__in=people, pk__in=_picked(people))
+    lines: dict[str, list[float | None]] = defaultdict(list)
+    for candidate in picked.select_related("iteration").order_by("iteration__number"):
+        lines[", ".join(people[candidate.iteration.experiment_id])].append(candidate.rts)
+    return dict(lines)
+
+
+def _picked(experiments: dict[int, list[str]]) -> list[int]:
+    found = Iteration.objects.filter(experiment__in=experiments).exclude(best=None)
+    return [pk for pk in found.values_list("best_id", flat=True) if pk]
+
+
+def quality_table(study: Study, found: dict[Participant, Quality]) -> Table:
+    rows = tuple(
+        (
+            person.label,
+            one.votes,
+            _share(one.attention),
+            _share(one.gold),
+            one.consistency,
+            one.chance,
+            one.hasty,
+            one.unwatched,
+            "; ".join(one.flags) or None,
+        )
+        for person, one in found.items()
+    )
+    columns = (
+        *("participant", "votes", "attention passed", "gold right", "consistency", "by chance"),
+        *("hasty", "not watched", "flags"),
+    )
+    return Table("quality", f"Answers of {study}", columns, rows, "Flagged, never dropped.")
+
+
+def _share(passed: tuple[bool, ...]) -> str | None:
+    return f"{sum(passed)} of {len(passed)}" if passed else None
+
+
+def summary_table(study: Study, found: Answers) -> Table:
+    """The figures about the answers as a whole."""
+    rows: list[tuple[str, str | int | float | None, str | None]] = [
+        ("votes", found.votes, None),
+        ("could not judge", found.undecided, None),
+    ]
+    if found.times:
+        quarters = found.times.quarters
+        spread = f"quartiles {quarters[0]:.1f} and {quarters[1]:.1f} s" if quarters else "too few for quartiles"
+        rows.append(("seconds to the answer, median", found.times.median, spread))
+    for name, bias in (("best", found.best_places), ("worst", found.worst_places)):
+        if bias:
+            rows.append(
+                (
+                    f"place of the {name}: p that places play no part",
+                    TOO_FEW if bias.p is None else bias.p,
+                    _counted(bias),
+                )
+            )
+    if found.agreement:
+        one = found.agreement
+        interval = f"95% interval {one.low:.2f} to {one.high:.2f}; {one.raters} raters, {one.units} videos"
+        rows.append(("Krippendorff's alpha (ordinal)", one.alpha, interval))
+    return Table("answers", f"Answers of {study}", ("what", "value", "in detail"), tuple(rows))
+
+
+def _counted(bias: Bias) -> str:
+    return ", ".join(f"{chr(ord('A') + place)} {count}" for place, count in enumerate(bias.counts))

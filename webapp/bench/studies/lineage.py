@@ -1,0 +1,100 @@
+"""An experiment's lineage: which pick led to which change of the code, and that to which behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from webapp.bench.experiments.code_diff import Row, side_by_side, summary
+from webapp.bench.studies.tables import Table
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number of the behaviour before and after: a component's mean over the last tenth of training, or a score."""
+
+    name: str
+    before: float | None
+    after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True)
+class Link:
+    """A round's pick, and what became of it."""
+
+    iteration: Iteration
+    best: Candidate
+    worst: Candidate | None
+    parent: Candidate | None
+    """The candidate that the best was written from; None in the first round, and where the method keeps none."""
+    clip: Clip | None
+    winner: bool
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The code of the parent beside that of the pick."""
+        return side_by_side(self.parent.source, self.best.source) if self.parent else []
+
+    @property
+    def changed(self) -> str:
+        return summary(self.rows) if self.parent else "written from the task alone"
+
+    @cached_property
+    def behaviour(self) -> list[Change]:
+        """The hidden metric, where there is one, then what the traces of both have; only what is known of the pick."""
+        before, after = _last(self.parent), _last(self.best)
+        names = [*after, *(name for name in before if name not in after)]
+        names.sort(key=lambda name: (name != "total", name != "episode_length", name))
+        changes = [Change(name.replace("_", " "), before.get(name), after.get(name)) for name in names]
+        if self.best.rts is not None:
+            changes.insert(0, Change("RTS", self.parent.rts if self.parent else None, self.best.rts))
+        return changes
+
+
+def _last(candidate: Candidate | None) -> dict[str, float]:
+    """Trace entry -> its last sample."""
+    trace: Mapping[str, Mapping[str, list[float]]] = candidate.trace if candidate else {}
+    return {name: float(entry["samples"][-1]) for name, entry in trace.items() if entry.get("samples")}
+
+
+def lineage(experiment: Experiment) -> list[Link]:
+    """Every round that was judged, in order."""
+    rounds = experiment.iterations.exclude(best=None).select_related(
+        "best__iteration", "best__parent__iteration", "worst__iteration"
+    )
+    picks = [iteration.best_id for iteration in rounds]
+    clips = {c.candidate_id: c for c in Clip.objects.filter(candidate__in=picks, percent=100, status="ready")}
+    links = []
+    for iteration in rounds:
+        best = iteration.best
+        assert best is not None
+        won = best.pk == experiment.winner_id
+        links.append(Link(iteration, best, iteration.worst, best.parent, clips.get(best.pk), won))
+    return links
+
+
+def table(experiment: Experiment, links: list[Link]) -> Table:
+    """The lineage for a paper: one row a round."""
+    rows = tuple(
+        (
+            link.iteration.number,
+            link.best.key,
+            link.worst.key if link.worst else None,
+            link.parent.key if link.parent else None,
+            link.changed,
+            link.best.rts,
+            link.iteration.reason or None,
+            ", ".join(link.iteration.tags) or None,
+            link.iteration.difference or None,
+        )
+        for link in links
+    )
+    columns = ("round", "best", "worst", "written from", "code", "RTS", "reason", "tags", "difference in words")
+    note = f"{experiment.task}, {experiment.get_method_display()}, seed {experiment.seed}"
+    return Table("lineage", f"Lineage of {experiment.name}", columns, rows, note)

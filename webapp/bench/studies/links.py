@@ -1,0 +1,40 @@
+"""The sheet of a study's personal links."""
+
+from __future__ import annotations
+
+import csv
+
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from webapp.audit import record
+from webapp.base.csv_cells import cell
+from webapp.base.http import site_address
+from webapp.studies.models import Participant, Study
+
+
+@require_safe
+@never_cache
+@permission_required("studies.view_participant", raise_exception=True)
+def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Every personal link of a study, to be handed out: whoever has one is that participant."""
+    study = get_object_or_404(Study, pk=study_id)
+    people = list(study.participants.filter(source=Participant.Source.LINK).order_by("label"))
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="links-{slugify(study.title)[:40] or study.pk}.csv"'
+    sheet = csv.writer(response)
+    sheet.writerow(["participant", "link", "status"])
+    for person in people:
+        sheet.writerow([cell(person.label), f"{site_address(request)}{person.get_absolute_url()}", _status(person)])
+    record(request.user, "downloaded links", study, participants=len(people))
+    return response
+
+
+def _status(person: Participant) -> str:
+    if person.outcome:
+        return person.get_outcome_display().lower()
+    return "taking part" if person.consented_at else "not begun"

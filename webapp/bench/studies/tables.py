@@ -1,0 +1,79 @@
+"""A table as data, and that data as CSV or LaTeX: what a page shows is what a paper gets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+from webapp.base.csv_cells import cell
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    slug: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+    @property
+    def shown(self) -> list[list[str]]:
+        """The rows as a page and a paper print them."""
+        return [[_said(cell) for cell in row] for row in self.rows]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, and stand to the right."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return [any(isinstance(c, int | float) for c in column) for column in columns]
+
+
+def _said(value: Cell) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def to_csv(table: Table) -> str:
+    """Full precision; an empty cell where nothing is known, and none that a spreadsheet would run."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([[cell(value) for value in row] for row in table.rows])
+    return out.getvalue()
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table: needs \\usepackage{booktabs}."""
+    alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
+    lines = [" & ".join(map(_escape, row)) + r" \\" for row in table.shown]
+    head = " & ".join(map(_escape, table.columns)) + r" \\"
+    parts = [
+        r"\begin{table}",
+        rf"\caption{{{_escape(' '.join(filter(None, (table.title + '.', table.note))))}}}",
+        rf"\begin{{tabular}}{{{alignment}}}",
+        *(r"\toprule", head, r"\midrule", *lines, r"\bottomrule"),
+        *(r"\end{tabular}", r"\end{table}", ""),
+    ]
+    return "\n".join(parts)
+
+
+def _escape(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in text.replace("–", "--"))

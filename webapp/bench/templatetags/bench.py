@@ -1,0 +1,144 @@
+"""Numbers as the bench writes them."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from django import template
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from llm.reasoning import extract
+from llm.records import PROGRAM
+from webapp.base import charts
+from webapp.experiments.models import LoopSettings
+from webapp.problems.models import Problem
+
+register = template.Library()
+ANSWER_LETTERS = 120
+"""Longest final answer on a card."""
+Unknown = float | str | None
+"""A number; None where it is not known; "", which is what a template makes of a key that a worker has not sent yet."""
+
+
+@register.simple_tag
+def version() -> str:
+    return str(settings.VERSION)
+
+
+@register.filter
+def duration(seconds: Unknown) -> str:
+    """42 s, 3 min 10 s, 2 h 5 min; a dash where it is unknown."""
+    if seconds is None or isinstance(seconds, str):
+        return "–"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@register.filter
+def left(seconds: Unknown) -> str:
+    """Time left, as coarse as it is known: "about 2 min left"."""
+    if seconds is None or isinstance(seconds, str):
+        return ""
+    if seconds < 55:
+        return f"about {max(5, 5 * round(seconds / 5))} s left"
+    if seconds < 3540:
+        return f"about {max(1, round(seconds / 60))} min left"
+    return f"about {seconds / 3600:.1f} h left"
+
+
+@register.filter
+def compact(value: Unknown) -> str:
+    """1 234, 12.3 k, 4.5 M: three digits are enough here."""
+    if value is None or isinstance(value, str):
+        return "–"
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if unit == ' k' else size):.3g}{unit}"
+    return f"{value:,.0f}".replace(",", " ")
+
+
+@register.filter
+def score(value: Unknown) -> str:
+    """Three digits, so that scores of a row compare at a glance: 0.520, 12.3, 499."""
+    if value is None or isinstance(value, str):
+        return "–"
+    return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.number(value)
+
+
+@register.filter
+def signed(value: Unknown) -> str:
+    """A difference, with its sign."""
+    return score(value) if value is None or isinstance(value, str) or value <= 0 else f"+{score(value)}"
+
+
+@register.filter
+def dollars(value: Unknown) -> str:
+    if value is None or isinstance(value, str):
+        return "unknown"
+    return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
+
+
+@register.filter
+def percent(fraction: Unknown) -> str:
+    return "" if fraction is None or isinstance(fraction, str) else f"{100 * fraction:.0f}%"
+
+
+@register.filter
+def ago(moment: datetime | None) -> SafeString | str:
+    """A time that static/bench/live.js keeps counting; the clock time without it."""
+    if moment is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}" data-ago title="{} UTC">{}</time>',
+        moment.isoformat(),
+        moment.strftime("%Y-%m-%d %H:%M:%S"),
+        moment.strftime("%H:%M:%S"),
+    )
+
+
+@register.filter
+def rate(seconds: float) -> str:
+    """Hertz of a step that takes so long."""
+    return charts.number(round(1 / seconds, 1))
+
+
+@register.filter
+def share(part: Unknown) -> str:
+    """A part of 1 as the width of a bar that is 100 wide."""
+    return f"{100 * min(1.0, float(part or 0.0)):.1f}"
+
+
+@register.filter
+def worker(owner: str) -> str:
+    """Machine and process of a lease's owner, without its random part."""
+    return owner.rpartition(":")[0] or owner
+
+
+@register.filter
+def rows(columns: list[list[float | None]]) -> list[tuple[float | None, ...]]:
+    return list(zip(*columns, strict=True))
+
+
+@register.filter
+def as_json(value: object) -> SafeString:
+    """JSON inside a script element that is never run."""
+    text = json.dumps(value)
+    return mark_safe(text.translate({ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}))
+
+
+@register.filter
+def gist(source: str, experiment: LoopSettings) -> str:
+    """The final answer as text; of a program its length."""
+    problem = experiment.task_info
+    if not isinstance(problem, Problem) or problem.form == PROGRAM:
+        return f"{len(source.splitlines())} lines"
+    final = extract.final_answer(source, problem.sections) or ""
+    return final if len(final) <= ANSWER_LETTERS else final[:ANSWER_LETTERS] + " ..."

@@ -1,0 +1,91 @@
+"""Addresses of staff's pages, all under /bench/. A namespace says what right a change takes (accounts.middleware)."""
+
+from django.urls import include, path, register_converter
+from django.urls.converters import StringConverter
+
+from webapp.bench.account import views as account
+from webapp.bench.audit import views as audit
+from webapp.bench.comparisons import views as comparisons
+from webapp.bench.data import views as data
+from webapp.bench.experiments import views as experiments
+from webapp.bench.studies import links
+from webapp.bench.studies import views as studies
+from webapp.bench.votes import views as votes
+
+
+class ArchiveKind(StringConverter):
+    regex = "export|import"
+
+
+register_converter(ArchiveKind, "archive_kind")
+
+account_patterns = [
+    path("", account.account, name="account"),
+    path("two-factor/on/", account.turn_on, name="turn_on"),
+    path("two-factor/codes/", account.new_codes, name="new_codes"),
+    path("two-factor/off/", account.turn_off, name="turn_off"),
+]
+audit_patterns = [
+    path("", audit.index, name="index"),
+    path("audit.csv", audit.download, name="download"),
+]
+data_patterns = [
+    path("", data.index, name="index"),
+    path("<int:pk>/", data.study, name="study"),
+    path("<int:pk>/export/", data.export, name="export"),
+    path("<int:pk>/key/", data.key_table, name="key"),
+    path("<int:pk>/erase/", data.erase, name="erase"),
+    path("import/", data.bring, name="import"),
+    path("<archive_kind:kind>/<uuid:public_id>/", data.progress, name="progress"),
+    path("export/<uuid:public_id>.zip", data.download, name="download"),
+    path("export/<uuid:public_id>/delete/", data.remove, name="remove"),
+]
+comparison_patterns = [
+    path("", comparisons.index, name="index"),
+    path("new/", comparisons.new, name="new"),
+    path("<uuid:public_id>/", comparisons.comparison, name="comparison"),
+    path("<uuid:public_id>/do/<str:action>/", comparisons.act, name="act"),
+    path("<uuid:public_id>/files/<str:name>", comparisons.file, name="file"),
+]
+vote_patterns = [
+    path("", votes.index, name="index"),
+    path("<uuid:public_id>/", votes.poll, name="poll"),
+    path("<uuid:public_id>/invite/", votes.invite, name="invite"),
+    path("<uuid:public_id>/open/", votes.open_poll, name="open"),
+    path("<uuid:public_id>/close/", votes.close_poll, name="close"),
+    path("<uuid:public_id>/unblind/", votes.unblind, name="unblind"),
+    path("<uuid:public_id>/pairs/<int:position>/files/<int:number>/", votes.file, name="file"),
+    path("<uuid:public_id>/<slug:slug>.<str:ending>", votes.figure, name="figure"),
+]
+study_patterns = [
+    path("studies/", studies.index, name="index"),
+    path("studies/<int:pk>/", studies.study, name="study"),
+    path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),
+    path("<uuid:public_id>/lineage/", studies.lineage_page, name="lineage"),
+    path("<uuid:public_id>/lineage.<str:ending>", studies.lineage_table, name="lineage_table"),
+]
+experiment_patterns = [
+    path("", experiments.index, name="index"),
+    path("tasks/", experiments.tasks, name="tasks"),
+    path("tasks/<str:name>/", experiments.task, name="task"),
+    path("models/<int:pk>/test/", experiments.test_model, name="test_model"),
+    path("clips/<uuid:name>.mp4", experiments.clip, name="clip"),
+    path("clips/<uuid:name>.jpg", experiments.poster, name="poster"),
+    path("clips/<int:pk>/refilm/", experiments.refilm, name="refilm"),
+    path("<uuid:public_id>/", experiments.experiment, name="experiment"),
+    path("<uuid:public_id>/live/", experiments.live, name="live"),
+    path("<uuid:public_id>/rounds.<str:ending>", experiments.rounds_figure, name="rounds_figure"),
+    path("<uuid:public_id>/<str:key>/", experiments.candidate, name="candidate"),
+    path("<uuid:public_id>/<str:key>/<str:slug>.<str:ending>", experiments.candidate_figure, name="candidate_figure"),
+    path("<uuid:public_id>/do/<str:action>/", experiments.act, name="act"),
+]
+urlpatterns = [
+    path("studies/<int:study_id>/links/sheet.csv", links.link_sheet, name="link_sheet"),
+    path("account/", include((account_patterns, "account"))),
+    path("audit/", include((audit_patterns, "audit"))),
+    path("data/", include((data_patterns, "archive"))),
+    path("comparisons/", include((comparison_patterns, "comparisons"))),
+    path("votes/", include((vote_patterns, "votes"))),
+    path("", include((study_patterns, "board"))),
+    path("", include((experiment_patterns, "bench"))),
+]

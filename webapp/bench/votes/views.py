@@ -1,0 +1,175 @@
+"""A poll for its experimenters: progress until it is closed, results once somebody has unblinded it. Staff only."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.accounts.access import staff_only
+from webapp.base import charts
+from webapp.base.http import HtmxHttpRequest, site_address
+from webapp.bench.figures import draw_figure
+from webapp.problems.files import respond_with_file
+from webapp.votes import answers, enrolment, figures, opening, results
+from webapp.votes.models import Evaluator, Pair, Poll
+
+MOST_AT_ONCE = 500
+SEALED = "Results, votes and sides are sealed until this vote is closed: nobody sees them before."
+UNREAD = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
+
+
+@require_safe
+@staff_only
+def index(request: HtmxHttpRequest) -> HttpResponse:
+    rows = [(poll, opening.complete(poll)) for poll in Poll.objects.all()]
+    return render(request, "bench/votes/index.html", {"rows": rows})
+
+
+@require_safe
+@staff_only
+def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Poll, public_id=public_id)
+    people = Evaluator.objects.filter(poll=row).order_by("pk")
+    done = opening.complete(row)
+    begun = people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count()
+    pairs = list(row.pairs.all())
+    context = {
+        "poll": row,
+        "people": people,
+        "done": done,
+        "begun": begun,
+        "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
+        "site": site_address(request),
+        "most_at_once": MOST_AT_ONCE,
+        "read": [(pair, list(enumerate(answers.files_of(pair), 1))) for pair in pairs if pair.answers],
+        "plan": row.plan or (opening.plan_of(row) if pairs else ""),
+        "problems": opening.problems(row) if row.status == Poll.Status.DRAFT else [],
+    }
+    if row.status != Poll.Status.CLOSED:
+        context |= _power(row, len(pairs))
+    elif row.unblinded_at:
+        context |= _results(row)
+    return render(request, "bench/votes/poll.html", context)
+
+
+def _results(poll: Poll) -> dict[str, object]:
+    found = results.results_of(poll)
+    drawn = {"preferences": SafeString(figures.forest(*figures.preferences(found)))}
+    if found.ratings:
+        drawn["arms"] = SafeString(figures.forest(*figures.arms(found)))
+    return {"results": found, "level": 100 * (1 - poll.alpha), **drawn}
+
+
+def _power(poll: Poll, pairs: int) -> dict[str, object]:
+    table = figures.power_table(poll, pairs)
+    address = f"{poll.get_absolute_url()}power"
+    return {
+        "power": table,
+        "rates": figures.RATES,
+        "power_alpha": figures.first_alpha(poll, pairs),
+        "power_figure": draw_figure(figures.power_chart(table), address, 640, 240),
+    }
+
+
+@require_safe
+@staff_only
+def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
+    """A file that evaluators had beside the answers of a pair, by its place among them."""
+    pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
+    row = dict(enumerate(answers.files_of(pair), 1)).get(number)
+    if row is None:
+        raise Http404("There is no such file.")
+    return respond_with_file(row)
+
+
+@require_safe
+@staff_only
+def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: str) -> HttpResponse:
+    row = get_object_or_404(Poll, public_id=public_id)
+    if slug == "power":
+        chart = figures.power_chart(figures.power_table(row, row.pairs.count()))
+        return _download(row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart))
+    if row.status != Poll.Status.CLOSED:
+        return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")
+    if row.unblinded_at is None:
+        return HttpResponse(UNREAD, status=403, content_type="text/plain; charset=utf-8")
+    if slug == "votes" and ending == "csv":
+        return _download(row, slug, ending, results.to_csv(row))
+    drawn = {"preferences": figures.preferences, "arms": figures.arms}
+    found = results.results_of(row)
+    if ending != "svg" or slug not in drawn or (slug == "arms" and not found.ratings):
+        raise Http404("There is no such figure.")
+    return _download(row, slug, ending, figures.forest(*drawn[slug](found)))
+
+
+def _download(poll: Poll, slug: str, ending: str, text: str) -> HttpResponse:
+    if ending not in ("csv", "svg"):
+        raise Http404(f"A figure comes as svg or csv, not as {ending!r}.")
+    name = re.sub(r"[^\w-]+", "-", f"{poll.title}-{slug}").lower()
+    kind = "text/csv; charset=utf-8" if ending == "csv" else "image/svg+xml"
+    return HttpResponse(
+        text, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    )
+
+
+class InviteForm(forms.Form):
+    count = forms.IntegerField(min_value=1, max_value=MOST_AT_ONCE)
+
+
+@require_POST
+@staff_only
+def invite(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Poll, public_id=public_id)
+    form = InviteForm(request.POST)
+    if row.status == Poll.Status.CLOSED:
+        messages.error(request, "This vote is closed: nobody else can vote.")
+    elif not form.is_valid():
+        messages.error(request, f"Add between 1 and {MOST_AT_ONCE} evaluators at a time.")
+    else:
+        people = enrolment.invite(row, form.cleaned_data["count"])
+        messages.success(request, f"Added {people[0].label} to {people[-1].label}. Their links are below.")
+    return redirect(row)
+
+
+@require_POST
+@staff_only
+def open_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Poll, public_id=public_id)
+    found = opening.open_poll(row)
+    for words in found:
+        messages.error(request, words)
+    if not found:
+        messages.success(request, "Open. The plan and the pairs are fixed from now on, and the links work.")
+    return redirect(row)
+
+
+@require_POST
+@staff_only
+def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = get_object_or_404(Poll, public_id=public_id)
+    if request.POST.get("sure") != "yes":
+        messages.error(request, "Tick the box to close it early: it cannot be opened again.")
+    elif opening.close(row, request.user.get_username()):
+        messages.success(request, "Closed. Its results can be unblinded below.")
+    else:
+        messages.warning(request, "Nothing was changed. It was not open.")
+    return redirect(row)
+
+
+@require_POST
+@staff_only
+def unblind(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Show the results from now on: asked for, never by looking at the page."""
+    row = get_object_or_404(Poll, public_id=public_id)
+    if row.status != Poll.Status.CLOSED:
+        messages.error(request, SEALED)
+    else:
+        opening.unblind(row, request.user.get_username())
+    return redirect(row)

@@ -1,0 +1,117 @@
+"""Carries a comparison through, one experiment after another, and says how far it is."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+
+from webapp.comparisons import gather
+from webapp.comparisons.plan import Cell, Plan
+from webapp.experiments import headless, loop
+from webapp.experiments.models import Candidate, Experiment, Job
+
+log = logging.getLogger(__name__)
+OVER = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a comparison is."""
+
+    finished: int
+    experiments: int
+    candidates: int
+    """Trained so far; a cancelled experiment counts as done."""
+    budget: int
+    seconds_left: float | None
+    """None until one candidate of every task that is left has been trained on this installation."""
+
+
+def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
+    """As the rows say it now, and with these experiments finished elsewhere."""
+    rows = plan.existing()
+    trained = trained_of(rows.values())
+    finished = spent = budget = 0
+    left: dict[str, int] = {}
+    for cell in plan.cells():
+        number = plan.public_id(cell)
+        row = rows.get(number)
+        done = trained.get(row.pk, 0) if row else 0
+        ended = number in elsewhere or (row is not None and row.status in OVER)
+        spent += cell.arm.candidates if ended else min(done, cell.arm.candidates)
+        budget += cell.arm.candidates
+        finished += ended
+        if not ended:
+            left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
+    paces = gather.seconds_per_candidate(plan, left)
+    known = left.keys() == paces.keys()
+    total = len(plan.tasks) * len(plan.arms) * plan.experiments
+    return State(finished, total, spent, budget, sum(left[task] * paces[task] for task in left) if known else None)
+
+
+def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:
+    """By experiment: its candidates that were trained, or failed."""
+    over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
+    found = Candidate.objects.filter(iteration__experiment__in=[row.pk for row in experiments], status__in=over)
+    return dict(found.values_list("iteration__experiment").annotate(Count("pk")).order_by())
+
+
+def give_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
+    """Have experiments that had begun keep to the budgets that the plan names, unless they are over."""
+    named = {name: getattr(plan, name) for name in ("token_budget", "dollar_budget")}
+    named = {name: value for name, value in named.items() if value is not None}
+    for number in plan.public_ids if named else ():
+        if number not in elsewhere:  # one by one: each takes its own lock and no other
+            Experiment.objects.filter(public_id=number).exclude(status__in=OVER).update(**named)
+
+
+def carry_through(
+    plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
+) -> Iterator[tuple[Cell, Experiment]]:
+    """Run every experiment that is not over, here or elsewhere, going on with those that were interrupted; yields each
+    as it ends.
+
+    One that fails is tried again by the next run; the others go on meanwhile. One that was stopped between its end and
+    its record gets that; its last clips are left to a site's workers.
+    """
+    give_budgets(plan, elsewhere)
+    for cell in plan.cells():
+        if plan.public_id(cell) in elsewhere:
+            continue
+        experiment = plan.experiment(cell)
+        if experiment.status in OVER:
+            if experiment.status == Experiment.Status.FINISHED and not headless.record_path(experiment).exists():
+                headless.save_record(experiment)
+            continue
+        for go_on in (loop.start, loop.resume, loop.retry):
+            go_on(experiment)
+
+        def said(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
+            report(cell, experiment, words)
+
+        _drive(experiment, said)
+        experiment.refresh_from_db()
+        if experiment.status == Experiment.Status.FINISHED:
+            headless.save_record(experiment)
+        yield cell, experiment
+
+
+def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
+    """To its end, past errors that nobody foresaw, but not past so many without a step that ends."""
+    errors, ended = 0, -1
+    while errors < settings.ATTEMPTS:
+        try:
+            headless.drive(experiment, said)
+            return
+        except OSError:  # a full disk, which is everybody's
+            raise
+        except Exception:
+            log.exception("%s: an error that nobody foresaw", experiment)
+        before, ended = ended, experiment.jobs.filter(status=Job.Status.DONE).count()
+        errors = errors + 1 if ended == before else 1

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from llm import methods
+from simulation import catalog
+from webapp.comparisons import carry, gather, report, tables
+from webapp.comparisons import plan as plans
+from webapp.comparisons.carry import State
+from webapp.comparisons.ceiling import Ceiling, ceiling
+from webapp.comparisons.gather import Result
+from webapp.comparisons.plan import Cell, Plan
+from webapp.experiments import headless, progress
+from webapp.experiments.defaults import environment_model
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.options import DJANGOS_OWN, OFFLINE
+from webapp.problems.lookup import EXAMPLES
+
+ROLES = {
+    "vision": "who looks at clips",
+    "describer": "who puts differences into words (default: who writes)",
+    "judge_model": "who judges with --judge model (default: who writes)",
+}
+LINE_SECONDS = 5.0
+"""How often a line is printed where the output is not a terminal."""
+STATE_SECONDS = 2.0
+"""How often the rows are counted anew."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare methods at equal budget: plan, run, report. Stopped and started again with the same words it goes on "
+        "where it was; experiments that an earlier comparison finished are read, not run again."
+    )
+
+    suppressed_base_arguments = DJANGOS_OWN
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parser.prog = "./prefine compare"  # as a person calls it
+        return parser
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        known = ", ".join(methods.METHODS)
+        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=tasks_help())
+        parser.add_argument(
+            "--methods",
+            nargs="+",
+            required=True,
+            metavar="METHOD",
+            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round). "
+            "The first is what the others are tested against",
+        )
+        parser.add_argument("--judge", default="proxy", help="proxy (default) or model")
+        parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")
+        parser.add_argument(
+            "--budget",
+            default="candidates=30",
+            metavar="candidates=N",
+            help="candidates an experiment: policies trained, or answers",
+        )
+        parser.add_argument("--experiments", type=int, default=5, help="independent repetitions of each (default 5)")
+        parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
+        parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
+        parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
+        parser.add_argument(
+            "--model",
+            help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
+        )
+        for role in ROLES:
+            help_text = f"a language model of the admin, by name: {ROLES[role]}"
+            parser.add_argument(f"--{role.replace('_', '-')}", metavar="NAME", help=help_text)
+        parser.add_argument(
+            "--token-budget", type=int, help="tokens read and written, at most, in each experiment that is not over"
+        )
+        parser.add_argument("--dollar-budget", type=float, help="US dollars of each, where prices are known")
+        parser.add_argument("--label", default="", help="run everything anew under this label")
+        parser.add_argument(
+            "--with",
+            dest="elsewhere",
+            nargs="+",
+            action="extend",
+            default=[],
+            type=Path,
+            metavar="FOLDER",
+            help="reports of the same experiments written on other machines, or of a data folder that is gone: what is "
+            "finished there is counted here and not run; what is finished here too is taken from here",
+        )
+        parser.add_argument("--out", type=Path, help="folder of the report (default: comparisons/ in the data folder)")
+        parser.add_argument("--plan", action="store_true", help="only say what would be run, and how long it takes")
+        parser.add_argument("--report", action="store_true", help="only write the report of what is there")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = planned(options)
+        self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
+        try:
+            self.elsewhere = tables.read(plan, options["elsewhere"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        self.last_line, self.width = 0.0, 0
+        self.counted: tuple[float, State] = (0.0, carry.state(plan, self.elsewhere))
+        self.stdout.write(plan_text(plan, self.counted[1], self.elsewhere))
+        if options["plan"]:
+            return
+        failed: list[Experiment] = []
+        if not options["report"]:
+            headless.end_on_signals()
+            try:
+                failed = self.run()
+            except KeyboardInterrupt:
+                self.clear()
+                self.stderr.write("Stopped. The same command goes on from here.")
+                sys.exit(130)
+            except OSError as error:  # a full disk; the step is queued again
+                raise CommandError(f"{error}\nThe same command goes on from here.") from error
+        self.stdout.write(f"Report: {report.write(plan, self.folder, self.elsewhere)}")
+        if failed:
+            reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
+            raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
+
+    def run(self) -> list[Experiment]:
+        """Everything that is not over; returns what did not finish."""
+        left = []
+        for cell, experiment in carry.carry_through(self.plan, self.said, self.elsewhere):
+            self.clear()
+            self.stdout.write(ended_text(cell, experiment))
+            if experiment.status != Experiment.Status.FINISHED:
+                left.append(experiment)
+            report.write(self.plan, self.folder, self.elsewhere)
+        return left
+
+    def said(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
+        """One line of progress, at most so often."""
+        now = time.monotonic()
+        if now - self.last_line < (0.5 if self.stdout.isatty() else LINE_SECONDS):
+            return
+        self.last_line = now
+        if now - self.counted[0] > STATE_SECONDS:
+            self.counted = now, carry.state(self.plan, self.elsewhere)
+        if experiment.status != Experiment.Status.RUNNING:
+            return
+        line = progress_text(cell, progress.of(experiment), self.counted[1])
+        if self.stdout.isatty():
+            self.stdout.write(f"\r{line:<{self.width}}", ending="")
+            self.width = len(line)
+            self.stdout.flush()
+        else:
+            self.stdout.write(line)
+
+    def clear(self) -> None:
+        if self.width:
+            self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
+            self.width = 0
+
+
+def tasks_help() -> str:
+    return f"{', '.join(catalog.tasks())}; or problems, by name ({EXAMPLES})"
+
+
+def planned(options: dict[str, Any]) -> Plan:
+    """The plan that the arguments describe. Raises CommandError for one that cannot be run."""
+    try:
+        plan = plans.made(
+            tasks=options["tasks"],
+            methods=options["methods"],
+            candidates=budget(options["budget"]),
+            experiments=options["experiments"],
+            judge=options["judge"],
+            judge_options=options["judge_option"],
+            preset=options["preset"],
+            iterations=options["iterations"],
+            seed=options["seed"],
+            model=named(options["model"]) if options["model"] else environment_model(),
+            **{role: named(options[role]) for role in ROLES if options[role]},
+            label=options["label"],
+            token_budget=options["token_budget"],
+            dollar_budget=options["dollar_budget"],
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if problems := plan.problems():
+        raise CommandError("\n".join(problems))
+    return plan
+
+
+def budget(text: str) -> int:
+    """N of "candidates=N"."""
+    name, _, value = text.partition("=")
+    if name.strip() != "candidates" or not value.strip().isdecimal() or int(value) < 1:
+        raise ValueError(f"--budget {text}: write it as candidates=N")
+    return int(value)
+
+
+def named(name: str) -> LanguageModel | None:
+    """The row of this name; None for the offline writer. Raises ValueError for a name that nobody has."""
+    model = LanguageModel.objects.filter(name=name).first()
+    if model is None and name == OFFLINE:
+        return None
+    if model is None:
+        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or OFFLINE
+        raise ValueError(f"unknown language model {name!r}; known: {known}")
+    return model
+
+
+# --- words ----------------------------------------------------------------------------------------------------
+
+
+def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> str:
+    """What will be run, and how long that takes."""
+    lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
+    rows = plan.existing()
+    for task in plan.tasks:
+        for one in plan.arms:
+            ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
+            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in carry.OVER)]
+            shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
+            lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
+    lines += elsewhere_lines(rows, elsewhere)
+    paces = gather.seconds_per_candidate(plan, plan.tasks)
+    known = ", ".join(f"{task} {paces[task]:.1f} s a candidate" for task in plan.tasks if task in paces)
+    left = (
+        f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"
+    )
+    lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to try; time: {left}.")
+    if known:
+        lines.append(f"Measured here: {known}.")
+    lines.append(ceiling_text(ceiling(plan, state.experiments - state.finished)))
+    return "\n".join(lines)
+
+
+def elsewhere_lines(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
+    """What of it is read from other reports, and what of that had been begun here."""
+    here = {number for number, row in rows.items() if row.status == Experiment.Status.FINISHED}
+    folders = Counter(result.folder for number, result in elsewhere.items() if number not in here)
+    lines = [f"Finished elsewhere: {count} experiments in {folder}." for folder, count in folders.items()]
+    begun = sorted(rows[number].name for number in elsewhere.keys() & rows.keys() - here)
+    return lines + [f"Begun here, finished there: {name}. That one counts." for name in begun]
+
+
+def ceiling_text(most: Ceiling) -> str:
+    """What language models may cost at most."""
+    if most.free:
+        return "No endpoint is asked: no tokens are paid for."
+    tokens = "no limit of tokens" if most.tokens is None else f"at most {most.tokens:,} tokens"
+    dollars = "no limit of cost that is known" if most.dollars is None else f"at most ${most.dollars:,.2f}"
+    return f"In {most.experiments} experiments: {tokens}, {dollars} (--token-budget, --dollar-budget)."
+
+
+def ended_text(cell: Cell, experiment: Experiment) -> str:
+    if experiment.status != Experiment.Status.FINISHED:
+        return f"{experiment.name}: {experiment.get_status_display().lower()}"
+    winner = experiment.winner
+    rts = f", RTS {winner.rts:.3f}" if winner and winner.rts is not None else ""
+    return f"{experiment.name}: {winner.key if winner else '-'}{rts}"
+
+
+def progress_text(cell: Cell, now: progress.Progress, state: State) -> str:
+    left = "" if state.seconds_left is None else f", {duration(state.seconds_left)} left"
+    whole = 100 * state.candidates / state.budget
+    place = min(state.finished + 1, state.experiments)
+    return (
+        f"[{place}/{state.experiments}] {cell.arm.label} on {cell.task}, {cell.index + 1}: "
+        f"round {now.iteration} {now.phase} {100 * now.fraction:.0f}%; in all {whole:.0f}%{left}"
+    )
+
+
+def duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 2:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"

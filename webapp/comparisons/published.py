@@ -1,0 +1,99 @@
+"""The scores that the papers print (docs/published.csv), for the arms and tasks of a comparison."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+
+from llm.methods import method as find_method
+from webapp.comparisons.plan import Arm
+
+NAMES = {
+    "icpl": ("ICPL", "ICPL-proxy"),
+    "icpl_wo_rt": ("ICPL w/o RT",),
+    "icpl_wo_rtd": ("ICPL w/o RTD",),
+    "icpl_wo_rtdb": ("ICPL w/o RTDB",),
+    "open_loop": ("OpenLoop",),
+    "eureka": ("Eureka",),
+    "revolve": ("Revolve",),
+    "rf_agent": ("RF-Agent",),
+    "rda": ("RDA",),
+    "scaling_context": ("Context Scaling",),
+    "scaling_batch_score": ("Batch Scaling (Scoring-based BoN)",),
+    "scaling_batch_model": ("Batch Scaling (LLM-based BoN)",),
+    "scaling_batch_vote": ("Batch Scaling (Vote)",),
+    "scaling_turn": ("Turn Scaling (Reflection)",),
+    "scaling_3d": ("3D Scaling (Proxy Judge)",),
+}
+"""A method here -> what the papers call it."""
+RF_AGENT_ABLATIONS = {
+    ("actions", "mutation"): "mutation",
+    ("actions", "mutation+crossover"): "mutation+crossover",
+    ("actions", "mutation+reasoning"): "mutation+reasoning",
+    ("actions", "crossover+reasoning"): "crossover+reasoning",
+    ("actions", "mutation+crossover+reasoning"): "mutation+crossover+reasoning",
+    ("design_thought", False): "w/o first design thought",
+    ("thought_align", False): "w/o second thought align",
+}
+REFERENCES = ("Human", "Sparse")
+UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
+"""A metric whose numbers stand beside our scores -> in what unit they are, where ours are shares.
+
+What a problem scores here is 1 where the answer is right, else 0, or the share of a program's points; so a mean TS of
+0.6 is 3 of 5 right there, or 60 points. Votes are no score.
+"""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number."""
+
+    paper: str
+    table: str
+    method: str
+    task: str
+    metric: str
+    statistic: str
+    value: str
+    std: str
+    note: str
+
+    @property
+    def shown(self) -> str:
+        """As printed, with its deviation and unit."""
+        number = f"{self.value} \u00b1 {self.std}" if self.std else self.value
+        return f"{number} {UNITS[self.metric]}".strip()
+
+    def on(self, task: str) -> bool:
+        """Whether it is a score on this task. Problems are called in small letters here, in capitals there."""
+        return self.task.casefold() == task.casefold() and self.metric in UNITS
+
+
+@cache
+def everything() -> tuple[Published, ...]:
+    """All of the file. Raises OSError without it, and TypeError or csv.Error for another file."""
+    path = settings.BASE_DIR / "docs" / "published.csv"
+    with path.open(newline="") as file:
+        return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def of(task: str, arm: Arm, faultless: bool) -> list[Published]:
+    """What is printed of this method, with exactly these options, on this task. What a judge decides, a faultless proxy
+    decided there: with another judge there is nothing to put beside it.
+    """
+    method = find_method(arm.method)
+    if method.asks_judge and not (method.uses_metric or faultless):
+        return []
+    names = NAMES.get(arm.method, ())
+    if arm.options:
+        known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
+        names = (known,) if known else ()
+    return [row for row in everything() if row.on(task) and row.method in names]
+
+
+def references(task: str) -> list[Published]:
+    """What is printed of human-written and of sparse rewards on this task."""
+    return [row for row in everything() if row.on(task) and row.method in REFERENCES]

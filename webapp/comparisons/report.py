@@ -1,0 +1,290 @@
+"""The report of a comparison: Markdown, CSV and figures in one folder, rewritten whenever an experiment has ended."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from trainer.machine import described
+from webapp.comparisons import gather, published, tables
+from webapp.comparisons.accuracy import accuracies
+from webapp.comparisons.details import SEPARATOR, UNKNOWN, detailed
+from webapp.comparisons.gather import Result, Score
+from webapp.comparisons.plan import Plan
+from webapp.comparisons.ranks import by_seed, holm, mann_whitney
+from webapp.experiments import provenance
+from webapp.problems.lookup import is_problem
+
+EXPLAINED = """\
+RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
+TS of an experiment: the RTS of the candidate that it ended with, which is the highest of all where a faultless proxy
+chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of any candidate, mean over experiments.
+Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
+2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are wall
+time: how long the training processes of a round took, summed over the rounds. They say as much of the machine, and of
+what else it did meanwhile, as of the method. On a GPU: "-" where some training does not say where it ran. Diversity:
+mean distance of all pairs of candidates that were tried together, from 0 to 1, mean over the rounds; of programs by
+what they read and apply, of films by what robots do."""
+OF_PROBLEMS = """\
+On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
+of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of
+candidates. An experiment whose final answer nobody compared with the reference has no TS."""
+OVER_ALL = """\
+Mean TS over all experiments on problems; right: those with a TS of 1, with the 95% Wilson interval of their share. Wins
+and losses: experiments in which an arm did better or worse than {first} did on the same problem with the same seed; p:
+two-sided exact sign test of these. All experiments are taken as independent: repetitions on few problems say little of
+other problems."""
+ELSEWHERE = """\
+These were finished by another installation, or by this one before its data went, and are read from the reports in the
+folders named here; they were not run again."""
+ALIKE = """\
+All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
+each got there is in the table of rounds."""
+TESTED = """\
+Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
+experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
+the mean difference, how often the arm is higher, and a two-sided permutation test of the signs, uncorrected (with n
+seeds its p is at least 2 / 2^n)."""
+DIFFERS = """\
+Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
+and budgets. They say which order was found there, not which value should be reached here."""
+
+
+def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> Path:
+    """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = detailed(gather.results(plan, elsewhere))
+    scores = gather.scores(plan, results)
+    tables.write(folder, results, scores)
+    from webapp.comparisons import figures  # matplotlib is loaded where a report is written
+
+    pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
+    path = folder / "report.md"
+    tables.replace(path, markdown(plan, results, scores, pictures))
+    return path
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------
+
+
+def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]) -> str:
+    """The whole report as one text."""
+    planned = len(plan.tasks) * len(plan.arms) * plan.experiments
+    finished = [result for result in results if result.finished]
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    parts = [
+        f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
+        f"{len(finished)} of {planned} experiments finished, {now}. {_settings(plan)}",
+        _makers(finished),
+        EXPLAINED,
+        *([OF_PROBLEMS] if any(is_problem(task) for task in plan.tasks) else []),
+        *_over_all(plan, scores),
+    ]
+    for task in plan.tasks:
+        own = [score for score in scores if score.task == task]
+        parts += [f"## {task}", _scores_table(own, plan), _costs_table(own)]
+        if tests := _tests(own):
+            parts.append(tests)
+        parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
+        parts.append(_rounds_table(own))
+        if printed := _published_table(own, plan):
+            parts.append(printed)
+    if foreign := [r for r in results if r.folder]:
+        parts += ["## From elsewhere", ELSEWHERE, _elsewhere_table(foreign)]
+    if broken := [r for r in results if r.error]:
+        lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.error}" for r in broken)
+        parts.append(f"## Stopped by a failure\n\n{lines}")
+    differs = [] if all(is_problem(task) for task in plan.tasks) else [DIFFERS]
+    return "\n\n".join([*parts, *differs]) + "\n"
+
+
+def _makers(finished: Sequence[Result]) -> str:
+    """Which versions on which machines have tried the candidates, and which one writes this."""
+    tried = (_each(r.machine for r in finished), _each(r.version for r in finished))
+    own = ([described()], [provenance.version()])
+    if tried == own:
+        return f"Tried and reported on {_maker(*own)}."
+    return f"{f'Tried on {_maker(*tried)}. ' if finished else ''}Reported on {_maker(*own)}."
+
+
+def _each(names: Iterable[str]) -> list[str]:
+    """Every name once; an experiment that went on elsewhere has several (webapp.comparisons.details)."""
+    return list(dict.fromkeys(name for joined in names for name in (joined or UNKNOWN).split(SEPARATOR)))
+
+
+def _maker(machines: Sequence[str], versions: Sequence[str]) -> str:
+    called = SEPARATOR.join("an unknown machine" if name == UNKNOWN else name for name in machines)
+    return f"{called} by Prefine {SEPARATOR.join('unknown' if name == UNKNOWN else name for name in versions)}"
+
+
+def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
+    """Accuracy over the set of problems, where there is one."""
+    found = accuracies(plan, scores)
+    if not found:
+        return []
+    rows = []
+    for one in found:
+        low, high = one.interval or (None, None)
+        share = f"{one.right}/{len(one.scores)} ({_number(low)} to {_number(high)})"
+        better = one.better
+        tested = (
+            [f"{better.wins}, {better.losses}", f"{better.p:.4f}", f"{better.corrected:.4f}"] if better else [""] * 3
+        )
+        rows.append([one.arm.label, _number(one.mean), share, *tested])
+    head = ["all problems", "mean TS", "right", "wins, losses", "p", "p (Holm)"]
+    return ["## All problems", OVER_ALL.format(first=plan.baseline.label), _table(head, rows)]
+
+
+def _settings(plan: Plan) -> str:
+    judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
+    changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
+    writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
+    roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
+    others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
+    robots = not all(is_problem(task) for task in plan.tasks)
+    preset = f" Training preset: {plan.preset}{changed}." if robots else ""
+    return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
+
+
+def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
+    rows = []
+    for score in scores:
+        printed = published.of(score.task, score.arm, plan.faultless)
+        shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
+        values = ", ".join(_number(v) for v in score.values)
+        tops = [r.best for r in score.results if r.best is not None]
+        top = _number(sum(tops) / len(tops)) if tops else "-"
+        numbers = [_number(score.fts), _spread(score.mean, score.deviation), top]
+        rows.append(
+            [score.arm.label, shape, f"{len(score.values)}/{plan.experiments}", *numbers, values, _printed(printed)]
+        )
+    for row in published.references(scores[0].task) if scores else []:
+        rows.append([row.method, *[""] * 6, _printed([row])])
+    return _table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
+
+
+def _printed(rows: Iterable[published.Published]) -> str:
+    """Each printed value once, be it 12.04 or 12.040; the table of the papers' numbers says more of them."""
+    once = dict[tuple[float, str, str], str]()
+    for row in rows:
+        once.setdefault((float(row.value), row.std, row.paper), f"{row.shown} ({row.paper})")
+    return ", ".join(once.values()) or "-"
+
+
+def _published_table(scores: Sequence[Score], plan: Plan) -> str:
+    """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
+    found = [row for score in scores for row in published.of(score.task, score.arm, plan.faultless)]
+    found += published.references(scores[0].task) if scores else []
+    rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
+    return _table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
+
+
+def _costs_table(scores: Sequence[Score]) -> str:
+    """Means over the finished experiments of each arm."""
+    rows = []
+    for score in scores:
+        runs = score.results
+        if not runs:
+            continue
+        costs = [r.cost for r in runs]
+        known = [c for c in costs if c is not None]
+        rows.append(
+            [
+                score.arm.label,
+                _mean([r.queries for r in runs]),
+                _mean([r.failed for r in runs]),
+                _mean([r.calls for r in runs]),
+                _mean([r.prompt_tokens for r in runs]),
+                _mean([r.completion_tokens for r in runs]),
+                f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
+                _mean([r.train_seconds for r in runs]),
+                "-" if (on_gpu := score.mean_of("gpu_seconds")) is None else f"{on_gpu:.0f}",
+                _mean_known([r.code_diversity for r in runs]),
+                _mean_known([r.film_diversity for r in runs]),
+            ]
+        )
+    head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
+    return _table([*head, "training s (wall time)", "of these on a GPU", "diversity of programs", "of films"], rows)
+
+
+def _elsewhere_table(foreign: Iterable[Result]) -> str:
+    rows = []
+    for r in foreign:
+        finished = f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-"
+        rows.append(
+            [f"{r.arm.label} on {r.task}, {r.index + 1}", finished, r.folder, r.machine or "-", r.version or "-"]
+        )
+    return _table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
+
+
+def _tests(scores: Sequence[Score]) -> str:
+    """Every arm against the first, exact, with Holm's correction."""
+    judged = [score for score in scores if score.values]
+    if len(judged) < 2:
+        return ""
+    shown = {_number(value) for score in judged for value in score.values}
+    alike = [ALIKE.format(*shown)] if len(shown) == 1 else []
+    first, *others = judged
+    tests = [mann_whitney(other.values, first.values) for other in others]
+    corrected = holm([test.p for test in tests])
+    rows = [
+        [
+            *[other.arm.label, f"{t.first}, {t.second}", f"{t.u:g}", f"{t.p:.4f}", f"{p:.4f}", f"{t.least_p:.4f}"],
+            *_by_seed(other, first),
+        ]
+        for other, t, p in zip(others, tests, corrected, strict=True)
+    ]
+    head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
+    return "\n\n".join([*alike, TESTED, _table([*head, "difference by seed", "higher", "p by seed"], rows)])
+
+
+def _by_seed(score: Score, first: Score) -> list[str]:
+    """Mean difference between experiments of the same seed, in how many the arm's TS is higher, and p."""
+    known = {r.index: r.ts for r in first.results if r.ts is not None}
+    pairs = [(r.ts, known[r.index]) for r in score.results if r.ts is not None and r.index in known]
+    if not pairs:
+        return ["", "", ""]
+    test = by_seed(*zip(*pairs, strict=True))
+    higher = sum(ours > theirs for ours, theirs in pairs)
+    return [_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
+
+
+def _rounds_table(scores: Sequence[Score]) -> str:
+    """Best RTS so far by round, mean over the finished experiments."""
+    longest = max((len(r.rounds) for s in scores for r in s.results), default=0)
+    rows = []
+    for score in scores:
+        cells = []
+        for number in range(longest):
+            values = [r.rounds[number].best_so_far for r in score.results if number < len(r.rounds)]
+            known = [v for v in values if v is not None]
+            cells.append(_number(sum(known) / len(known)) if known else "")
+        rows.append([score.arm.label, *cells])
+    return _table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+
+
+def _number(value: float | None) -> str:
+    """Three decimals; of less than 1, three digits, so that metrics in millimetres can be told apart."""
+    if value is None:
+        return "-"
+    return f"{value:#.3g}" if 0 < abs(value) < 1 else f"{value:.3f}"
+
+
+def _spread(mean: float | None, deviation: float | None) -> str:
+    return _number(mean) if deviation is None else f"{_number(mean)} \u00b1 {_number(deviation)}"
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.0f}"
+
+
+def _mean_known(values: Iterable[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{sum(known) / len(known):.2f}" if known else "-"

@@ -1,0 +1,184 @@
+"""Carries comparisons through on the site: whenever nothing of one is running, its next experiment starts.
+
+Comparisons may share experiments. Whatever changes one locks all that have not ended, in the order of their keys, then
+experiments in the order of theirs; and leaves alone what another one still wants.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from django.db import transaction
+from django.db.models import Q
+
+from webapp.comparisons import carry
+from webapp.comparisons.models import Comparison
+from webapp.experiments import headless, loop
+from webapp.experiments.models import Experiment
+
+log = logging.getLogger(__name__)
+
+_said: set[str] = set()
+"""Warnings of this process that stand."""
+
+Status = Comparison.Status
+ENDED = (Status.CANCELLED, Status.FINISHED)
+
+
+def start(comparison: Comparison) -> bool:
+    """Begin, or go on after a pause; what had failed is tried again. False when it is neither planned nor stopped."""
+    with transaction.atomic():
+        row, _ = _lock(comparison)
+        if row.status not in (Status.PLANNED, Status.PAUSED, Status.FAILED):
+            return False
+        for experiment in _in_order(row.plan.existing()):
+            loop.resume(experiment)
+            loop.retry(experiment)
+        _set(row, comparison, Status.RUNNING)
+    go_on(comparison)
+    return True
+
+
+def pause(comparison: Comparison) -> bool:
+    """The experiment that runs is paused at its checkpoint, unless another running comparison has it too; none is
+    started. False when it is not running.
+    """
+    with transaction.atomic():
+        row, others = _lock(comparison)
+        if row.status != Status.RUNNING:
+            return False
+        _set(row, comparison, Status.PAUSED)
+        for experiment in _own(row, _running_ones(others)):
+            loop.pause(experiment)
+    return True
+
+
+def cancel(comparison: Comparison) -> bool:
+    """End it: experiments that have begun and are not over are cancelled for good. Of those that another comparison
+    has which has not ended, those that no running one has are paused instead: its start resumes them. False when it
+    has ended already.
+    """
+    with transaction.atomic():
+        row, others = _lock(comparison)
+        if row.status in ENDED:
+            return False
+        _set(row, comparison, Status.CANCELLED)
+        wanted = _planned(others)
+        for experiment in _own(row, _running_ones(others)):
+            stop = loop.pause if experiment.public_id in wanted else loop.cancel
+            stop(experiment)
+    return True
+
+
+def pick_up() -> None:
+    """Called by the reaper: every running comparison goes on. One whose plan cannot be read any more, ends."""
+    for comparison in Comparison.objects.filter(status=Status.RUNNING):
+        try:
+            known = comparison.plan.existing()
+        except ValueError as error:
+            log.warning("the comparison %s ends: %s", comparison, error)
+            Comparison.objects.filter(pk=comparison.pk, status=Status.RUNNING).update(status=Status.FAILED)
+            continue
+        if not _running(known):
+            go_on(comparison)
+
+
+def go_on(comparison: Comparison) -> None:
+    """Start the next experiment when none is running, or end the comparison when none is left.
+
+    One at a time, as on the command line: the candidates of one experiment share the cores.
+    """
+    with transaction.atomic():
+        row, _ = _lock(comparison)
+        plan = row.plan
+        known = plan.existing()
+        if row.status != Status.RUNNING or _running(known):
+            return
+        waiting = [cell for cell in plan.cells() if _waits(known.get(plan.public_id(cell)))]
+        if waiting:
+            loop.start(plan.experiment(waiting[0]))
+            return
+    if not _recorded(known.values()):
+        return
+    broken = any(experiment.status == Experiment.Status.FAILED for experiment in known.values())
+    with transaction.atomic():
+        row, _ = _lock(comparison)
+        if row.status == Status.RUNNING:
+            _set(row, comparison, Status.FAILED if broken else Status.FINISHED)
+
+
+def _recorded(experiments: Iterable[Experiment]) -> bool:
+    """Have the records of what has finished on the disk. False where there is no room: the reaper tries again."""
+    for experiment in experiments:
+        if experiment.status == Experiment.Status.FINISHED:
+            try:
+                headless.save_record(experiment)
+            except OSError as error:
+                _say_once(f"cannot write the record of {experiment}: {error}")
+                return False
+    _said.clear()
+    return True
+
+
+def _say_once(words: str) -> None:
+    """Into the log, which would be filled otherwise: the reaper tries every second. The comparison's page says it."""
+    if words not in _said:
+        log.warning("%s", words)
+        _said.add(words)
+
+
+def state(comparison: Comparison) -> carry.State | None:
+    """None where its plan cannot be read any more."""
+    try:
+        return carry.state(comparison.plan)
+    except ValueError:
+        return None
+
+
+def _running(known: Mapping[uuid.UUID, Experiment]) -> bool:
+    return any(experiment.live for experiment in known.values())
+
+
+def _waits(experiment: Experiment | None) -> bool:
+    return experiment is None or experiment.status == Experiment.Status.DRAFT
+
+
+def _lock(comparison: Comparison) -> tuple[Comparison, list[Comparison]]:
+    """The comparison and the others that have not ended, locked."""
+    wanted = Comparison.objects.select_for_update(of=("self",)).exclude(Q(status__in=ENDED) & ~Q(pk=comparison.pk))
+    rows = {row.pk: row for row in wanted.order_by("pk")}
+    row = rows.pop(comparison.pk, None)
+    if row is None:
+        raise Comparison.DoesNotExist(f"the comparison {comparison} was deleted")
+    return row, list(rows.values())
+
+
+def _running_ones(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    return [row for row in comparisons if row.status == Status.RUNNING]
+
+
+def _own(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
+    """Its experiments that none of the others has, in the order of locks."""
+    wanted = _planned(others)
+    return _in_order({key: row for key, row in comparison.plan.existing().items() if key not in wanted})
+
+
+def _planned(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
+    """The ids of their experiments; a plan that cannot be read any more has none."""
+    found: set[uuid.UUID] = set()
+    for row in comparisons:
+        with suppress(ValueError):
+            found.update(row.plan.public_ids)
+    return found
+
+
+def _in_order(experiments: Mapping[uuid.UUID, Experiment]) -> list[Experiment]:
+    return sorted(experiments.values(), key=lambda row: row.pk)
+
+
+def _set(row: Comparison, given: Comparison, status: str) -> None:
+    row.status = given.status = status
+    row.save(update_fields=["status"])

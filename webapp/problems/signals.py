@@ -1,0 +1,26 @@
+"""What problems ask of the rooms above them: who needs a problem, and which open pages show a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.dispatch import Signal
+
+from webapp.problems.models import Attachment, Problem
+
+asking_for_uses = Signal()
+"""Sent with `problem`; a receiver returns (what kind of row, their names)."""
+asking_who_shows = Signal()
+"""Sent with `files`; a receiver returns the titles of open votes whose pages show one of them."""
+
+
+def uses_of(problem: Problem) -> list[tuple[str, list[str]]]:
+    """(kind of row, names) of everything that needs this problem."""
+    answers = asking_for_uses.send(Problem, problem=problem)
+    return [(kind, names) for _, (kind, names) in answers if names]
+
+
+def shown_in(files: Iterable[Attachment]) -> list[str]:
+    """The titles of open votes whose pages show one of these files."""
+    answers = asking_who_shows.send(Attachment, files=list(files))
+    return [title for _, titles in answers for title in titles]

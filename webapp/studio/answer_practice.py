@@ -1,0 +1,77 @@
+"""The practice trial where answers are read: a small problem, and answers to it that everybody ranks alike.
+
+They stand for the practice clips (webapp.studio.practice), best to worst, one for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from webapp.problems import markdown
+from webapp.problems.models import SECTIONS, Problem
+from webapp.review import tags
+from webapp.studio.answer_words import ask_of
+
+PROBLEM = Problem(
+    name="practice",
+    title="A shirt on sale",
+    statement="A shirt costs $40$ euros. Its price is lowered by $10\\%$, and a week later by $10\\%$ of the new one. "
+    "What does it cost then?",
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An answer to the practice problem."""
+
+    final: str
+    reasoning: str
+    words: str
+    """What one sees in it, after "It"."""
+
+    @property
+    def text(self) -> str:
+        final, reasoning = SECTIONS["mathematics"]
+        return f"## {final}\n\n{self.final}\n\n## {reasoning}\n\n{self.reasoning}"
+
+
+SAMPLES = {
+    "still": Sample(
+        "$32.40$ euros",
+        "A tenth less leaves $0.9$ of a price.\n\n$$40 \\cdot 0.9 = 36, \\qquad 36 \\cdot 0.9 = 32.40$$",
+        "is right and shows every step",
+    ),
+    "sways": Sample("$32.40$ euros", "I worked it out.", "is right, but does not show why"),
+    "swings": Sample(
+        "$32$ euros",
+        "A tenth of $40$ is $4$. Twice that is $8$.\n\n$$40 - 2 \\cdot 4 = 32$$",
+        "shows its steps, but takes both tenths from the old price",
+    ),
+    "falls": Sample("$36.90$ euros", "It looks like that.", "is wrong, and gives no reason"),
+}
+"""By the name of the practice clip in whose place it stands."""
+
+
+class Lettered(Protocol):
+    @property
+    def letter(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+def texts(tiles: Iterable[Lettered]) -> Mapping[str, str]:
+    """Letter -> the answer that is shown under it."""
+    return {tile.letter: SAMPLES[tile.name].text for tile in tiles}
+
+
+def context(shown: int) -> dict[str, Any]:
+    """What the page shows beside the answers."""
+    return {
+        "problem": PROBLEM,
+        "statement": markdown.html(PROBLEM.statement),
+        "ask": ask_of(False, False, shown),
+        "tags_best": tags.ANSWERS_BEST,
+        "tags_worst": tags.ANSWERS_WORST,
+    }

@@ -1,0 +1,205 @@
+"""What evaluators see: one address, one page per state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from webapp.base.http import browser_secret, without_nul
+from webapp.experiments.models import Candidate
+from webapp.problems import markdown
+from webapp.problems.files import respond_with_file
+from webapp.problems.models import Attachment, Problem
+from webapp.studies import limits, recruitment
+from webapp.studies.agreement import agreed
+from webapp.studio import answer_pages
+from webapp.votes import ballot, enrolment
+from webapp.votes.models import Evaluator, Pair, Poll, Showing
+
+EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
+LONGEST_CLIENT = 2000
+
+
+def personal(view: EvaluatorView) -> Callable[..., HttpResponse]:
+    @never_cache
+    @wraps(view)
+    def wrapper(request: HttpRequest, token: str) -> HttpResponse:
+        evaluator = Evaluator.objects.select_related("poll").filter(token=without_nul(token)).first()
+        return view(request, evaluator) if evaluator else _unknown(request)
+
+    return wrapper
+
+
+def _unknown(request: HttpRequest) -> HttpResponse:
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
+
+
+@require_safe
+@personal
+def evaluate(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    state = _state(evaluator)
+    showing = ballot.current(evaluator) if state == "ballot" else None
+    if state == "ballot" and showing is None:
+        state = "thanks"  # the last answer arrived since the person was read
+    context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
+    if showing:
+        context |= _ballot(evaluator, showing)
+    if state == "consent":
+        context["action"] = reverse("evaluate_consent", args=[evaluator.token])
+    return render(request, "studio/votes/page.html", context)
+
+
+def _state(evaluator: Evaluator) -> str:
+    if evaluator.withdrawn_at:
+        return "left"
+    if evaluator.finished_at:
+        return "thanks"
+    if evaluator.poll.status != Poll.Status.OPEN:
+        return "early" if evaluator.poll.status == Poll.Status.DRAFT else "closed"
+    return "ballot" if evaluator.consented_at else "consent"
+
+
+def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
+    tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
+    shown = _answers_context(showing.pair, showing) if showing.pair.is_read else {"tiles": tiles}
+    return {
+        **shown,
+        "showing": showing,
+        "count": evaluator.showings.count(),
+        "strengths": ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
+    }
+
+
+def _answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
+    """The page of a pair: the problem, and its answers by the side on which this evaluator sees them."""
+    copy: Mapping[str, Any] = pair.answers
+    problem = Problem(**copy["problem"])
+    sides = ("first", "second") if showing.first_left else ("second", "first")
+    rows = [Candidate(**copy[side]) for side in sides]
+    shown = [answer_pages.answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
+    files = Attachment.objects.filter(pk__in=copy["files"]).order_by("pk")
+    return {
+        "reading": True,
+        "problem": problem,
+        "statement": markdown.html(problem.statement),
+        "attachments": [(row, reverse("pair_file", args=[showing.token, row.pk])) for row in files],
+        "answers": list(zip(("left", "right"), shown, strict=True)),
+        **answer_pages.reference(problem),
+    }
+
+
+@require_POST
+@personal
+def consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    if _state(evaluator) == "consent" and agreed(request, evaluator.poll.consent_hash):
+        enrolment.consent(evaluator)
+    return redirect(evaluator)
+
+
+@require_POST
+@personal
+def vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    answer = ballot.Answer(
+        choice=request.POST.get("choice", ""),
+        strength=request.POST.get("strength", ""),
+        client=_client(request.POST.get("client", "")),
+    )
+    message = ballot.cast(evaluator, without_nul(request.POST.get("showing", "")), answer)
+    if message:
+        messages.info(request, message)
+    return redirect(evaluator)
+
+
+def _client(text: str) -> dict[str, int]:
+    """What the browser measured, as far as it is plain numbers."""
+    try:
+        data = json.loads(text[:LONGEST_CLIENT] or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    return {key: value for key, value in data.items() if type(value) is int and 0 <= value < 2**53}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@personal
+def leave(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    if request.method == "POST" and not enrolment.withdraw(evaluator):
+        messages.info(request, "This study has ended, so its answers cannot be taken out any more.")
+        return redirect(evaluator)
+    if request.method == "POST" or evaluator.withdrawn_at:
+        return redirect(evaluator)
+    return render(request, "studio/votes/leave.html", {"poll": evaluator.poll, "evaluator": evaluator})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+    poll = Poll.objects.filter(recruitment_token=without_nul(token), recruiting=True).first()
+    if poll is None:
+        return _unknown(request)
+    came = _arrival(request, poll)
+    if came is None:
+        return render(request, "studio/votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
+    known = enrolment.known(poll, came)
+    if known:
+        return redirect(known)
+    if enrolment.elsewhere(poll, came):
+        return _elsewhere(request, poll)
+    if poll.status != Poll.Status.OPEN:
+        state = "early" if poll.status == Poll.Status.DRAFT else "closed"
+        return render(request, "studio/votes/page.html", {"poll": poll, "state": state})
+    if request.method == "POST" and agreed(request, poll.consent_hash):
+        return _enrol(request, poll, came)
+    context = {"poll": poll, "state": "consent", "action": request.get_full_path()}
+    return render(request, "studio/votes/page.html", context)
+
+
+def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
+    """Who the recruitment site says this is, and what makes it believable; None where that is no id."""
+    person = "PROLIFIC_PID" if request.GET.get("PROLIFIC_PID") else "id"
+    came = recruitment.read(request.GET, person, "SESSION_ID")
+    if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
+        return None
+    tokens = recruitment.tokens_of(poll.recruitment_token, came.external_id, came.session, browser_secret(request))
+    return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
+
+
+def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    state, status = ("many", 429) if many else ("elsewhere", 403)
+    return render(request, "studio/votes/page.html", {"poll": poll, "state": state}, status=status)
+
+
+def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpResponse:
+    if limits.exceeded(request, "join", limits.JOINS):
+        return render(request, "studio/votes/page.html", {"poll": poll, "state": "many"}, status=429)
+    evaluator = enrolment.newcomer(poll, came)
+    if evaluator is None:
+        return _elsewhere(request, poll) if enrolment.elsewhere(poll, came) else redirect(request.get_full_path())
+    enrolment.consent(evaluator)
+    request.session[f"poll {poll.pk}"] = evaluator.token
+    return redirect(evaluator)
+
+
+@require_safe
+@never_cache
+def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
+    """A file of the problem, for the evaluator whose page this is."""
+    inside = {"evaluator__withdrawn_at": None, "evaluator__poll__status": Poll.Status.OPEN}
+    showing = Showing.objects.filter(token=without_nul(token), **inside).select_related("pair").first()
+    row = Attachment.objects.filter(pk=number).first()
+    if showing is None or row is None or number not in showing.pair.answers.get("files", ()):
+        raise Http404
+    return respond_with_file(row)

@@ -1,0 +1,95 @@
+"""Getting in by the open link, which a recruitment site or a poster carries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from webapp.base.http import browser_secret, without_nul
+from webapp.studies import limits, recruitment
+from webapp.studies.agreement import agreed
+from webapp.studies.models import Outcome, Participant, Study
+from webapp.studies.opening import turned_away
+from webapp.studies.recruitment import Arrival, TurnedAway
+from webapp.studio.words import lead_of
+
+TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
+TITLES |= {"elsewhere": "You have begun"}
+STATUS = {"missing": 400, "bad": 400, "many": 429, "elsewhere": 403}
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def take(request: HttpRequest, link: str) -> HttpResponse:
+    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+    study = Study.objects.filter(open_link=without_nul(link)).first()
+    if study is None:
+        many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+        return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
+    came = recruitment.arrival(study, request.GET)
+    if came.problem:
+        return _page(request, study, came.problem, wanted=came.wanted)
+    person = _known(request, study, came)
+    if person:
+        return redirect(person)
+    if came.external_id and recruitment.known(study, came.external_id):
+        return _elsewhere(request, study)
+    reason = turned_away(study) if study.recruiting else "stopped"
+    if reason:
+        return _page(request, study, reason)
+    if request.method == "POST" and "decline" in request.POST:
+        return _page(request, study, "declined")
+    if request.method == "POST" and agreed(request, study.consent_hash):
+        return _enrol(request, study, came)
+    return _page(request, study, "consent")
+
+
+def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
+    turned = recruitment.code_for(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
+    context = {
+        "study": study,
+        "reason": reason,
+        "title": TITLES.get(reason, "Closed"),
+        "lead": lead_of(study.arms.all(), study.experiments_each),
+        "action": request.get_full_path(),
+        "open_link": True,
+        "code": turned,
+        **more,
+    }
+    return render(request, "studio/take.html", context, status=STATUS.get(reason, 200))
+
+
+def _known(request: HttpRequest, study: Study, came: Arrival) -> Participant | None:
+    """By what only this person has: the session on the site that sent them, or this browser."""
+    tokens = recruitment.tokens_of(study.open_link, came.external_id, came.session, browser_secret(request))
+    mine = Participant.objects.filter(study=study, token__in=[*tokens, request.session.get(f"study {study.pk}", "")])
+    if came.external_id:
+        return mine.filter(recruit__external_id=came.external_id).first()
+    return mine.filter(recruit=None).first()
+
+
+def _elsewhere(request: HttpRequest, study: Study) -> HttpResponse:
+    """The id of somebody who began in another browser: it alone opens nothing, for many know it."""
+    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    return _page(request, study, "many" if many else "elsewhere")
+
+
+def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:
+    if limits.exceeded(request, "join", limits.JOINS):
+        return _page(request, study, "many")
+    try:
+        person = recruitment.enrol(study, came, browser_secret(request))
+    except TurnedAway as reason:
+        return _page(request, study, str(reason))
+    request.session[f"study {study.pk}"] = person.token
+    return redirect(person)
+
+
+urlpatterns = [
+    path("take/<str:link>/", take, name="take"),
+]

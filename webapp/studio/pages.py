@@ -1,0 +1,255 @@
+"""Where a participant is: one page per state, decided from the rows alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from django.urls import reverse
+
+from llm.methods import METHODS
+from webapp.experiments import loop, progress
+from webapp.experiments.models import Experiment, Request
+from webapp.review import ballot, panels, tags, trials
+from webapp.review.models import Trial, Vote
+from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
+from webapp.studies import assigning, opening
+from webapp.studies.models import Outcome, Participant
+from webapp.studies.recruitment import code_for
+from webapp.studio import answer_pages as answers
+from webapp.studio import practice as practice_trial
+from webapp.studio.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_end, wait_of
+
+TITLES = {
+    "consent": "Taking part",
+    "instruction": "How it works",
+    "practice": "Practice",
+    "practised": "Practice",
+    "check": "A few questions",
+    "check_failed": "Thank you",
+    "debriefing": "What it was about",
+    "between": "Not your turn yet",
+    "gathering": "Not your turn yet",
+    "waiting": "Not your turn yet",
+    "others": "Saved",
+    "review": "Your turn",
+    "picked": "Saved",
+    "thanks": "Thank you",
+    "paused": "A break",
+    "failed": "Something went wrong",
+    "stopped": "Your part has ended",
+    "closed": "Closed",
+    "withdrawn": "You have left",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    name: str
+    """The template: studio/states/<name>.html."""
+    context: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
+    """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
+    kind: str = ""
+    """In front of the template's name, where answers are read in place of films."""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name]
+
+    @property
+    def template(self) -> str:
+        return f"studio/states/{self.kind}{self.name}.html"
+
+    @property
+    def version(self) -> str:
+        return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:16]
+
+
+class Watched(Protocol):
+    """A Screening, a Trial, or the sample of one: whom it is shown to, and under which name."""
+
+    @property
+    def participant(self) -> Participant: ...
+    @property
+    def token(self) -> str: ...
+
+
+class Watchable(Protocol):
+    """A clip on a page."""
+
+    @property
+    def status(self) -> str: ...
+
+
+FOR_ANSWERS = ("instruction", "practice", "waiting", "review", "picked", "thanks")
+"""Pages that are others where answers are read."""
+
+
+def page_of(participant: Participant) -> Page:
+    page, experiment = _page_of(participant), participant.experiment
+    if experiment is None or not experiment.is_problem or page.name not in FOR_ANSWERS:
+        return page
+    context = answers.context(page.name, page.context, experiment, participant.token)
+    return replace(page, kind=answers.KIND, context=page.context | context)
+
+
+def _page_of(participant: Participant) -> Page:
+    experiment = participant.experiment
+    if participant.withdrawn_at:
+        return Page("withdrawn", _code(participant))
+    if participant.outcome == Outcome.FAILED:
+        return Page("check_failed", _code(participant))
+    if participant.outcome == Outcome.STOPPED:
+        return Page("stopped", _code(participant))
+    if experiment and experiment.status == Experiment.Status.FINISHED:
+        return _end(participant, experiment)
+    if participant.consented_at is None or not participant.assignments.exists():
+        return _door(participant)
+    if experiment is None:
+        return Page("between")
+    if participant.instructed_at is None:
+        return Page("instruction", {"meanwhile": meanwhile(progress.of(experiment))})
+    return _first_steps(participant, experiment) or _experiment_page(participant, experiment)
+
+
+def _door(participant: Participant) -> Page:
+    reason, deleted = opening.refusal(participant), participant.consented_at is not None
+    if reason:
+        return Page("closed", {"reason": reason, "deleted": deleted}, reason)
+    context = {
+        "deleted": deleted,
+        "action": reverse("consent", args=[participant.token]),
+        "lead": lead_of(participant.study.arms.all(), participant.study.experiments_each),
+    }
+    return Page("consent", context, participant.study.consent_hash)
+
+
+def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:
+    """What comes once, before the first round."""
+    study = participant.study
+    if study.practice and participant.practised_at is None:
+        return Page("practice", practice_trial.page_context(participant, experiment.k))
+    if participant.understood_at is None and study.questions.exists():
+        return Page("check", {}, str(participant.attempts))
+    return None
+
+
+def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
+    if experiment.status == Experiment.Status.FAILED:
+        return _failed(participant)
+    if experiment.status == Experiment.Status.CANCELLED:
+        return Page("stopped", _code(participant))
+    if experiment.status == Experiment.Status.DRAFT:
+        return _gathering(experiment)
+    if experiment.paused:
+        return Page("paused")
+    request = loop.waiting_request(experiment)
+    waits_for = 0 if request else progress.of(experiment).iteration
+    trial = trials.current(participant, experiment.n, waits_for)
+    if trial:
+        return _trial(trial)
+    if request is None:
+        return _waiting(participant, experiment)
+    vote = ballot.standing_vote(request, participant)
+    if vote is None:
+        return _review(participant, request)
+    others = panels.others_choosing(request, participant) if vote.locked_at else 0
+    return _others(others) if others else _picked(participant, request, vote)
+
+
+def _failed(participant: Participant) -> Page:
+    """Somebody can wait until it is mended, or end their part here."""
+    coming = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
+    return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": coming})
+
+
+def _gathering(experiment: Experiment) -> Page:
+    """A panel that is not complete."""
+    here = list(assigning.members(experiment))
+    missing = max(1, here[0].arm.panel - len(here)) if here else 1
+    return Page("gathering", {"count": count_of(missing), "many": missing > 1}, str(missing))
+
+
+def _others(others: int) -> Page:
+    return Page("others", {"count": count_of(others).capitalize(), "many": others > 1}, str(others))
+
+
+def round_of(participant: Participant) -> int:
+    """The round that this person is in; 0 before the first."""
+    experiment = participant.experiment
+    return max(experiment.iterations.values_list("number", flat=True), default=0) if experiment else 0
+
+
+def _waiting(participant: Participant, experiment: Experiment) -> Page:
+    training = experiment.requests.filter(kind="Train", status=Request.Status.OPEN).first()
+    clips = practice(participant, training) if training else []
+    now = progress.of(experiment)
+    key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
+    over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
+    wait = wait_for_the_end(METHODS[experiment.method].chooses) if over else wait_of(now, experiment.k)
+    return Page("waiting", {"clips": clips, "now": wait}, key)
+
+
+def _review(participant: Participant, request: Request) -> Page:
+    screening = screening_of(request, participant)
+    shown = tiles(screening)
+    if not any(tile.status == "ready" for tile in shown):
+        return _failed(participant)
+    return ballot_page(screening, shown, request.kind)
+
+
+def _trial(trial: Trial) -> Page:
+    """A set between two rounds, which looks like a round."""
+    page = ballot_page(trial, tiles(trial), "Judge" if trial.asks_worst else "Compare")
+    return replace(page, context=page.context | {"trial": True, "told": trials.told(trial)})
+
+
+def ballot_page(screening: Watched, shown: Sequence[Watchable], kind: str) -> Page:
+    ready = sum(tile.status == "ready" for tile in shown)
+    context = {
+        "action": reverse("vote", args=[screening.participant.token]),
+        "screening": screening,
+        "tiles": shown,
+        "final": kind == "Choose",
+        "pair": kind == "Compare",
+        "single": ready == 1,
+        "ask": ask_of(kind, len(shown), ready),
+        "tags_best": tags.BEST,
+        "tags_worst": tags.WORST,
+    }
+    return Page("review", context, screening.token + " ".join(tile.status for tile in shown))
+
+
+def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
+    shown = {tile.letter: tile for tile in tiles(vote.screening)}
+    letters = letters_of(vote.screening, [vote.best_id, vote.worst_id])
+    context = {
+        "vote": vote,
+        "picks": [shown[letter] for letter in letters],
+        "seconds": round(ballot.seconds_to_undo(vote), 1),
+        "final": request.kind == "Choose",
+    }
+    return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
+
+
+def _code(participant: Participant) -> dict[str, Any]:
+    return {"code": code_for(participant.study, participant.outcome)}
+
+
+def _end(participant: Participant, experiment: Experiment) -> Page:
+    if participant.study.debriefing and participant.debriefed_at is None:
+        coming = participant.study.codes.filter(outcome=Outcome.FINISHED).exists()
+        return Page("debriefing", {"action": reverse("debriefed", args=[participant.token]), "has_code": coming})
+    return _thanks(participant, experiment)
+
+
+def _thanks(participant: Participant, experiment: Experiment) -> Page:
+    winner = experiment.winner
+    clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
+    token = tickets(participant, [clip])[clip.pk] if clip else ""
+    outcome = participant.outcome or Outcome.FINISHED  # another process may note it while this page is made
+    code = code_for(participant.study, outcome)
+    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code}, outcome)

@@ -1,0 +1,50 @@
+"""What every page of the studio is drawn with."""
+
+from __future__ import annotations
+
+import re
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from webapp.base import stylesheets
+from webapp.studio.answer_practice import SAMPLES
+
+register = template.Library()
+
+
+@register.simple_tag
+def style(bundle: str) -> SafeString:
+    return SafeString(f"<style>{stylesheets.sheet(bundle)}</style>")
+
+
+HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")
+"""A few words and a stop, with more behind them: "Your data. We keep ..."."""
+
+
+@register.filter
+def headed(text: str) -> SafeString:
+    """Plain text as paragraphs; words that head one stand out, where several paragraphs have such."""
+    parts = [part.strip() for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
+    heads = [_head(part) for part in parts]
+    if sum(map(bool, heads)) < 2:
+        heads = [""] * len(parts)
+    return format_html_join("\n", "<p>{}{}</p>", [_marked(*both) for both in zip(heads, parts, strict=True)])
+
+
+def _head(part: str) -> str:
+    found = HEAD.match(part)
+    return found[1] if found and len(found[1].split()) <= 4 else ""
+
+
+def _marked(head: str, part: str) -> tuple[SafeString, SafeString]:
+    mark = format_html("<strong>{}</strong> ", head) if head else SafeString("")
+    lines = part.removeprefix(head).strip().split("\n")
+    return mark, format_html_join(SafeString("<br>"), "{}", [(line,) for line in lines])
+
+
+@register.filter
+def practice_words(name: str) -> str:
+    """What one sees in a practice answer, by the name of the clip in whose place it stands."""
+    return SAMPLES[name].words

@@ -1,0 +1,89 @@
+"""Voting: cast, take back, report a clip that does not play; and what a page tells about how it was watched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from webapp.base.http import HtmxHttpRequest, without_nul
+from webapp.experiments import events
+from webapp.review import ballot, telemetry, trials
+from webapp.review.models import ClipTicket, Screening, Trial, Vote
+from webapp.studies.models import Participant
+from webapp.studio.personal import personal
+
+
+@require_POST
+@personal
+def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    if participant.withdrawn_at:
+        return redirect(participant)
+    token = without_nul(request.POST.get("screening", ""))
+    trial = Trial.objects.filter(participant=participant, token=token).first()
+    if trial:
+        messages.info(request, trials.answer(trial, _choice(request)) or "Saved, thank you.")
+        return redirect(participant)
+    choice = _choice(request)
+    if not (participant.experiment and participant.experiment.is_problem):  # whoever reads has nothing to watch
+        choice = replace(choice, client=telemetry.UNSEEN | choice.client)
+    cast = ballot.cast(participant, token, choice)
+    if cast.message:
+        messages.info(request, cast.message)
+    return redirect(participant)
+
+
+@require_POST
+@personal
+def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """How a page has been watched so far. Sent now and then and when it is left; nobody waits for the answer."""
+    mine = {"participant": participant, "token": without_nul(request.POST.get("screening", ""))}
+    shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
+    if shown is None or participant.withdrawn_at:
+        return HttpResponse(status=404)
+    telemetry.keep(shown, request.POST.get("sitting", ""), telemetry.read(request.POST.get("client", "")))
+    return HttpResponse(status=204)
+
+
+@require_POST
+@personal
+def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Take back the last vote; names it, so that a second press takes back nothing else."""
+    token = without_nul(request.POST.get("screening", ""))
+    standing = (
+        Vote.objects.filter(screening__token=token, screening__participant=participant, undone_at=None)
+        .select_related("request__experiment")
+        .first()
+    )
+    if standing is None or participant.withdrawn_at:
+        return redirect(participant)
+    if not ballot.undo(standing):
+        messages.info(request, "It was too late to take that choice back: it has been counted.")
+    return redirect(participant)
+
+
+@require_POST
+@personal
+def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    ticket = ClipTicket.objects.filter(participant=participant, token=without_nul(request.POST.get("clip", ""))).first()
+    experiment = participant.experiment
+    if ticket is None or experiment is None or participant.withdrawn_at:
+        return HttpResponse("This video is not on your page any more.", status=404)
+    said = f"{participant.label} says that a clip does not play."
+    events.emit(experiment, "reported", said, payload={"clip": ticket.clip_id})
+    return HttpResponse("Thank you. The researcher has been told. You can still choose among the others.")
+
+
+def _choice(request: HtmxHttpRequest) -> ballot.Choice:
+    return ballot.Choice(
+        best=request.POST.get("best", ""),
+        worst=request.POST.get("worst", ""),
+        cannot_tell="cannot_tell" in request.POST,
+        broken="broken" in request.POST,
+        reason=request.POST.get("reason", ""),
+        tags=tuple(request.POST.getlist("tags")),
+        client=telemetry.read(request.POST.get("client", "")),
+    )
