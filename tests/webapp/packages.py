@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from tests.webapp import archives, boards
 from webapp.archive import export
+from webapp.archive.scope import Options
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.review.models import Vote
 from webapp.votes.models import Poll
@@ -24,7 +25,7 @@ PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
 def exported(study, path, **options):
-    export.write(study, path, export.Options(**options))
+    export.write(study, path, Options(**options))
     return opened(path)
 
 

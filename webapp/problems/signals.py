@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.dispatch import Signal
 
@@ -16,11 +17,11 @@ asking_who_shows = Signal()
 
 def uses_of(problem: Problem) -> list[tuple[str, list[str]]]:
     """(kind of row, names) of everything that needs this problem."""
-    answers = asking_for_uses.send(Problem, problem=problem)
+    answers: list[tuple[Any, Any]] = asking_for_uses.send(Problem, problem=problem)
     return [(kind, names) for _, (kind, names) in answers if names]
 
 
 def shown_in(files: Iterable[Attachment]) -> list[str]:
     """The titles of open votes whose pages show one of these files."""
-    answers = asking_who_shows.send(Attachment, files=list(files))
+    answers: list[tuple[Any, Any]] = asking_who_shows.send(Attachment, files=list(files))
     return [title for _, titles in answers for title in titles]

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from webapp.archive import export
+from webapp.archive.scope import Options
 from webapp.audit import record
 from webapp.studies.models import Study
 
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         if study is None:
             known = ", ".join(f"{row.pk} ({row})" for row in Study.objects.all()) or "none"
             raise CommandError(f"There is no study {options['study']}. There are: {known}.")
-        wanted = export.Options(not options["without_clips"], options["checkpoints"], options["fresh_labels"])
+        wanted = Options(not options["without_clips"], options["checkpoints"], options["fresh_labels"])
         record("system", "exported study", study, by="command line")
         export.unblind(study, "command line")
         export.write(study, options["zip"], wanted)
