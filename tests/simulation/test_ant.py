@@ -1,7 +1,6 @@
 import math
 from collections.abc import Sequence
 
-import mujoco
 import numpy as np
 import pytest
 import torch
@@ -9,36 +8,13 @@ import torch
 from simulation import bodies, catalog, mujoco_models
 from simulation.environment import Environment, Step
 from simulation.tasks.ant.observations import compute_observations
-from simulation.tasks.ant.task import Task
 from simulation.worlds import Worlds
+from tests.simulation import observing
 
 
-def observed(
-    position: Sequence[float] = (0.0, 0.0, 0.44),
-    quat: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
-    linear: Sequence[float] = (0.0, 0.0, 0.0),
-    angular: Sequence[float] = (0.0, 0.0, 0.0),
-    dof_pos: Sequence[float] = (0.0,) * 8,
-    dof_vel: Sequence[float] = (0.0,) * 8,
-) -> Worlds:
-    """One ant's variables in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = mujoco_models.physics_model("Ant")
-    data = mujoco.MjData(model)
-    data.qpos[:] = (*position, *quat, *dof_pos)
-    data.qvel[:] = (*linear, *angular, *dof_vel)
-    mujoco.mj_forward(model, data)
-    task = Task(model)
-    env = Worlds(1, task.constants)
-    env.qpos, env.qvel = torch.tensor(data.qpos)[None].float(), torch.tensor(data.qvel)[None].float()
-    env.sensordata, env.site_xpos = (
-        torch.tensor(data.sensordata)[None].float(),
-        torch.tensor(data.site_xpos)[None].float(),
-    )
-    env.actions = torch.linspace(-1, 1, 8)[None]
-    env.start_qpos = torch.from_numpy(model.qpos0)[None].float()
-    task.begin(env)
-    task.observe(env)
-    return env
+def observed(position: Sequence[float] = (0.0, 0.0, 0.44), **state: Sequence[float]) -> Worlds:
+    """One ant's variables in this state."""
+    return observing.observed("Ant", position, ctrl=np.linspace(-1, 1, 8), **state)
 
 
 def wxyz(axis: str, degrees: float) -> list[float]:
@@ -81,7 +57,7 @@ def test_angular_velocity_is_in_the_world_in_root_states_and_in_the_body_in_the_
 
 
 def test_root_states_are_isaac_ordered_with_xyzw():
-    env = observed((1.0, 2.0, 3.0), wxyz("z", 60), linear=(4.0, 5.0, 6.0))
+    env = observed((1.0, 2.0, 3.0), quat=wxyz("z", 60), linear=(4.0, 5.0, 6.0))
     assert env.root_states[0, :10].tolist() == pytest.approx([1, 2, 3, 0, 0, 0.5, math.sqrt(0.75), 4, 5, 6])
 
 
@@ -174,14 +150,6 @@ def test_falling_in_the_last_step_is_termination():
     assert step.terminated.all() and not step.truncated.any()
 
 
-def test_decoration_is_not_simulated_and_changes_no_mass():
-    physics, visual = mujoco_models.physics_model("Ant"), mujoco_models.visual_model("Ant")
-    assert physics.nq == visual.nq
-    assert visual.ngeom > physics.ngeom
-    assert np.array_equal(physics.body_mass, visual.body_mass)
-    assert visual.camera("track").id >= 0
-
-
 def test_reference_reward_by_hand():
     namespace: dict = {}
     exec(catalog.reference_reward("Ant"), namespace)  # our own file
@@ -213,9 +181,3 @@ def test_reference_reward_by_hand():
         namespace["compute_reward"](**{name: (inputs | {"root_states": fallen})[name] for name in used})[0].item()
         == -2.0
     )
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("Ant").lower()
-    for hidden in ("metric", "reset", "terminat", "0.31", "noise", "score", "reward"):
-        assert hidden not in shown, hidden

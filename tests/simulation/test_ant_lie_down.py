@@ -98,9 +98,3 @@ def test_reference_reward_by_hand():
     assert parts["rest"].tolist() == pytest.approx([0.0, 1.0, math.exp(-2.0)])
     assert parts["joint_cost"].tolist() == pytest.approx([0.0, -0.1, -0.1])
     assert total.tolist() == pytest.approx([-1.02, 1 + 1 - 0.1 - 0.02, 1 + math.exp(-2.0) - 0.12])
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("AntLieDown").lower()
-    for hidden in ("metric", "reset", "terminat", "0.9", "success", "noise", "score", "reward"):
-        assert hidden not in shown, hidden

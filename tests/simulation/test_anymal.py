@@ -256,17 +256,3 @@ def test_reference_reward_by_hand():
     }
     assert total.item() == pytest.approx(1.5 * math.exp(-1) - 0.12, abs=1e-4)
     assert reward(inputs | {"torques": torch.full((1, 12), 80.0)})[0].item() == 0.0
-
-
-def test_decoration_is_not_simulated_and_changes_no_mass():
-    physics, visual = mujoco_models.physics_model("Anymal"), mujoco_models.visual_model("Anymal")
-    assert physics.nq == visual.nq and physics.nmocap == 0
-    assert physics.body_mass.sum() == pytest.approx(visual.body_mass.sum())
-    assert physics.ngeom < 15 < visual.ngeom
-    assert visual.camera("track").id >= 0
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("Anymal").lower()
-    for hidden in ("metric", "reset", "terminat", "noise", "score", "reward", "error"):
-        assert hidden not in shown, hidden

@@ -3,7 +3,6 @@ import copy
 import pytest
 import torch
 
-from simulation import catalog
 from simulation.environment import Environment, Step
 
 
@@ -36,28 +35,6 @@ def hurt(env: Environment, world: int) -> None:
 
 
 TASKS = ["Cartpole", "Ant", "BallBalance", "AntPatrolAndReturn"]
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_shapes_and_types_are_as_declared(task):
-    env = Environment(task, worlds=3, groups=2)
-    info = catalog.task(task)
-    step = env.step(torch.zeros(6, info.num_actions))
-    assert env.num_envs == 6
-    assert env.obs_buf.shape == (6, info.num_obs)
-    assert env.obs_buf.dtype == torch.float32
-    for attributes, rows in ((env.attributes, 6), (env.inputs(1), 3)):
-        for name, declared in info.inputs.items():
-            value = attributes[name]
-            if declared == "float":
-                assert type(value) is float, name
-                continue
-            shape = declared.removeprefix("Tensor (").removesuffix(")").replace("num_envs", str(rows))
-            assert value.shape == tuple(int(n) for n in shape.split(",") if n.strip()), name
-            assert value.dtype == torch.float32, name
-    for value in vars(step).values():
-        assert value.shape == (6,)
-    assert (step.terminated.dtype, step.metric.dtype) == (torch.bool, torch.float32)
 
 
 def test_inputs_are_the_rows_of_their_group():

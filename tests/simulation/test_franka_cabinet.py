@@ -273,17 +273,3 @@ def test_reference_reward_by_hand():
     assert near == pytest.approx(4.0)
     past = inputs["franka_lfinger_pos"] - torch.tensor([[0.1, 0.0, 0.0]])
     assert reward(inputs | {"franka_lfinger_pos": past})[0].item() == -1.0
-
-
-def test_decoration_is_not_simulated_and_changes_no_mass():
-    physics, visual = mujoco_models.physics_model("FrankaCabinet"), mujoco_models.visual_model("FrankaCabinet")
-    assert physics.nq == visual.nq
-    assert physics.body_mass.sum() == pytest.approx(visual.body_mass.sum())
-    assert physics.ngeom < 12 < visual.ngeom
-    assert visual.camera("track").id >= 0
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("FrankaCabinet").lower()
-    for hidden in ("metric", "reset", "terminat", "0.39", "noise", "score", "reward", "success"):
-        assert hidden not in shown, hidden

@@ -9,10 +9,10 @@ import torch
 from simulation import catalog, mujoco_models
 from simulation.environment import Environment, Step
 from simulation.tasks.humanoid.info import DOF_NAMES
-from simulation.tasks.humanoid.task import Task
 from simulation.worlds import Worlds
+from tests.simulation import observing
+from tests.simulation.observing import UPRIGHT
 
-UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 STANDING = 1.285
 """Height of the torso's centre when the feet just touch the ground."""
 
@@ -22,31 +22,9 @@ def model() -> mujoco.MjModel:
     return mujoco_models.physics_model("Humanoid")
 
 
-def observed(
-    position: Sequence[float] = (0.0, 0.0, 1.33),
-    quat: Sequence[float] = UPRIGHT,
-    linear: Sequence[float] = (0.0, 0.0, 0.0),
-    angular: Sequence[float] = (0.0, 0.0, 0.0),
-    dof_pos: Sequence[float] = (0.0,) * 21,
-    dof_vel: Sequence[float] = (0.0,) * 21,
-    ctrl: Sequence[float] = (0.0,) * 21,
-) -> Worlds:
-    """One humanoid's variables in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = mujoco_models.physics_model("Humanoid")
-    data = mujoco.MjData(model)
-    data.qpos[:] = (*position, *quat, *dof_pos)
-    data.qvel[:] = (*linear, *angular, *dof_vel)
-    data.ctrl[:] = ctrl
-    mujoco.mj_forward(model, data)
-    task = Task(model)
-    env = Worlds(1, task.constants)
-    for name in ("qpos", "qvel", *task.fields):
-        setattr(env, name, torch.tensor(getattr(data, name))[None].float())
-    env.actions = torch.tensor(ctrl)[None].float()
-    env.start_qpos = torch.from_numpy(model.qpos0)[None].float()
-    task.begin(env)
-    task.observe(env)
-    return env
+def observed(position: Sequence[float] = (0.0, 0.0, 1.33), **state: Sequence[float]) -> Worlds:
+    """One humanoid's variables in this state."""
+    return observing.observed("Humanoid", position, **state)
 
 
 def test_the_hinges_are_the_21_of_the_specification_in_order(model):
@@ -207,18 +185,6 @@ def test_starts_are_upright_noisy_and_above_the_ground():
     assert torch.equal(env.attributes["potentials"], env.attributes["prev_potentials"])
 
 
-def test_every_reward_input_has_its_announced_shape():
-    env = Environment("Humanoid", worlds=3)
-    for name, kind in catalog.task("Humanoid").inputs.items():
-        value = env.attributes[name]
-        if kind == "float":
-            assert isinstance(value, float), name
-        else:
-            shape = kind.removeprefix("Tensor (").removesuffix(")").replace("num_envs", "3")
-            assert tuple(value.shape) == tuple(int(n) for n in shape.split(",") if n.strip()), name
-            assert value.dtype == torch.float32, name
-
-
 def test_random_motor_commands_never_make_the_physics_diverge():
     env = Environment("Humanoid", worlds=32)
     generator = torch.Generator().manual_seed(1)
@@ -266,9 +232,3 @@ def test_reference_strengths_are_the_models(model):
     source = catalog.reference_reward("Humanoid")
     listed = eval("(" + source[source.index("        [67.5") : source.index("        device=")].strip(" ,\n") + ")")
     assert listed == model.actuator_gear[:, 0].tolist()
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("Humanoid").lower()
-    for hidden in ("metric", "reset", "terminat", "0.8 m", "noise", "score", "reward"):
-        assert hidden not in shown, hidden

@@ -6,10 +6,8 @@ import torch
 from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 from simulation.tasks.humanoid.info import DOF_NAMES
-from simulation.tasks.humanoid_jump.task import Task
 from simulation.worlds import Worlds
-
-UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+from tests.simulation import observing
 
 
 @pytest.fixture(scope="module")
@@ -17,22 +15,11 @@ def model() -> mujoco.MjModel:
     return mujoco_models.physics_model("HumanoidJump")
 
 
-def observed(height: float, dof_pos: np.ndarray | None = None, **velocity: tuple[float, ...]) -> Worlds:
-    """One humanoid's variables at this height; MuJoCo's `linear` (world) and `angular` (body) velocity."""
-    model = mujoco_models.physics_model("HumanoidJump")
-    data = mujoco.MjData(model)
-    data.qpos[:] = (1.0, 2.0, height, *UPRIGHT, *(np.zeros(21) if dof_pos is None else dof_pos))
-    data.qvel[0:3], data.qvel[3:6] = velocity.get("linear", (0, 0, 0)), velocity.get("angular", (0, 0, 0))
-    mujoco.mj_forward(model, data)
-    task = Task(model)
-    env = Worlds(1, task.constants)
-    for name in ("qpos", "qvel", *task.fields):
-        setattr(env, name, torch.tensor(getattr(data, name))[None].float())
-    env.actions = torch.linspace(-1, 1, 21)[None]
-    env.start_qpos = torch.from_numpy(model.qpos0)[None].float()
-    task.begin(env)
-    task.observe(env)
-    return env
+def observed(height: float, dof_pos: np.ndarray | float = 0.0, **velocity: tuple[float, ...]) -> Worlds:
+    """One humanoid's variables at this height."""
+    return observing.observed(
+        "HumanoidJump", (1.0, 2.0, height), dof_pos=dof_pos, ctrl=np.linspace(-1, 1, 21), **velocity
+    )
 
 
 def test_the_body_is_humanoids(model):
@@ -121,16 +108,3 @@ def test_the_reference_rewards_bent_knees_on_the_ground_only():
     assert reference(observed(1.21, bent))["crouch"] == pytest.approx(0.18, abs=1e-4)
     assert reference(observed(1.6, bent))["crouch"] == 0
     assert reference(observed(0.7))["total"] == -1.0
-
-
-def test_every_reward_input_has_its_announced_shape():
-    env = Environment("HumanoidJump", worlds=3)
-    for name, kind in catalog.task("HumanoidJump").inputs.items():
-        shape = kind.removeprefix("Tensor (").removesuffix(")").replace("num_envs", "3")
-        assert tuple(env.attributes[name].shape) == tuple(int(n) for n in shape.split(",") if n.strip()), name
-
-
-def test_the_shown_text_hides_reset_and_reward():
-    shown = catalog.observation_source("HumanoidJump").lower()
-    for hidden in ("metric", "reset", "terminat", "noise", "score", "reward"):
-        assert hidden not in shown, hidden

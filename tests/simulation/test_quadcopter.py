@@ -199,9 +199,3 @@ def test_reference_reward_by_hand():
     assert parts["upright"].tolist() == pytest.approx([1.0, 0.5 / 1.25])  # cos 60 degrees is half way from upright
     assert parts["calm"].tolist() == pytest.approx([1.0, 0.5 / 5])
     assert total.tolist() == pytest.approx([3.0, 0.5 + 0.4 + 0.1])
-
-
-def test_the_shown_text_hides_reset_and_metric():
-    shown = catalog.observation_source("Quadcopter").lower()
-    for hidden in ("metric", "reset", "terminat", "noise", "score", "reward"):
-        assert hidden not in shown, hidden

@@ -1,26 +1,23 @@
 """AllegroHand: names, texts, presets."""
 
-from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
+from dataclasses import replace
+
+from simulation.catalog import Preset, TaskInfo
+from simulation.tasks.shadow_hand.info import CUBE_INPUTS
+from simulation.tasks.shadow_hand.info import INFO as SHADOW_HAND
 
 INFO = TaskInfo(
     name="AllegroHand",
     folder="allegro_hand",
-    sentence="The hand should turn the cube until it lies like the floating one, again and again, without dropping it.",
-    description="Make the hand spin the object to a target orientation.",
+    sentence=SHADOW_HAND.sentence,
+    description=SHADOW_HAND.description,
     num_obs=88,
     num_actions=16,
     control_dt=1 / 30,
     substeps=4,
     episode_steps=600,
     inputs={
-        "object_pos": "Tensor (num_envs, 3)",
-        "object_rot": "Tensor (num_envs, 4)",
-        "object_pose": "Tensor (num_envs, 7)",
-        "object_linvel": "Tensor (num_envs, 3)",
-        "object_angvel": "Tensor (num_envs, 3)",
-        "goal_pos": "Tensor (num_envs, 3)",
-        "goal_rot": "Tensor (num_envs, 4)",
-        "goal_pose": "Tensor (num_envs, 7)",
+        **CUBE_INPUTS,
         "shadow_hand_dof_pos": "Tensor (num_envs, 16)",
         "shadow_hand_dof_vel": "Tensor (num_envs, 16)",
         "shadow_hand_dof_lower_limits": "Tensor (16,)",
@@ -30,18 +27,7 @@ INFO = TaskInfo(
     },
     metric="consecutive successes per episode",
     presets={
-        "quick": Preset(
-            worlds=256,
-            horizon=16,
-            iterations=600,
-            epochs=5,
-            minibatches=2,
-            hidden=(256, 128),
-            activation="silu",
-            kl_target=0.02,
-            reward_scale=0.01,
-            gamma=0.98,
-        ),
+        "quick": replace(SHADOW_HAND.presets["quick"], gamma=0.98),
         "paper": Preset(
             worlds=16384,
             horizon=8,
@@ -53,6 +39,6 @@ INFO = TaskInfo(
             kl_target=0.016,
             reward_scale=0.01,
         ),
-        "paper-sac": SAC_TABLETOP,
+        "paper-sac": SHADOW_HAND.presets["paper-sac"],
     },
 )

@@ -2,6 +2,19 @@
 
 from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
 
+JOINT_INPUTS = {
+    "dof_pos": "Tensor (num_envs, 8)",
+    "dof_vel": "Tensor (num_envs, 8)",
+    "dof_limits_lower": "Tensor (8,)",
+    "dof_limits_upper": "Tensor (8,)",
+    "vec_sensor_tensor": "Tensor (num_envs, 24)",
+    "actions": "Tensor (num_envs, 8)",
+    "dt": "float",
+    "dof_vel_scale": "float",
+    "contact_force_scale": "float",
+}
+"""What a reward of every task of this robot may read of its hinges, feet and motors."""
+
 INFO = TaskInfo(
     name="Ant",
     folder="ant",
@@ -20,15 +33,7 @@ INFO = TaskInfo(
         "up_vec": "Tensor (num_envs, 3)",
         "heading_vec": "Tensor (num_envs, 3)",
         "inv_start_rot": "Tensor (num_envs, 4)",
-        "dof_pos": "Tensor (num_envs, 8)",
-        "dof_vel": "Tensor (num_envs, 8)",
-        "dof_limits_lower": "Tensor (8,)",
-        "dof_limits_upper": "Tensor (8,)",
-        "vec_sensor_tensor": "Tensor (num_envs, 24)",
-        "actions": "Tensor (num_envs, 8)",
-        "dt": "float",
-        "dof_vel_scale": "float",
-        "contact_force_scale": "float",
+        **JOINT_INPUTS,
     },
     metric="forward progress in m/s",
     presets={

@@ -1,6 +1,10 @@
 """AntPatrolAndReturn: names, texts, presets."""
 
-from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
+from dataclasses import replace
+
+from simulation.catalog import TaskInfo
+from simulation.tasks.ant.info import INFO as ANT
+from simulation.tasks.ant.info import JOINT_INPUTS
 
 INFO = TaskInfo(
     name="AntPatrolAndReturn",
@@ -20,40 +24,12 @@ INFO = TaskInfo(
         "prev_potentials": "Tensor (num_envs,)",
         "up_vec": "Tensor (num_envs, 3)",
         "heading_vec": "Tensor (num_envs, 3)",
-        "dof_pos": "Tensor (num_envs, 8)",
-        "dof_vel": "Tensor (num_envs, 8)",
-        "dof_limits_lower": "Tensor (8,)",
-        "dof_limits_upper": "Tensor (8,)",
-        "vec_sensor_tensor": "Tensor (num_envs, 24)",
-        "actions": "Tensor (num_envs, 8)",
-        "dt": "float",
-        "dof_vel_scale": "float",
-        "contact_force_scale": "float",
+        **JOINT_INPUTS,
     },
     metric="share of episodes that end back at the start (within 0.5 m, after the checkpoint)",
     presets={
-        "quick": Preset(
-            worlds=64,
-            horizon=32,
-            iterations=1000,
-            epochs=5,
-            minibatches=2,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.02,
-            reward_scale=0.1,
-            initial_std=0.5,
-            gamma=0.98,
-        ),
-        "paper": Preset(
-            worlds=4096,
-            horizon=16,
-            iterations=1000,
-            epochs=4,
-            minibatches=2,
-            hidden=(256, 128, 64),
-            reward_scale=0.01,
-        ),
-        "paper-sac": SAC_HUMANOIDS,
+        "quick": replace(ANT.presets["quick"], iterations=1000),
+        "paper": replace(ANT.presets["paper"], iterations=1000),
+        "paper-sac": ANT.presets["paper-sac"],
     },
 )

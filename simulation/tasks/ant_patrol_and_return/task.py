@@ -1,4 +1,4 @@
-"""AntPatrolAndReturn's hidden half: reset, control, phases, termination and metric."""
+"""AntPatrolAndReturn's hidden half: phases, metric, and the marker over the place to go to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import mujoco
 import torch
 from torch import Tensor
 
-from simulation.tasks.ant import body
+from simulation.robots.legged import Ant
 from simulation.tasks.ant_patrol_and_return.info import INFO
 from simulation.tasks.ant_patrol_and_return.observations import compute_observations
 from simulation.worlds import Worlds
@@ -18,45 +18,31 @@ REACHED = 0.5
 MARKER_HEIGHT = 1.0
 
 
-class Task:
+class Task(Ant):
     """Ant's body, asked to run to a checkpoint and back."""
 
-    fields = body.FIELDS
-    noise_size = body.NOISE_SIZE
+    info = INFO
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        self._qpos0 = torch.from_numpy(model.qpos0).float()
+        super().__init__(model)
         self._places = torch.tensor((CHECKPOINT, START))
-        self.constants = body.constants(model, INFO.control_dt)
-
-    def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Initial qpos (n, 15) and qvel (n, 14) from uniform noise (n, 16): at the start, facing the checkpoint."""
-        return body.start(self._qpos0, self.constants["dof_limits_lower"], self.constants["dof_limits_upper"], noise)
 
     def begin(self, env: Worlds) -> None:
         """On the way out."""
         env.root_states = torch.cat((env.start_qpos[:, 0:3], torch.zeros(env.num_envs, 10)), dim=-1)
         env.phase = torch.zeros(env.num_envs)
 
-    def control(self, env: Worlds) -> Tensor:
-        """Motor controls (n, 8)."""
-        return env.actions
-
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached; the way back begins at the checkpoint."""
         env.last_position = env.root_states[:, 0:3]
-        body.read(env)
+        self.read(env)
         env.phase = torch.where(self._at(env, self._places[0]), torch.ones_like(env.phase), env.phase)
         env.targets = self._places[env.phase.long()]
         compute_observations(env)
 
-    def terminated(self, env: Worlds) -> Tensor:
-        """The robot fell, (n,) bool."""
-        return body.fallen(env)
-
     def metric(self, env: Worlds, ended: Tensor) -> tuple[Tensor, Tensor]:
         """1 where the robot is back at the start after the checkpoint (n,), at the end of an episode."""
-        back = (env.phase > 0) & self._at(env, self._places[1]) & ~body.fallen(env)
+        back = (env.phase > 0) & self._at(env, self._places[1]) & ~self.terminated(env)
         return back.to(torch.float32), ended
 
     def mocap(self, env: Worlds) -> Tensor:

@@ -1,7 +1,10 @@
 """HumanoidJump: names, texts, presets. It has no metric: people decide."""
 
-from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
+from dataclasses import replace
+
+from simulation.catalog import TaskInfo
 from simulation.tasks.humanoid.info import DOF_NAMES
+from simulation.tasks.humanoid.info import INFO as HUMANOID
 
 INFO = TaskInfo(
     name="HumanoidJump",
@@ -32,40 +35,9 @@ INFO = TaskInfo(
     },
     metric=None,
     presets={
-        "quick": Preset(
-            worlds=64,
-            horizon=32,
-            iterations=1000,
-            epochs=5,
-            minibatches=2,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.02,
-            reward_scale=0.1,
-            initial_std=0.5,
-        ),
-        "long": Preset(
-            worlds=128,
-            horizon=32,
-            iterations=1500,
-            epochs=5,
-            minibatches=4,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.015,
-            reward_scale=0.1,
-            initial_std=0.5,
-        ),
-        "paper": Preset(
-            worlds=4096,
-            horizon=32,
-            iterations=1000,
-            epochs=5,
-            minibatches=4,
-            hidden=(400, 200, 100),
-            learning_rate=5e-4,
-            reward_scale=0.01,
-        ),
-        "paper-sac": SAC_HUMANOIDS,
+        "quick": replace(HUMANOID.presets["quick"], gamma=0.99),
+        "long": replace(HUMANOID.presets["long"], iterations=1500),
+        "paper": HUMANOID.presets["paper"],
+        "paper-sac": HUMANOID.presets["paper-sac"],
     },
 )

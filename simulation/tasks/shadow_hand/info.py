@@ -2,6 +2,18 @@
 
 from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 
+CUBE_INPUTS = {
+    "object_pos": "Tensor (num_envs, 3)",
+    "object_rot": "Tensor (num_envs, 4)",
+    "object_pose": "Tensor (num_envs, 7)",
+    "object_linvel": "Tensor (num_envs, 3)",
+    "object_angvel": "Tensor (num_envs, 3)",
+    "goal_pos": "Tensor (num_envs, 3)",
+    "goal_rot": "Tensor (num_envs, 4)",
+    "goal_pose": "Tensor (num_envs, 7)",
+}
+"""What a reward of either hand may read of the cube and its goal."""
+
 INFO = TaskInfo(
     name="ShadowHand",
     folder="shadow_hand",
@@ -13,14 +25,7 @@ INFO = TaskInfo(
     substeps=2,
     episode_steps=600,
     inputs={
-        "object_pos": "Tensor (num_envs, 3)",
-        "object_rot": "Tensor (num_envs, 4)",
-        "object_pose": "Tensor (num_envs, 7)",
-        "object_linvel": "Tensor (num_envs, 3)",
-        "object_angvel": "Tensor (num_envs, 3)",
-        "goal_pos": "Tensor (num_envs, 3)",
-        "goal_rot": "Tensor (num_envs, 4)",
-        "goal_pose": "Tensor (num_envs, 7)",
+        **CUBE_INPUTS,
         "shadow_hand_dof_pos": "Tensor (num_envs, 24)",
         "shadow_hand_dof_vel": "Tensor (num_envs, 24)",
         "shadow_hand_dof_lower_limits": "Tensor (24,)",

@@ -1,0 +1,60 @@
+"""What holds for every task."""
+
+import pytest
+import torch
+
+from simulation import catalog, mujoco_models
+from simulation.environment import Environment
+
+EVERY_TASK = pytest.mark.parametrize("task", catalog.tasks())
+HIDDEN = ("metric", "reset", "terminat", "noise", "score", "reward")
+"""Words that would give away a task's hidden half."""
+ALSO_HIDDEN = {
+    "AllegroHand": ("0.24", "success"),
+    "Ant": ("0.31",),
+    "AntLieDown": ("0.9", "success"),
+    "AntPatrolAndReturn": ("0.31", "success"),
+    "Anymal": ("error",),
+    "BallBalance": ("duration",),
+    "FrankaCabinet": ("0.39", "success"),
+    "Humanoid": ("0.8 m",),
+    "ShadowHand": ("0.24", "success"),
+}
+
+
+@EVERY_TASK
+def test_shapes_and_types_are_as_declared(task):
+    env = Environment(task, worlds=3, groups=2)
+    info = catalog.task(task)
+    step = env.step(torch.zeros(6, info.num_actions))
+    assert env.num_envs == 6
+    assert env.obs_buf.shape == (6, info.num_obs)
+    assert env.obs_buf.dtype == torch.float32
+    for attributes, rows in ((env.attributes, 6), (env.inputs(1), 3)):
+        for name, declared in info.inputs.items():
+            value = attributes[name]
+            if declared == "float":
+                assert type(value) is float, name
+                continue
+            shape = declared.removeprefix("Tensor (").removesuffix(")").replace("num_envs", str(rows))
+            assert value.shape == tuple(int(n) for n in shape.split(",") if n.strip()), name
+            assert value.dtype == torch.float32, name
+    for value in vars(step).values():
+        assert value.shape == (6,)
+    assert (step.terminated.dtype, step.metric.dtype) == (torch.bool, torch.float32)
+
+
+@EVERY_TASK
+def test_the_shown_text_hides_reset_and_metric(task):
+    shown = catalog.observation_source(task).lower()
+    for hidden in (*HIDDEN, *ALSO_HIDDEN.get(task, ())):
+        assert hidden not in shown, hidden
+
+
+@EVERY_TASK
+def test_decoration_is_not_simulated_and_changes_no_mass(task):
+    physics, visual = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
+    assert physics.nq == visual.nq
+    assert visual.ngeom > physics.ngeom
+    assert visual.body_mass.sum() == pytest.approx(physics.body_mass.sum(), rel=1e-12)
+    assert visual.camera("track").id >= 0
