@@ -9,7 +9,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 
 from webapp.archive import work
-from webapp.comparisons import runner
+from webapp.comparisons import background
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
 from webapp.review import ballot, panels
@@ -34,7 +34,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     assigning.begin_due,
     enrolment.finish_due,
     set_going,
-    runner.pick_up,
+    background.pick_up,
     jobs.ring_again,
     work.pick_up,
 )

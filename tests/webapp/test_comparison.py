@@ -24,7 +24,7 @@ from tests.webapp.loops import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
 from webapp.bench.experiments import overview
-from webapp.comparisons import carry, gather, published, report
+from webapp.comparisons import experiment_results, foreground, published, report
 from webapp.comparisons.plan import Arm, Plan, arm
 from webapp.experiments import headless, loop, progress, provenance
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
@@ -160,7 +160,7 @@ def played(db: None) -> Plan:
 
 
 def test_scores_rounds_and_queries(played: Plan) -> None:
-    first, other, second, begun = gather.results(played)
+    first, other, second, begun = experiment_results.results(played)
     assert [r.finished for r in (first, other, second, begun)] == [True, True, True, False]
     assert [(r.number, r.candidates, r.best, r.mean, r.best_so_far) for r in first.rounds] == [
         (1, 3, 12.0, 11.5, 12.0),
@@ -170,7 +170,7 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
     assert (begun.ts, begun.rounds) == (None, ())
     # 2 of 3 could be judged in each round: 1 + 1, and 1 for the winner; with 3: 3 + 3 + 1
     assert (first.queries, second.queries) == (3, 7)
-    icpl, loose = gather.scores(played, gather.results(played))
+    icpl, loose = experiment_results.scores(played, experiment_results.results(played))
     assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
     assert (len(loose.values), loose.deviation) == (1, None)
 
@@ -183,12 +183,15 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
     loops.play(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
     loop.answer(loop.waiting_request(row).pk, loops.pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
-    assert overview.board(row).totals.queries == gather.queries(row) == 1 and "quick settings, iterations 7<" in page
+    assert (
+        overview.board(row).totals.queries == experiment_results.queries(row) == 1
+        and "quick settings, iterations 7<" in page
+    )
 
 
 def test_the_papers_49_queries() -> None:
     def asked(kind: str, shown: int, result: Any) -> int:
-        return gather.comparisons(kind, {"candidates": ["1-1"] * shown}, result)
+        return experiment_results.comparisons(kind, {"candidates": ["1-1"] * shown}, result)
 
     both, best = {"best": "1-1", "worst": "1-2"}, {"best": "1-1", "worst": None}
     assert 5 * asked("Judge", 6, both) + asked("Choose", 5, "1-1") == 49
@@ -197,42 +200,42 @@ def test_the_papers_49_queries() -> None:
 
 
 def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=gather.results(played)[2].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.results(played)[2].public_id)
     row.winner = Candidate.objects.get(iteration__experiment=row, iteration__number=1, index=1)
     row.save()
-    result = gather.results(played)[2]
+    result = experiment_results.results(played)[2]
     assert (result.ts, result.best) == (10.0, 22.0)
 
 
 def test_costs_are_added_and_an_unknown_price_is_unknown(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=gather.results(played)[0].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.results(played)[0].public_id)
     request = row.requests.get(step=0)
     Run.objects.create(request=row.requests.filter(kind="Train").first(), seconds=12.5)
     call = {"request": request, "model": "m", "data": {}, "prompt_tokens": 10, "completion_tokens": 4}
     ModelCall.objects.create(**call, request_hash="a", seed=1, cost=0.5)
     ModelCall.objects.create(**call, request_hash="b", seed=2, cost=0.25)
-    result = gather.results(played)[0]
+    result = experiment_results.results(played)[0]
     assert (result.calls, result.prompt_tokens, result.completion_tokens, result.cost) == (2, 20, 8, 0.75)
     assert result.train_seconds == 12.5
     ModelCall.objects.create(**call, request_hash="c", seed=3, cost=None)
-    assert gather.results(played)[0].cost is None
+    assert experiment_results.results(played)[0].cost is None
 
 
 def test_how_far_it_is(played: Plan, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(4):  # however many experiments there are
-        now = carry.state(played)
+        now = foreground.state(played)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
-    pace = gather.seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
+    pace = experiment_results.seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
     assert now.seconds_left == pytest.approx(6 * pace)
     wider = replace(played, tasks=("Cartpole", "Ant"))
     with django_assert_max_num_queries(4):  # nor tasks
-        assert carry.state(wider).seconds_left is None
+        assert foreground.state(wider).seconds_left is None
     Experiment.objects.filter(public_id__in=[played.public_id(c) for c in played.cells() if c.index == 0]).update(
         task="Ant"
     )
-    paces = gather.seconds_per_candidate(wider, wider.tasks)
+    paces = experiment_results.seconds_per_candidate(wider, wider.tasks)
     assert paces.keys() == {"Cartpole", "Ant"}
-    assert carry.state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
+    assert foreground.state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
 
 
 def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None) -> None:
@@ -249,9 +252,9 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
         for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
     )
     assert row.jobs.filter(kind="ask").exists()
-    assert gather.seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx({"Cartpole": total / 6})
+    assert experiment_results.seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx({"Cartpole": total / 6})
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
-    assert gather.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), ["Cartpole"]) == {}
+    assert experiment_results.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), ["Cartpole"]) == {}
 
 
 # --- carrying it through -------------------------------------------------------------------------------------------
@@ -268,7 +271,7 @@ def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
             raise ValueError("a folder that holds another job")
 
     monkeypatch.setattr(headless, "drive", drive)
-    ended = [experiment.name for _, experiment in carry.carry_through(plan, lambda *said: None)]
+    ended = [experiment.name for _, experiment in foreground.carry_through(plan, lambda *said: None)]
     first, second = ended
     assert driven == [first] * settings.ATTEMPTS + [second]
 
@@ -286,7 +289,7 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
         loops.play(experiment)
 
     monkeypatch.setattr(headless, "drive", drive)
-    ((_, experiment),) = carry.carry_through(plan, lambda *said: None)
+    ((_, experiment),) = foreground.carry_through(plan, lambda *said: None)
     assert experiment.status == "finished"
 
 
@@ -295,7 +298,7 @@ def test_what_was_finished_and_left_without_its_record_gets_it(
 ) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
     monkeypatch.setattr(headless, "drive", lambda experiment, said: None)
-    assert len(list(carry.carry_through(played, lambda *said: None))) == 1  # the one that had not ended
+    assert len(list(foreground.carry_through(played, lambda *said: None))) == 1  # the one that had not ended
     records = list((tmp_path / "records").iterdir())
     assert len(records) == 3 and {path.suffix for path in records} == {".json"}
     assert replay(read_record(records[0])).candidate
@@ -356,16 +359,16 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
 def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_path: Path) -> None:
     """One experiment on a GPU but for a round, one on a CPU, one whose second training does not say."""
     devices = (("cuda:0 NVIDIA H200", "cpu"), ("cpu", "cpu"), ("cuda:0 NVIDIA H200", None))
-    for result, on in zip(gather.results(played), devices, strict=False):
+    for result, on in zip(experiment_results.results(played), devices, strict=False):
         row = Experiment.objects.get(public_id=result.public_id)
         for seconds, device, request in zip((10.0, 4.5), on, row.requests.filter(kind="Train"), strict=True):
             Run.objects.create(request=request, seconds=seconds)
             job = Job.objects.get(request=request, kind="train")
             job.progress["made_by"] = {"machine": "M", "version": "1"} | ({"device": device} if device else {})
             job.save()
-    found = gather.results(played)
+    found = experiment_results.results(played)
     assert [(r.train_seconds, r.gpu_seconds) for r in found] == [(14.5, 10.0), (14.5, 0.0), (14.5, None), (0.0, 0.0)]
-    icpl, loose = gather.scores(played, found)
+    icpl, loose = experiment_results.scores(played, found)
     assert icpl.mean_of("gpu_seconds") is None and icpl.mean_of("train_seconds") == 14.5
     assert loose.mean_of("gpu_seconds") == 0.0
     text = report.write(played, tmp_path).read_text()
@@ -376,7 +379,7 @@ def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_p
 
 def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:
     """One of three reads and does something else: two pairs of three are at distance 1, and 1/1.05 of a third."""
-    row = Experiment.objects.get(public_id=gather.results(played)[2].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.results(played)[2].public_id)
     request = row.requests.filter(kind="Train").earliest("step")
     other = SOURCE.replace("dof_pos", "dof_vel").replace("exp", "tanh").replace("square", "abs")
     request.result[2]["candidate"]["source"] = other.format(weight=1)
@@ -443,7 +446,7 @@ def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case(
 
 def test_a_number_that_one_paper_prints_with_more_and_with_fewer_digits_stands_once(db: None) -> None:
     one = plan_of(arm("icpl", 30), tasks=("Ant",), judge_options={"beta": "-1"})
-    text = report.markdown(one, [], gather.scores(one, []), {})
+    text = report.markdown(one, [], experiment_results.scores(one, []), {})
     assert "| 12.04 \u00b1 1.69 (ICPL) |" in text and "| ICPL-proxy | 12.040 \u00b1 1.69 |" in text
 
 
@@ -453,7 +456,7 @@ def test_what_a_faultless_proxy_decided_stands_beside_nothing_else(db: None, how
     faultless, other = (plan_of(*arms, tasks=("Ant",), **set_) for set_ in ({"judge_options": {"beta": "-1"}}, how))
     assert all(published.of("Ant", one, faultless.faultless) for one in arms)
     assert [bool(published.of("Ant", one, other.faultless)) for one in arms] == [False, False, True, True]
-    text = report.markdown(other, [], gather.scores(other, []), {})
+    text = report.markdown(other, [], experiment_results.scores(other, []), {})
     assert "| Eureka | 10.86 " in text and "| 3D Scaling (Proxy Judge) |" not in text and "| ICPL-proxy |" not in text
 
 

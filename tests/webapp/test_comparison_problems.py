@@ -11,7 +11,7 @@ from tests.webapp.reasoners import RIGHT, WRONG
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import comparable
 from webapp.comparisons.accuracy import accuracies, sign_test, wilson
-from webapp.comparisons.gather import results, scores
+from webapp.comparisons.experiment_results import results, scores
 from webapp.comparisons.models import Comparison
 from webapp.experiments import loop
 from webapp.problems.models import Problem

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 
 from tests.webapp import loops
-from webapp.comparisons import carry, gather, report, tables
+from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons.plan import Cell, Plan, arm
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
@@ -42,7 +42,7 @@ def finish(plan: Plan, cell: Cell, scale: float) -> Experiment:
 
 def finish_all(plan: Plan) -> None:
     for number, cell in enumerate(plan.cells()):
-        if plan.experiment(cell).status not in carry.OVER:
+        if plan.experiment(cell).status not in foreground.OVER:
             finish(plan, cell, (1 + cell.index + 10 * plan.seed + number % 2) / 3)
 
 
@@ -92,14 +92,14 @@ def test_what_is_finished_here_is_taken_from_here_and_what_is_not_from_there(
     plan = plan_of(experiments=1)
     finish_all(plan)
     report.write(plan, tmp_path / "there")
-    there = tables.read(plan, [tmp_path / "there"])
+    there = csv_tables.read(plan, [tmp_path / "there"])
     Experiment.objects.all().delete()
     icpl, loose = plan.cells()
     finish(plan, icpl, 5.0)
     loop.start(plan.experiment(loose))
-    mine, theirs = gather.results(plan, there)
+    mine, theirs = experiment_results.results(plan, there)
     assert (mine.ts, mine.folder) == (22.0 * 5, "") and theirs == there[plan.public_id(loose)]
-    assert theirs.finished and not gather.results(plan)[1].finished
+    assert theirs.finished and not experiment_results.results(plan)[1].finished
     call_command(*WORDS, "--experiments", "1", "--with", str(tmp_path / "there"), "--plan")
     said = capsys.readouterr().out
     assert "Finished elsewhere: 1 experiments" in said
@@ -113,11 +113,11 @@ def test_what_is_left_is_what_neither_has(tmp_path: Path) -> None:
     report.write(half, tmp_path)
     Experiment.objects.all().delete()
     plan = plan_of()
-    there = tables.read(plan, [tmp_path])
-    now = carry.state(plan, there)
+    there = csv_tables.read(plan, [tmp_path])
+    now = foreground.state(plan, there)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (2, 4, 12, 24)
-    assert now.seconds_left is None and carry.state(half, there).seconds_left == 0
-    assert list(carry.carry_through(half, lambda *said: None, there)) == [] and not Experiment.objects.exists()
+    assert now.seconds_left is None and foreground.state(half, there).seconds_left == 0
+    assert list(foreground.carry_through(half, lambda *said: None, there)) == [] and not Experiment.objects.exists()
 
 
 def test_unfinished_experiments_of_a_report_are_to_be_run(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_unfinished_experiments_of_a_report_are_to_be_run(tmp_path: Path) -> Non
     row = plan.experiment(next(plan.cells()))
     loop.start(row)
     report.write(plan, tmp_path)
-    assert tables.read(plan, [tmp_path]) == {} and carry.state(plan, {}).finished == 0
+    assert csv_tables.read(plan, [tmp_path]) == {} and foreground.state(plan, {}).finished == 0
 
 
 def without_column(name: str) -> Any:
@@ -143,7 +143,7 @@ def test_a_report_from_before_seconds_on_a_gpu_were_known_is_read(tmp_path: Path
     path = tmp_path / "experiments.csv"
     lines = path.read_bytes().decode().splitlines()  # it is the last column
     path.write_bytes("".join(f"{line.rpartition(',')[0]}\r\n" for line in lines).encode())
-    found = tables.read(plan, [tmp_path])
+    found = csv_tables.read(plan, [tmp_path])
     assert len(found) == 2 and {result.gpu_seconds for result in found.values()} == {None}
 
 

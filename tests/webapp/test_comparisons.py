@@ -19,7 +19,7 @@ from tests.webapp.loops import play
 from webapp import reaper
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import comparable, preset_choices
-from webapp.comparisons import runner
+from webapp.comparisons import background
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan, arm
 from webapp.experiments import loop
@@ -68,7 +68,7 @@ def carried_through(comparison: Comparison) -> None:
         live = [row for row in comparison.plan.existing().values() if row.live]
         for row in live:
             play(row)
-        runner.pick_up()
+        background.pick_up()
         comparison.refresh_from_db()
 
 
@@ -82,7 +82,7 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     same = Plan(("Cartpole",), (arm("icpl", 6), arm("open_loop:k=3", 6)), 2, 6)
     assert row.plan == same and row.plan.name == same.name
     assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
-    runner.pick_up()
+    background.pick_up()
     assert not Experiment.objects.exists()
 
 
@@ -91,8 +91,8 @@ def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> No
     rows = {role: LanguageModel.objects.create(name=role, kind="openai", base_url="http://x/v1") for role in roles}
     answer = admin_client.post(NEW, {**FORM, "judge": "model", **{role: row.pk for role, row in rows.items()}})
     comparison = Comparison.objects.get()
-    runner.start(comparison)
-    runner.pick_up()
+    background.start(comparison)
+    background.pick_up()
     assert Experiment.objects.exists()
     for row in Experiment.objects.all():
         assert {role: getattr(row, role) for role in roles} == rows
@@ -155,7 +155,7 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     assert overview.of(planned(model=model)).most.tokens is None
     page = admin_client.get(f"/bench/comparisons/{dear.public_id}/").content.decode()
     assert "Candidates to try</dt><dd>24<" in page and "$0.40" in page
-    runner.start(dear)
+    background.start(dear)
     assert running(dear).token_budget == 20_000
 
 
@@ -188,36 +188,36 @@ def test_before_there_is_one_the_list_says_what_it_is_for(admin_client: Client) 
 
 def test_it_runs_one_experiment_after_another_to_the_end() -> None:
     row = planned()
-    assert runner.start(row) and not runner.start(row)
+    assert background.start(row) and not background.start(row)
     assert statuses(row) == ["running", "-", "-", "-"]
-    runner.pick_up()
+    background.pick_up()
     assert statuses(row) == ["running", "-", "-", "-"]
     play(running(row))
-    runner.pick_up()
+    background.pick_up()
     assert statuses(row) == ["finished", "running", "-", "-"]
     carried_through(row)
     assert row.status == "finished" and statuses(row) == ["finished"] * 4
-    assert runner.state(row).seconds_left == 0 and not runner.pause(row) and not runner.cancel(row)
+    assert background.state(row).seconds_left == 0 and not background.pause(row) and not background.cancel(row)
 
 
 def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client) -> None:
     earlier = planned(methods=["icpl:k=3"])
-    runner.start(earlier)
+    background.start(earlier)
     carried_through(earlier)
     wider = planned(experiments=3)
-    assert runner.state(wider).finished == 2 and runner.state(wider).candidates == 12
-    runner.start(wider)
+    assert background.state(wider).finished == 2 and background.state(wider).candidates == 12
+    background.start(wider)
     assert statuses(wider) == ["finished", "running", "finished", "-", "-", "-"]
     assert (
         "Read, not run again</dt><dd>2</dd>"
         in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
     )
-    assert runner.state(planned(label="anew")).finished == 0
+    assert background.state(planned(label="anew")).finished == 0
 
 
 def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureFixture[str]) -> None:
     row = planned(methods=["icpl:k=3"])
-    runner.start(row)
+    background.start(row)
     carried_through(row)
     words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "2"]
     call_command("compare", *words)
@@ -227,49 +227,49 @@ def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureF
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
     row = planned()
-    runner.start(row)
-    assert runner.pause(row) and running(row).paused
-    runner.pick_up()
+    background.start(row)
+    assert background.pause(row) and running(row).paused
+    background.pick_up()
     assert statuses(row) == ["running", "-", "-", "-"] and row.status == "paused"
-    assert runner.start(row) and not running(row).paused
+    assert background.start(row) and not running(row).paused
     carried_through(row)
     assert row.status == "finished"
 
 
 def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
     row = planned()
-    runner.start(row)
+    background.start(row)
     play(running(row))
-    runner.pick_up()
-    assert runner.cancel(row)
-    runner.pick_up()
+    background.pick_up()
+    assert background.cancel(row)
+    background.pick_up()
     assert statuses(row) == ["finished", "cancelled", "-", "-"] and row.status == "cancelled"
-    assert not runner.start(row)
+    assert not background.start(row)
 
 
 def test_what_another_comparison_wants_is_left_alone() -> None:
     first, second = planned(), planned(methods=["icpl:k=3"])
-    runner.start(first)
-    runner.start(second)  # the same experiment, which runs
+    background.start(first)
+    background.start(second)  # the same experiment, which runs
     assert statuses(second)[0] == "running"
-    assert runner.pause(first) and not running(second).paused
-    assert runner.cancel(first) and statuses(second)[0] == "running"
-    assert runner.pause(second) and running(second).paused
-    assert runner.cancel(second) and statuses(second) == ["cancelled", "-"]
+    assert background.pause(first) and not running(second).paused
+    assert background.cancel(first) and statuses(second)[0] == "running"
+    assert background.pause(second) and running(second).paused
+    assert background.cancel(second) and statuses(second) == ["cancelled", "-"]
 
 
 def test_what_only_a_waiting_comparison_wants_is_put_down_with_the_one_that_ran_it() -> None:
     first, second = planned(), planned(methods=["icpl:k=3"])
-    runner.start(first)
-    assert runner.cancel(first) and running(second).paused
-    assert runner.start(second) and not running(second).paused
+    background.start(first)
+    assert background.cancel(first) and running(second).paused
+    assert background.start(second) and not running(second).paused
 
 
 def test_one_that_was_deleted_meanwhile_stops_no_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
     row = planned()
-    runner.start(row)
+    background.start(row)
     Comparison.objects.all().delete()
-    monkeypatch.setattr(reaper, "STEPS", (lambda: runner.go_on(row),))
+    monkeypatch.setattr(reaper, "STEPS", (lambda: background.go_on(row),))
     reaper.tick()
 
 
@@ -277,18 +277,18 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
     settings: LazySettings, caplog: pytest.LogCaptureFixture, admin_client: Client
 ) -> None:
     row = planned(methods=["open_loop:k=3"], experiments=1)
-    runner.start(row)
+    background.start(row)
     play(running(row))
     (settings.DATA_DIR / "records").write_text("a file where the folder should be")
     for _ in range(3):
-        runner.pick_up()
+        background.pick_up()
     row.refresh_from_db()
     assert row.status == "running"
     assert caplog.text.count("cannot write the record") == 1, "a reaper tries every second"
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "where its disk is full, make room" in page
     (settings.DATA_DIR / "records").unlink()
-    runner.pick_up()
+    background.pick_up()
     row.refresh_from_db()
     assert row.status == "finished" and len(list((settings.DATA_DIR / "records").iterdir())) == 1
 
@@ -302,20 +302,20 @@ def test_more_experiments_cost_its_page_no_more_queries() -> None:
         return len(made)
 
     for row in (few, many):
-        runner.start(row)
+        background.start(row)
         carried_through(row)
     assert row.status == "finished" and queries(many) == queries(few)
 
 
 def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:
     row = planned()
-    runner.start(row)
+    background.start(row)
     loop.advance(first := running(row))
     Experiment.objects.filter(pk=first.pk).update(status="failed", error="the endpoint is away")
-    runner.pick_up()
+    background.pick_up()
     carried_through(row)
     assert row.status == "failed" and statuses(row) == ["failed", "finished", "finished", "finished"]
-    assert runner.start(row) and statuses(row)[0] == "running"
+    assert background.start(row) and statuses(row)[0] == "running"
     carried_through(row)
     assert row.status == "finished"
 
@@ -330,7 +330,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     admin_client.post(f"{page}do/start/")
     row.refresh_from_db()
     play(running(row))
-    runner.pick_up()
+    background.pick_up()
     play(running(row), until="Write")
     shown = admin_client.get(page).content.decode()
     assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates tried</dt><dd>6 of 24<" in shown
@@ -347,7 +347,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
 
 def test_its_files_are_those_of_the_command(admin_client: Client, own_folder: None) -> None:
     row = planned(methods=["icpl:k=3"])
-    runner.start(row)
+    background.start(row)
     carried_through(row)
     files = f"/bench/comparisons/{row.public_id}/files/"
     report = admin_client.get(f"{files}report.md")
@@ -372,7 +372,7 @@ def test_a_running_one_whose_method_is_gone_ends_and_holds_up_no_other(admin_cli
     assert admin_client.get(f"{place}files/report.md").status_code == 404
     answer = admin_client.post(f"{place}do/pause/", follow=True)
     assert "cannot be read any more: unknown method" in answer.content.decode()
-    runner.pick_up()
+    background.pick_up()
     gone.refresh_from_db()
     assert gone.status == "failed" and statuses(other)[0] == "running"
 

@@ -22,7 +22,7 @@ from webapp.endpoints.gate import EndpointGate, use_of
 from webapp.endpoints.models import Call, Endpoint
 from webapp.experiments import execute, leases, loop
 from webapp.experiments.execute import calls
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall
 
 ADDRESS = "http://user:secret@models.example/v1"
@@ -214,11 +214,11 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
     lease = leases.claim(job_of(made).pk)
     assert lease is not None
     under = Underway(tokens=100, answered=0, asked=4, held=False)
-    monkeypatch.setattr("webapp.experiments.execute.watching.SILENT_SECONDS", 3600.0)
-    fresh = Watching(lease, lambda: None, request, 4)
+    monkeypatch.setattr("webapp.experiments.execute.writing_progress.SILENT_SECONDS", 3600.0)
+    fresh = WritingProgress(lease, lambda: None, request, 4)
     fresh(under)
     assert lease.progress == {}  # not so soon
-    monkeypatch.setattr("webapp.experiments.execute.watching.SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("webapp.experiments.execute.writing_progress.SILENT_SECONDS", 0.0)
     fresh(under)
     assert lease.progress == {"tokens": 100, "text": "0 of 4 answers, about 100 tokens so far"}
     for seed, tokens in enumerate((200, 300)):
@@ -230,7 +230,7 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
             "completion_tokens": tokens,
         }
         ModelCall.objects.create(**call, seed=seed)
-    known = Watching(lease, lambda: None, request, 4)
+    known = WritingProgress(lease, lambda: None, request, 4)
     known.under[threading.get_ident()] = under
     said = known.progress(took=10.0)  # 1000 expected, a tenth of it after 10 s
     assert said["fraction"] == pytest.approx(0.1) and said["seconds_left"] == pytest.approx(90.0)

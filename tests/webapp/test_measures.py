@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from webapp.bench.studies import measures, tables
+from webapp.base import paper_table
+from webapp.bench.studies import measures
 
 # Krippendorff (2011), "Computing Krippendorff's alpha-reliability": four observers, twelve units, five categories.
 OBSERVERS = (
@@ -72,16 +73,20 @@ def test_so_few_picks_that_no_outcome_could_tell_anything_have_no_p():
 
 
 def test_a_table_for_a_paper():
-    table = tables.Table("t", "A_B", ("who", "seconds", "share %"), (("P01 & co", 12, 0.12345), ("<x>", None, math.pi)))
+    table = paper_table.Table(
+        "t", "A_B", ("who", "seconds", "share %"), (("P01 & co", 12, 0.12345), ("<x>", None, math.pi))
+    )
     assert table.numeric == [False, True, True]
-    latex = tables.to_latex(table)
+    latex = paper_table.to_latex(table)
     assert r"P01 \& co & 12 & 0.123 \\" in latex
     assert r"\textless{}x\textgreater{} & -- & 3.14 \\" in latex
     assert r"who & seconds & share \% \\" in latex
     assert r"\begin{tabular}{lrr}" in latex
-    assert tables.to_csv(table) == "who,seconds,share %\nP01 & co,12,0.12345\n<x>,,3.141592653589793\n"
+    assert paper_table.to_csv(table) == "who,seconds,share %\nP01 & co,12,0.12345\n<x>,,3.141592653589793\n"
 
 
 def test_no_spreadsheet_runs_what_somebody_typed():
-    table = tables.Table("t", "t", ("reason", "change"), (('=HYPERLINK("https://example.org")', -0.5), ("@SUM(1)", -1)))
-    assert tables.to_csv(table) == 'reason,change\n"\'=HYPERLINK(""https://example.org"")",-0.5\n\'@SUM(1),-1\n'
+    table = paper_table.Table(
+        "t", "t", ("reason", "change"), (('=HYPERLINK("https://example.org")', -0.5), ("@SUM(1)", -1))
+    )
+    assert paper_table.to_csv(table) == 'reason,change\n"\'=HYPERLINK(""https://example.org"")",-0.5\n\'@SUM(1),-1\n'

@@ -19,7 +19,7 @@ from tests.webapp import rows
 from tests.webapp.notified import SECRETS, waiting_to_hear
 from tests.webapp.servers import free_port
 from webapp.experiments.models import Request
-from webapp.notices import courier, push
+from webapp.notices import notifier, push
 from webapp.notices.models import Address, Notice
 from webapp.review.models import Vote
 from webapp.review.screenings import screening_of
@@ -72,11 +72,11 @@ def body(letter: mime.message.Message) -> str:
 
 def test_a_round_that_is_ready_is_told_of_once(person: Participant, mailbox: Mailbox) -> None:
     assert leave_address(person).status_code == 302
-    courier.tick()
+    notifier.tick()
     assert not mailbox.letters  # nothing waits yet
     rows.judging(person)
     for _ in range(3):
-        courier.tick()
+        notifier.tick()
     assert len(mailbox.letters) == 1
     letter = mailbox.letters[0]
     assert letter["To"] == "ada@example.org" and letter["Subject"] == "Your next round is ready"
@@ -87,7 +87,7 @@ def test_a_round_that_is_ready_is_told_of_once(person: Participant, mailbox: Mai
 def test_the_message_tells_nothing_of_what_is_compared(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.judging(person)
-    courier.tick()
+    notifier.tick()
     text = mailbox.letters[0].as_string() + body(mailbox.letters[0])
     assert [word for word in SECRETS if word in text] == []
 
@@ -95,11 +95,11 @@ def test_the_message_tells_nothing_of_what_is_compared(person: Participant, mail
 def test_each_round_has_its_own(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     first = rows.judging(person)
-    courier.tick()
+    notifier.tick()
     Request.objects.filter(pk=first.pk).update(status=Request.Status.DONE)
     rows.round_of(person, 2)
     rows.judging(person, 2)
-    courier.tick()
+    notifier.tick()
     ids = [letter["Message-ID"] for letter in mailbox.letters]
     assert len(set(ids)) == 2
 
@@ -112,7 +112,7 @@ def test_a_request_that_was_answered_before_the_address_was_left_is_not_told_of(
     rows.round_of(person, 2)
     new = rows.judging(person, 2)
     leave_address(person)
-    courier.tick()
+    notifier.tick()
     assert set(Notice.objects.values_list("request", flat=True)) == {new.pk}
     assert len(mailbox.letters) == 1
 
@@ -124,10 +124,10 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
     for someone, email in ((person, "ada@example.org"), (other, "bob@example.org")):
         leave_address(someone, email)
     request = rows.judging(person)
-    courier.plan()
+    notifier.plan()
     screening = screening_of(request, person)
     Vote.objects.create(request=request, screening=screening, best_id=screening.order[0], worst_id=screening.order[1])
-    courier.tick()
+    notifier.tick()
     assert [letter["To"] for letter in mailbox.letters] == ["bob@example.org"]
     assert other.get_absolute_url() in body(mailbox.letters[0])
     assert person.get_absolute_url() not in body(mailbox.letters[0])
@@ -145,14 +145,14 @@ def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbo
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(courier.email, "send", die)
+        patch.setattr(notifier.email, "send", die)
         with pytest.raises(Killed):
-            courier.tick()
-    courier.tick()
+            notifier.tick()
+    notifier.tick()
     assert not mailbox.letters  # somebody may still be at it
     Notice.objects.filter(kind="ready").update(due_at=timezone.now())
-    courier.tick()
-    courier.tick()
+    notifier.tick()
+    notifier.tick()
     assert len(mailbox.letters) == 1
     assert Notice.objects.get(kind="ready").attempts == 2
 
@@ -160,11 +160,11 @@ def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbo
 def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.judging(person)
-    courier.plan()
+    notifier.plan()
     pk = Notice.objects.get(kind="ready").pk
-    courier.deliver(pk)
-    courier.deliver(pk)
-    courier.plan()
+    notifier.deliver(pk)
+    notifier.deliver(pk)
+    notifier.plan()
     assert len(mailbox.letters) == 1 and Notice.objects.filter(kind="ready").count() == 1
 
 
@@ -172,17 +172,17 @@ def test_a_mail_server_that_refuses_is_asked_again_and_at_last_no_more(person: P
     leave_address(person)
     rows.judging(person)
     mailbox.refusing = True
-    courier.tick()
+    notifier.tick()
     row = Notice.objects.get(kind="ready")
     assert row.sent_at is None and row.due_at > timezone.now() and "SMTP" in row.error
     assert "ada@example.org" not in row.error
     for _ in range(10):
         Notice.objects.filter(kind="ready").update(due_at=timezone.now())
-        courier.tick()
+        notifier.tick()
     row = Notice.objects.get(kind="ready")
-    assert row.dropped == "given up" and row.attempts == 1 + len(courier.PAUSES)
+    assert row.dropped == "given up" and row.attempts == 1 + len(notifier.PAUSES)
     mailbox.refusing = False
-    courier.tick()
+    notifier.tick()
     assert not mailbox.letters
 
 
@@ -190,24 +190,24 @@ def test_no_mail_server_at_all(person: Participant, mailbox: Mailbox, settings: 
     leave_address(person)
     rows.judging(person)
     settings.EMAIL_PORT = free_port()
-    courier.tick()
+    notifier.tick()
     assert "Refused" in Notice.objects.get(kind="ready").error
 
 
 def test_a_reminder_comes_later_and_only_to_who_has_not_chosen(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     request = rows.judging(person)
-    courier.tick()
+    notifier.tick()
     reminder = Notice.objects.get(kind="reminder")
     assert timedelta(hours=23) < reminder.due_at - timezone.now() < timedelta(hours=38)
     Notice.objects.filter(kind="reminder").update(due_at=timezone.now())
-    courier.tick()
+    notifier.tick()
     assert [letter["Subject"] for letter in mailbox.letters][1:] == ["Your next round is still waiting"]
     Notice.objects.filter(kind="reminder").update(due_at=timezone.now(), sent_at=None)
     screening = screening_of(request, person)
     best, worst = screening.order[0], screening.order[1]
     Vote.objects.create(request=request, screening=screening, best_id=best, worst_id=worst)
-    courier.tick()
+    notifier.tick()
     assert Notice.objects.get(kind="reminder").dropped == "answered already"
     assert len(mailbox.letters) == 2
 
@@ -226,7 +226,7 @@ def test_a_reminder_comes_later_and_only_to_who_has_not_chosen(person: Participa
 )
 def test_reminders_come_in_the_daytime(moment: str, zone: str, expected: str) -> None:
     given = datetime.fromisoformat(moment).replace(tzinfo=UTC)
-    assert courier.daytime(given, zone) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    assert notifier.daytime(given, zone) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
 def closed(days_ago: int) -> None:
@@ -237,7 +237,7 @@ def test_who_is_inside_when_a_study_closes_is_still_told(person: Participant, ma
     leave_address(person)
     closed(days_ago=1)
     rows.judging(person)
-    courier.tick()
+    notifier.tick()
     assert len(mailbox.letters) == 1
 
 
@@ -251,9 +251,9 @@ OVER = [
 def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.judging(person)
-    courier.plan()
+    notifier.plan()
     end(person)
-    courier.tick()
+    notifier.tick()
     assert not mailbox.letters and not Address.objects.exists()
     assert Notice.objects.get(kind="ready").dropped == reason
 
@@ -261,7 +261,7 @@ def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Par
 def test_who_has_finished_is_forgotten(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     Participant.objects.update(finished_at=timezone.now())
-    courier.tick()
+    notifier.tick()
     assert not Address.objects.exists()
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM notices_address")
@@ -271,22 +271,22 @@ def test_who_has_finished_is_forgotten(person: Participant, mailbox: Mailbox) ->
 def test_a_break_is_waited_out(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     request = rows.judging(person)
-    courier.plan()
+    notifier.plan()
     request.experiment.paused = True
     request.experiment.save()
-    courier.tick()
+    notifier.tick()
     assert not mailbox.letters
     request.experiment.paused = False
     request.experiment.save()
     Notice.objects.filter(kind="ready").update(due_at=timezone.now())
-    courier.tick()
+    notifier.tick()
     assert len(mailbox.letters) == 1
 
 
 def test_stopping_from_the_message(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.judging(person)
-    courier.tick()
+    notifier.tick()
     letter = mailbox.letters[0]
     stop = letter["List-Unsubscribe"].strip("<>")
     assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click" and stop in body(letter)

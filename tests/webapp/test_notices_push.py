@@ -20,7 +20,7 @@ from py_vapid import Vapid02
 
 from tests.webapp import rows
 from tests.webapp.notified import SECRETS, waiting_to_hear
-from webapp.notices import courier, push
+from webapp.notices import notifier, push
 from webapp.notices.models import Notice, Subscription
 from webapp.studies.models import Participant
 
@@ -84,7 +84,7 @@ def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Particip
     assert subscribe(person, browser.subscription).status_code == 204
     rows.judging(person)
     for _ in range(2):
-        courier.tick()
+        notifier.tick()
     assert len(browser.received) == 1
     headers, raw = browser.received[0]
     told = browser.read(0)
@@ -97,7 +97,7 @@ def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Particip
 def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
     rows.judging(person)
-    courier.tick()
+    notifier.tick()
     scheme, _, rest = browser.received[0][0]["Authorization"].partition(" ")
     parts = dict(part.split("=", 1) for part in rest.split(","))
     assert scheme == "vapid" and parts["k"].rstrip("=") == push.public_key()
@@ -119,7 +119,7 @@ def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant,
     subscribe(person, browser.subscription)
     rows.judging(person)
     browser.answer = 410
-    courier.tick()
+    notifier.tick()
     assert not Subscription.objects.exists()
     assert Notice.objects.get(kind="ready").dropped == "no way to reach"
 
@@ -128,11 +128,11 @@ def test_a_push_service_that_is_busy_is_asked_again(person: Participant, browser
     subscribe(person, browser.subscription)
     rows.judging(person)
     browser.answer = 503
-    courier.tick()
+    notifier.tick()
     assert "answered 503" in Notice.objects.get(kind="ready").error
     browser.answer = 201
     Notice.objects.filter(kind="ready").update(due_at=timezone.now())
-    courier.tick()
+    notifier.tick()
     assert Notice.objects.get(kind="ready").sent_at
 
 

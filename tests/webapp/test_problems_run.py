@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command
 from programs import judging
 from tests.webapp import reasoners
 from tests.webapp.reasoners import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
-from webapp.experiments.execute import watching
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute import writing_progress
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,14 +83,14 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
     problem.answer = "all sums of pairs"
     problem.save()
     told = []
-    monkeypatch.setattr(watching, "SILENT_SECONDS", 0.0)
-    tell = Watching.tell
+    monkeypatch.setattr(writing_progress, "SILENT_SECONDS", 0.0)
+    tell = WritingProgress.tell
 
     def tell_us(self, said):
         told.append((self.lease.job.request.kind, said["text"]))
         tell(self, said)
 
-    monkeypatch.setattr(Watching, "tell", tell_us)
+    monkeypatch.setattr(WritingProgress, "tell", tell_us)
     with reasoners.model({RIGHT.replace("$5050$", "every such pair"): 1.0}) as (model, server):
         monkeypatch.setattr(type(server.reasoner), "_judge", lambda self, prompt, rng: "Best: 1\nWorst: 2")
         say = type(server.reasoner).say

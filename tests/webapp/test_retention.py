@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import archives, boards, rows
-from webapp.archive import leftovers, retention
+from webapp.archive import orphan_files, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
 from webapp.experiments.models import Clip, Experiment
@@ -183,7 +183,7 @@ class TestLeftovers:
             return rename(path, target)
 
         monkeypatch.setattr(Path, "rename", put_again)
-        assert leftovers.sweep() == [old, anew]
+        assert orphan_files.sweep() == [old, anew]
         assert [path.name for path in clips.iterdir()] == [anew.name] and anew.read_text() == "tried again"
 
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
@@ -200,9 +200,9 @@ class TestLeftovers:
         run.mkdir(parents=True)
         for path in (orphan, figure, run / "job.json", stranger):
             path.write_text("x")
-        assert leftovers.sweep() == []  # somebody may be about to commit their rows
-        monkeypatch.setattr(leftovers, "OLD_SECONDS", -1)
-        assert leftovers.sweep(dry_run=True) == [orphan, figure, run] and run.exists()
-        leftovers.sweep()
+        assert orphan_files.sweep() == []  # somebody may be about to commit their rows
+        monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
+        assert orphan_files.sweep(dry_run=True) == [orphan, figure, run] and run.exists()
+        orphan_files.sweep()
         assert kept.exists() and stranger.exists() and Path(used.file.path).exists()
         assert not orphan.exists() and not figure.exists() and not run.exists()

@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from webapp.archive import redaction
 from webapp.archive.models import Erasure, Export, Origin
-from webapp.archive.reading import Names
+from webapp.archive.row_reader import Names
 from webapp.archive.rules import Left, Table
 from webapp.archive.tables import LEFT, TABLES
 from webapp.audit import record
-from webapp.base.commits import afterwards
+from webapp.base.on_commit import run_after_commit
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 from webapp.review.models import GoldSet, Vote
@@ -90,7 +90,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
     path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
-    afterwards(path.unlink, missing_ok=True)
+    run_after_commit(path.unlink, missing_ok=True)
     return _deleted(Experiment.objects.get(pk=experiment.pk))
 
 
@@ -180,7 +180,7 @@ def _forget_origin(experiment: Experiment) -> None:
 def _forget_copies(study: Study, labels: dict[str, str]) -> None:
     """Exports hold everybody's data; what an import was told of a log elsewhere may hold labels."""
     for export in Export.objects.filter(study=study):
-        afterwards(export.path.unlink, missing_ok=True)
+        run_after_commit(export.path.unlink, missing_ok=True)
         export.delete()
     for origin in Origin.objects.filter(study=study):
         origin.audit = Names(labels).text(origin.audit)

@@ -11,10 +11,10 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from webapp.archive import audited, dictionary, extras, readme
+from webapp.archive import audit_rows, derived_files, dictionary, readme
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
-from webapp.archive.reading import Names, Reader
+from webapp.archive.row_reader import Names, Reader
 from webapp.archive.scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
@@ -43,7 +43,7 @@ def write(study: Study, path: Path, options: Options = Options(), report: Report
             scope = Scope(study)
             names = names_of(scope, options.fresh_labels)
             counts = _tables(bundle, Reader(TABLES, scope, names), names, report)
-            extras.write(bundle, scope, names, counts, report)
+            derived_files.write(bundle, scope, names, counts, report)
             media = _media(scope, options)
         _files(bundle, media, report)
         told = {
@@ -74,7 +74,7 @@ def snapshot() -> Iterator[None]:
 
 
 def names_of(scope: Scope, fresh: bool) -> Names:
-    staff = audited.staff_names(audited.actors(scope))
+    staff = audit_rows.staff_names(audit_rows.actors(scope))
     if not fresh:
         return Names(staff=staff)
     people = list(Participant.objects.filter(study=scope.study).values_list("label", flat=True))
@@ -100,7 +100,7 @@ def _tables(bundle: Bundle, reader: Reader, names: Names, report: Report) -> dic
         header = ["id", *(name for name, column in table.columns.items() if column.exported)]
 
         def rows(model: str = model) -> Iterator[dict[str, object]]:
-            return audited.rows(reader.scope, names) if model == audited.TABLE.model else reader.rows(model)
+            return audit_rows.rows(reader.scope, names) if model == audit_rows.TABLE.model else reader.rows(model)
 
         with bundle.file(f"tables/{table.file}.json") as sink:
             out = JsonRows(sink)
@@ -131,7 +131,7 @@ def _media(scope: Scope, options: Options) -> list[tuple[str, Path]]:
     files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
     found += [(name, media / name) for name in files]
     if options.checkpoints:
-        found += extras.policies(scope)
+        found += derived_files.policies(scope)
     return [(name, path) for name, path in found if path.is_file()]
 
 

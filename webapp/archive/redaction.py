@@ -12,7 +12,7 @@ from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
 from llm.records import digest
 from webapp.archive.models import Redaction
-from webapp.base.commits import afterwards
+from webapp.base.on_commit import run_after_commit
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
@@ -48,7 +48,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
             _redact_row(row, swap)
     redact_copies(experiment, reasons, labels)
     todo = Redaction.objects.create(experiment=experiment, reasons=sorted(reasons), labels=sorted(labels))
-    afterwards(finish, todo)
+    run_after_commit(finish, todo)
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:

@@ -16,10 +16,10 @@ from django.core.exceptions import ValidationError
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from webapp.archive import audited, retention
-from webapp.archive.arriving import Writer, checked
-from webapp.archive.leftovers import STAGING
+from webapp.archive import audit_rows, retention
 from webapp.archive.models import Import, Imported, Origin
+from webapp.archive.orphan_files import STAGING
+from webapp.archive.row_writer import Writer, checked
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import NEWER, Package, Refused
 from webapp.archive.work import Beat, Task
@@ -78,7 +78,7 @@ def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report
         raise Refused(f"It has tables that this Prefine does not know: {', '.join(unknown)}. {NEWER}")
     for number, (model, table) in enumerate(TABLES.items()):
         report(0.8 + 0.2 * number / len(TABLES), f"Table {table.file}")
-        if model != audited.TABLE.model and _written(package, table.file):
+        if model != audit_rows.TABLE.model and _written(package, table.file):
             writer.write(model, package.rows(f"tables/{table.file}.json"))
     writer.finish()
     if len(writer.made["studies.Study"]) != 1:
@@ -103,7 +103,7 @@ def _written(package: Package, file: str) -> bool:
 
 def _audit(package: Package) -> Iterator[dict[str, Any]]:
     """Rows of the log of where it came from: kept as what was told, not as rows of our own log."""
-    table, file = audited.TABLE, f"tables/{audited.TABLE.file}.json"
+    table, file = audit_rows.TABLE, f"tables/{audit_rows.TABLE.file}.json"
     columns = {name for name, column in table.columns.items() if column.exported}
     for number, row in enumerate(package.rows(file), 1):
         if number > MOST_AUDIT:

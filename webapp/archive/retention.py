@@ -17,7 +17,7 @@ from django.db import Error, close_old_connections, transaction
 from django.db.models import Count, F, Max, Q, Sum
 from django.utils import timezone
 
-from webapp.archive import leftovers, redaction
+from webapp.archive import orphan_files, redaction
 from webapp.archive.erasure import Erased, erase_evaluator, erase_people, scrub_database
 from webapp.archive.models import Erasure, Export, Redaction
 from webapp.archive.scope import Scope
@@ -188,7 +188,7 @@ def tick() -> None:
             export.path.unlink(missing_ok=True)
             export.delete()
     with reported("deleting files without a row"):
-        leftovers.sweep()
+        orphan_files.sweep()
 
 
 def run(stop: threading.Event) -> None:

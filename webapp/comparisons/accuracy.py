@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, sqrt
 
-from webapp.comparisons.gather import Score
+from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.plan import Arm, Plan
 from webapp.comparisons.ranks import holm
 from webapp.problems.lookup import is_problem

@@ -10,7 +10,7 @@ from django.db import models
 from webapp.comparisons import plan as plans
 from webapp.comparisons.plan import Plan
 from webapp.experiments.models import LoopSettings
-from webapp.experiments.models.settings import model_field
+from webapp.experiments.models.loop_settings import model_field
 
 
 class Comparison(models.Model):

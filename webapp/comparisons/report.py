@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trainer.machine import described
-from webapp.comparisons import gather, published, tables
+from webapp.comparisons import csv_tables, experiment_results, published
 from webapp.comparisons.accuracy import accuracies
-from webapp.comparisons.details import SEPARATOR, UNKNOWN, detailed
-from webapp.comparisons.gather import Result, Score
+from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
 from webapp.comparisons.ranks import by_seed, holm, mann_whitney
+from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments import provenance
 from webapp.problems.lookup import is_problem
 
@@ -52,17 +52,17 @@ Published numbers are the papers' own: other physics (IsaacGym), other language 
 and budgets. They say which order was found there, not which value should be reached here."""
 
 
-def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> Path:
+def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
     """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = detailed(gather.results(plan, elsewhere))
-    scores = gather.scores(plan, results)
-    tables.write(folder, results, scores)
-    from webapp.comparisons import figures  # matplotlib is loaded where a report is written
+    results = detailed(experiment_results.results(plan, elsewhere))
+    scores = experiment_results.scores(plan, results)
+    csv_tables.write(folder, results, scores)
+    from webapp.comparisons import report_figures  # matplotlib is loaded where a report is written
 
-    pictures = {task: figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
+    pictures = {task: report_figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
     path = folder / "report.md"
-    tables.replace(path, markdown(plan, results, scores, pictures))
+    csv_tables.replace(path, markdown(plan, results, scores, pictures))
     return path
 
 
@@ -110,7 +110,7 @@ def _makers(finished: Sequence[Result]) -> str:
 
 
 def _each(names: Iterable[str]) -> list[str]:
-    """Every name once; an experiment that went on elsewhere has several (webapp.comparisons.details)."""
+    """Every name once; an experiment that went on elsewhere has several (webapp.comparisons.report_details)."""
     return list(dict.fromkeys(name for joined in names for name in (joined or UNKNOWN).split(SEPARATOR)))
 
 

@@ -10,7 +10,7 @@ from django.dispatch import receiver
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 
-from webapp.base.commits import afterwards
+from webapp.base.on_commit import run_after_commit
 from webapp.problems.models import Attachment
 
 
@@ -28,7 +28,7 @@ def forget_replaced(instance: Attachment, **_: Any) -> None:
 
 def _delete(name: str | None) -> None:
     if name:
-        afterwards(default_storage.delete, name)
+        run_after_commit(default_storage.delete, name)
 
 
 def respond_with_file(row: Attachment) -> HttpResponse:

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.base.http import HtmxHttpRequest, without_nul
-from webapp.notices import email, offer
+from webapp.notices import channels, email
 from webapp.notices.models import Address, Subscription
 from webapp.notices.push import acceptable
 from webapp.studies import limits
@@ -38,7 +38,7 @@ def leave_address(request: HtmxHttpRequest, participant: Participant) -> HttpRes
     form = AddressForm(request.POST)
     if limits.exceeded(request, "tell", CHANGES):
         return _answer(request, participant, "Too many changes from here for now. Please try again a little later.")
-    if not offer.of(participant).email:
+    if not channels.of(participant).email:
         return _answer(request, participant, "E-mail is not offered here.")
     if not form.is_valid():
         return _answer(request, participant, "That does not look like an e-mail address. Nothing was kept.")
@@ -70,7 +70,7 @@ def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
         return HttpResponse("Too many changes from here for now.", status=429, content_type="text/plain")
     endpoint, p256dh, auth = _subscription(request)
     mine = Subscription.objects.filter(participant=participant)
-    if not offer.of(participant).push or not acceptable(endpoint, p256dh, auth) or mine.count() >= MOST_BROWSERS:
+    if not channels.of(participant).push or not acceptable(endpoint, p256dh, auth) or mine.count() >= MOST_BROWSERS:
         return HttpResponse("This browser cannot be told.", status=400, content_type="text/plain")
     mine.update_or_create(endpoint=endpoint, defaults={"participant": participant, "p256dh": p256dh, "auth": auth})
     return HttpResponse(status=204)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive import audited
+from webapp.archive import audit_rows
 from webapp.archive.rules import Left, Table
 from webapp.archive.tables import answers, loops, people, polls, problems
 
@@ -11,7 +11,7 @@ _ALL = (
     *(_MODELS, *problems.TABLES, *people.TABLES, _EXPERIMENTS, *people.PLACES, *_REST),
     *(*problems.NOTICES, *answers.TABLES, *polls.TABLES),
 )
-TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audited.TABLE)}
+TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audit_rows.TABLE)}
 LEFT: dict[str, Left] = {
     left.model: left
     for left in (

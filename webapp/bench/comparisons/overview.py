@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.comparisons import gather, published
+from webapp.comparisons import experiment_results, published
 from webapp.comparisons.accuracy import Accuracy, accuracies
-from webapp.comparisons.carry import OVER, State, state
 from webapp.comparisons.ceiling import Ceiling, ceiling
-from webapp.comparisons.gather import Score
+from webapp.comparisons.experiment_results import Score
+from webapp.comparisons.foreground import OVER, State, state
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments import progress
@@ -106,7 +106,7 @@ class Board:
 def of(comparison: Comparison) -> Board:
     """Raises ValueError where a task or method of the plan is not there any more."""
     plan = comparison.plan
-    scores = gather.scores(plan, gather.results(plan))
+    scores = experiment_results.scores(plan, experiment_results.results(plan))
     rows = plan.existing()
     places = tuple(Place(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells())
     running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)

@@ -18,13 +18,13 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import ComparisonForm
-from webapp.comparisons import report, runner
+from webapp.comparisons import background, report
 from webapp.comparisons.models import Comparison
 
 ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
-    "start": (runner.start, "Going on.", "It is running already, or has ended."),
-    "pause": (runner.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
-    "cancel": (runner.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
+    "start": (background.start, "Going on.", "It is running already, or has ended."),
+    "pause": (background.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
+    "cancel": (background.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
 }
 KINDS = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".svg": "image/svg+xml"}
 DOWNLOADS = (
@@ -41,7 +41,7 @@ FRESH_SECONDS = 10.0
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     page = Paginator(Comparison.objects.all(), 30).get_page(request.GET.get("page"))
-    rows = [(row, runner.state(row) if row.live else None) for row in page]
+    rows = [(row, background.state(row) if row.live else None) for row in page]
     return render(request, "bench/comparisons/index.html", {"page": page, "rows": rows})
 
 

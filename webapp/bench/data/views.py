@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts.access import staff_only
-from webapp.archive import erasure, keys, retention, work
+from webapp.archive import erasure, key_file, retention, work
 from webapp.archive.models import Erasure, Export, Import, Origin
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
@@ -144,7 +144,7 @@ def key_table(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Study, pk=pk)
     record(request.user, "downloaded the key table", row)
     headers = {"Content-Disposition": f'attachment; filename="study-{pk}-key.csv"', "Cache-Control": "no-store"}
-    return HttpResponse(keys.to_csv(row), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(key_file.to_csv(row), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 class EraseForm(forms.Form):

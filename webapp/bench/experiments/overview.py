@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.base import charts
-from webapp.comparisons import gather
+from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress
 from webapp.experiments.models import (
     Candidate,
@@ -356,7 +356,7 @@ def _totals(experiment: Experiment) -> Totals:
         train_seconds=runs["took"],
         samples=runs["simulated"],
         nan_worlds=runs["lost"],
-        queries=gather.queries(experiment) if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
+        queries=experiment_results.queries(experiment) if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
         seconds=elapsed(experiment),
     )
 

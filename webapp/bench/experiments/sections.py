@@ -10,8 +10,8 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from webapp.bench.chart_html import draw_figure
 from webapp.bench.experiments import overview
-from webapp.bench.figures import draw_figure
 from webapp.experiments.models import Event
 
 

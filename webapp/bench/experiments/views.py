@@ -21,9 +21,9 @@ from simulation import catalog
 from webapp.accounts.access import staff_only
 from webapp.base import charts
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.chart_html import draw_figure
 from webapp.bench.experiments import candidate_details, overview, sections
 from webapp.bench.experiments.code_diff import highlight
-from webapp.bench.figures import draw_figure
 from webapp.experiments import events, loop, queues
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels

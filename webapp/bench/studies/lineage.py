@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from webapp.base.paper_table import Table
 from webapp.bench.experiments.code_diff import Row, side_by_side, summary
-from webapp.bench.studies.tables import Table
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
 
 

@@ -11,13 +11,17 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from webapp.accounts.access import staff_only
+from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest
-from webapp.bench.studies import answers, lineage, live, tables
+from webapp.bench.studies import lineage, overview, reliability
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Study
 
 FIGURE_KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf"}
-TABLE_KINDS = {"csv": ("text/csv; charset=utf-8", tables.to_csv), "tex": ("application/x-tex", tables.to_latex)}
+TABLE_KINDS = {
+    "csv": ("text/csv; charset=utf-8", paper_table.to_csv),
+    "tex": ("application/x-tex", paper_table.to_latex),
+}
 
 
 @require_safe
@@ -32,17 +36,17 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @staff_only
 def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """The whole page, or for its own polling only what moves."""
-    found = live.board(get_object_or_404(Study, pk=pk))
+    found = overview.board(get_object_or_404(Study, pk=pk))
     if request.htmx and not request.htmx.boosted:
         return render(request, "bench/studies/_live.html", {"board": found, "study": found.study})
-    said = answers.answers_of(found.study)
+    said = reliability.answers_of(found.study)
     context = {
         "board": found,
         "study": found.study,
         "answers": said,
-        "summary": answers.summary_table(found.study, said),
-        "checks": answers.quality_table(found.study, said.quality),
-        "figures": answers.figure_names(said),
+        "summary": reliability.summary_table(found.study, said),
+        "checks": reliability.quality_table(found.study, said.quality),
+        "figures": reliability.figure_names(said),
     }
     return render(request, "bench/studies/study.html", context)
 
@@ -53,16 +57,16 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
     """A table as csv or tex, a figure as svg or pdf."""
     row = get_object_or_404(Study, pk=pk)
     if name == "people":
-        return table_file(live.people_table(live.board(row)), ending)
-    said = answers.answers_of(row)
-    made = {"answers": answers.summary_table(row, said), "checks": answers.quality_table(row, said.quality)}
+        return table_file(overview.people_table(overview.board(row)), ending)
+    said = reliability.answers_of(row)
+    made = {"answers": reliability.summary_table(row, said), "checks": reliability.quality_table(row, said.quality)}
     if name in made:
         return table_file(made[name], ending)
-    if name not in answers.figure_names(said) or ending not in FIGURE_KINDS:
+    if name not in reliability.figure_names(said) or ending not in FIGURE_KINDS:
         raise Http404(f"{row} has no {name}.{ending}.")
-    from webapp.bench.studies import figures  # matplotlib is loaded by the first figure that somebody looks at
+    from webapp.bench.studies import paper_figures  # matplotlib is loaded by the first figure that somebody looks at
 
-    shown = figures.drawn(figures.of(said, name), ending)
+    shown = paper_figures.drawn(paper_figures.of(said, name), ending)
     return download(shown, FIGURE_KINDS[ending], f"{row.title}-{name}.{ending}", inline=ending == "svg")
 
 
@@ -82,7 +86,7 @@ def lineage_table(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -
     return table_file(lineage.table(experiment, lineage.lineage(experiment)), ending)
 
 
-def table_file(table: tables.Table, ending: str) -> HttpResponse:
+def table_file(table: paper_table.Table, ending: str) -> HttpResponse:
     """The table as a file: csv or tex."""
     if ending not in TABLE_KINDS:
         raise Http404(f"A table comes as {' or '.join(TABLE_KINDS)}, not as {ending!r}.")

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.accounts.access import staff_only
 from webapp.base import charts
 from webapp.base.http import HtmxHttpRequest, site_address
-from webapp.bench.figures import draw_figure
+from webapp.bench.chart_html import draw_figure
 from webapp.problems.files import respond_with_file
 from webapp.votes import answers, enrolment, figures, opening, results
 from webapp.votes.models import Evaluator, Pair, Poll

@@ -18,8 +18,8 @@ from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
 from webapp.problems import lookup
@@ -55,7 +55,7 @@ def ask(lease: Lease) -> None:
         return
     with lease.beating() as stop_check:
         posed = pose(request)
-        model, watching = experiment.model_for(role), Watching(lease, stop_check, request, 1)
+        model, watching = experiment.model_for(role), WritingProgress(lease, stop_check, request, 1)
         said = writer.ask(
             buyer(lease, model, watching),
             posed.ask,

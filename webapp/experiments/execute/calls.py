@@ -18,11 +18,11 @@ from llm.prices import Price, Usage, known_prices
 from webapp.base.database import retry_while_away
 from webapp.endpoints.gate import EndpointGate
 from webapp.experiments import events
-from webapp.experiments.execute.purse import Purse
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute.budget_gate import BudgetGate
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
-from webapp.experiments.models.settings import LEAST_CONTEXT, MOST_CONTEXT
+from webapp.experiments.models.loop_settings import LEAST_CONTEXT, MOST_CONTEXT
 
 
 def backend_of(model: LanguageModel | None) -> ChatBackend:
@@ -46,12 +46,12 @@ def prices_of(model: LanguageModel | None) -> Sequence[Price]:
     return [Price(model.price_date or date.min, model.price_input, model.price_output)]
 
 
-def buyer(lease: Lease, model: LanguageModel | None, watching: Watching | None = None) -> ChatBackend:
+def buyer(lease: Lease, model: LanguageModel | None, watching: WritingProgress | None = None) -> ChatBackend:
     """Who answers, as long as the experiment's budget lasts, which may be set or raised meanwhile."""
     backend = backend_of(model)
-    backend.gate = purse = Purse(lease, backend.gate, prices_of(model))
+    backend.gate = budget_gate = BudgetGate(lease, backend.gate, prices_of(model))
     if watching:
-        watching.purse = purse
+        watching.budget_gate = budget_gate
     return backend
 
 

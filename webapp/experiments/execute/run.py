@@ -12,7 +12,7 @@ from programs.records import JailError
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver
 from webapp.experiments.execute.train import candidates_of
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel, LoopSettings
 from webapp.problems import lookup, scoring
@@ -63,7 +63,7 @@ def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -
     model = experiment.model_for("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
-    watching = Watching(lease, stop_check, request, 1)
+    watching = WritingProgress(lease, stop_check, request, 1)
     said = writer.ask(
         buyer(lease, model, watching),
         question,

@@ -12,7 +12,7 @@ from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
 from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
-from webapp.experiments.execute.watching import Watching
+from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment
 from webapp.problems import lookup
@@ -25,7 +25,7 @@ def write(lease: Lease) -> None:
     assert isinstance(wanted, records.Write)
     try:
         with lease.beating() as stop_check:
-            watching = Watching(lease, stop_check, request, wanted.count)
+            watching = WritingProgress(lease, stop_check, request, wanted.count)
             bought = Bought(
                 saved_calls(request),
                 watching.saving(saver(lease)),

@@ -1,8 +1,14 @@
 """The state of every loop. Logic about one row lives here; writes across rows live in loop.py and jobs.py."""
 
-from webapp.experiments.models.loop import Candidate, Experiment, Iteration
-from webapp.experiments.models.settings import LanguageModel, LoopSettings, method_choices, preset_choices, task_choices
-from webapp.experiments.models.work import Clip, Event, Job, ModelCall, Request, Run
+from webapp.experiments.models.experiment import Candidate, Experiment, Iteration
+from webapp.experiments.models.loop_settings import (
+    LanguageModel,
+    LoopSettings,
+    method_choices,
+    preset_choices,
+    task_choices,
+)
+from webapp.experiments.models.requests import Clip, Event, Job, ModelCall, Request, Run
 
 __all__ = [
     "Candidate",

@@ -10,12 +10,12 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from webapp import reaper
 from webapp.archive import retention
-from webapp.notices import courier
+from webapp.notices import notifier
 
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
-BESIDE = (courier.run, retention.run)
+BESIDE = (notifier.run, retention.run)
 """In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         beside = [threading.Thread(target=run, args=[threading.Event()], daemon=True) for run in BESIDE]
         if options["once"]:
-            courier.tick()
+            notifier.tick()
             retention.tick()
         else:
             for thread in beside:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django import template
 
-from webapp.notices import offer, push
+from webapp.notices import channels, push
 from webapp.studies.models import Participant
 
 register = template.Library()
 
 
 @register.simple_tag
-def offered(participant: Participant) -> offer.Offer:
-    return offer.of(participant)
+def offered(participant: Participant) -> channels.Offer:
+    return channels.of(participant)
 
 
 @register.simple_tag

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from webapp.archive import leftovers, retention
+from webapp.archive import orphan_files, retention
 
 
 class Command(BaseCommand):
@@ -26,5 +26,5 @@ class Command(BaseCommand):
         for due in retention.announced():
             if due.study not in over:
                 self.stdout.write(f"In {due.days} days, on {due.on}: {due.study}")
-        for path in leftovers.sweep(dry):
+        for path in orphan_files.sweep(dry):
             self.stdout.write(f"{'Would delete' if dry else 'Deleted'} a file that no row knows: {path}")

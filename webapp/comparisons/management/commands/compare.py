@@ -13,11 +13,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog
-from webapp.comparisons import carry, gather, report, tables
+from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons import plan as plans
-from webapp.comparisons.carry import State
 from webapp.comparisons.ceiling import Ceiling, ceiling
-from webapp.comparisons.gather import Result
+from webapp.comparisons.experiment_results import Result
+from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, progress
 from webapp.experiments.defaults import environment_model
@@ -103,11 +103,11 @@ class Command(BaseCommand):
         plan = planned(options)
         self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
         try:
-            self.elsewhere = tables.read(plan, options["elsewhere"])
+            self.elsewhere = csv_tables.read(plan, options["elsewhere"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.last_line, self.width = 0.0, 0
-        self.counted: tuple[float, State] = (0.0, carry.state(plan, self.elsewhere))
+        self.counted: tuple[float, State] = (0.0, foreground.state(plan, self.elsewhere))
         self.stdout.write(plan_text(plan, self.counted[1], self.elsewhere))
         if options["plan"]:
             return
@@ -130,7 +130,7 @@ class Command(BaseCommand):
     def run(self) -> list[Experiment]:
         """Everything that is not over; returns what did not finish."""
         left = []
-        for cell, experiment in carry.carry_through(self.plan, self.said, self.elsewhere):
+        for cell, experiment in foreground.carry_through(self.plan, self.said, self.elsewhere):
             self.clear()
             self.stdout.write(ended_text(cell, experiment))
             if experiment.status != Experiment.Status.FINISHED:
@@ -145,7 +145,7 @@ class Command(BaseCommand):
             return
         self.last_line = now
         if now - self.counted[0] > STATE_SECONDS:
-            self.counted = now, carry.state(self.plan, self.elsewhere)
+            self.counted = now, foreground.state(self.plan, self.elsewhere)
         if experiment.status != Experiment.Status.RUNNING:
             return
         line = progress_text(cell, progress.of(experiment), self.counted[1])
@@ -214,18 +214,18 @@ def named(name: str) -> LanguageModel | None:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = gather.NOWHERE) -> str:
+def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
     """What will be run, and how long that takes."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
     for task in plan.tasks:
         for one in plan.arms:
             ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
-            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in carry.OVER)]
+            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in foreground.OVER)]
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
             lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
     lines += elsewhere_lines(rows, elsewhere)
-    paces = gather.seconds_per_candidate(plan, plan.tasks)
+    paces = experiment_results.seconds_per_candidate(plan, plan.tasks)
     known = ", ".join(f"{task} {paces[task]:.1f} s a candidate" for task in plan.tasks if task in paces)
     left = (
         f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"

@@ -13,7 +13,7 @@ from typing import Any
 from llm.records import ANSWER, PROGRAM
 from llm.replay import Record, write_record
 from webapp.archive.bundle import Bundle
-from webapp.archive.reading import Names, plain
+from webapp.archive.row_reader import Names, plain
 from webapp.archive.rules import Rule
 from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, ForeignKey, Model
 
-from webapp.archive.reading import plain, within
+from webapp.archive.row_reader import plain, within
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import NEWER, Refused
 from webapp.problems import lookup

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 
-from webapp.bench.studies.tables import Table
+from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from webapp.bench.studies.answers import Answers
 from webapp.bench.studies.measures import LEAST_FOR_QUARTERS, Bias
+from webapp.bench.studies.reliability import Answers
 from webapp.experiments.figures import short_metric
 
 SIZE = (5.0, 3.0)

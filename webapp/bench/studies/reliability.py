@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from webapp.base.paper_table import Table
 from webapp.bench.studies import measures
 from webapp.bench.studies.measures import Agreement, Bias, Times
-from webapp.bench.studies.tables import Table
 from webapp.experiments.models import Candidate, Iteration
 from webapp.review import quality
 from webapp.review.models import Vote

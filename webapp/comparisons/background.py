@@ -14,7 +14,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Q
 
-from webapp.comparisons import carry
+from webapp.comparisons import foreground
 from webapp.comparisons.models import Comparison
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
@@ -130,10 +130,10 @@ def _say_once(words: str) -> None:
         _said.add(words)
 
 
-def state(comparison: Comparison) -> carry.State | None:
+def state(comparison: Comparison) -> foreground.State | None:
     """None where its plan cannot be read any more."""
     try:
-        return carry.state(comparison.plan)
+        return foreground.state(comparison.plan)
     except ValueError:
         return None
 

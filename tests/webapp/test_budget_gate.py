@@ -19,8 +19,8 @@ from tests.webapp.loops import play, started
 from tests.webapp.test_endpoints import job_of, written_by
 from webapp.bench.experiments import overview
 from webapp.experiments import execute, leases
+from webapp.experiments.execute.budget_gate import HELD, UNKNOWN_ANSWER, BudgetGate, spent_by
 from webapp.experiments.execute.calls import saved_calls
-from webapp.experiments.execute.purse import HELD, UNKNOWN_ANSWER, Purse, spent_by
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
@@ -61,26 +61,26 @@ def test_what_other_jobs_have_under_way_is_waited_for() -> None:
     lease = leases.claim(job_of(made).pk)
     assert lease is not None
     other = Job.objects.create(experiment=made, kind="ask", status="running", progress={HELD: [4000, 0.0]})
-    purse = Purse(lease, Slots(8), ())
-    assert purse.enter(500) is None  # 4,000 + 500 + 1,000
+    budget_gate = BudgetGate(lease, Slots(8), ())
+    assert budget_gate.enter(500) is None  # 4,000 + 500 + 1,000
     Job.objects.filter(pk=other.pk).update(progress={HELD: [3000, 0.0]})
-    ticket = purse.enter(500)
+    ticket = budget_gate.enter(500)
     assert ticket is not None and Job.objects.get(pk=lease.job.pk).progress[HELD] == [1500, 0.0]
-    assert purse.enter(0) is None  # its own is under way, too
-    purse.leave(ticket, 10)
+    assert budget_gate.enter(0) is None  # its own is under way, too
+    budget_gate.leave(ticket, 10)
     assert lease.progress[HELD] == Job.objects.get(pk=lease.job.pk).progress[HELD] == [0, 0.0]
     other.delete()
     with pytest.raises(BudgetSpent, match="0 of 5,000 tokens are spent, and the next answer may take 6,000"):
-        purse.enter(5000)
+        budget_gate.enter(5000)
 
 
 def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     made = written_by("http://127.0.0.1:9/v1", token_budget=5000)
     lease = leases.claim(job_of(made).pk)
     assert lease is not None
-    purse = Purse(lease, gate := Slots(1), ())
+    budget_gate = BudgetGate(lease, gate := Slots(1), ())
 
-    times, tell = iter((True,)), purse.tell
+    times, tell = iter((True,)), budget_gate.tell
 
     def away(progress: Any) -> None:
         tell(progress)
@@ -89,11 +89,11 @@ def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monk
 
     with monkeypatch.context() as broken:
         broken.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
-        broken.setattr(purse, "tell", away)
-        assert purse.enter(500) is None
-    assert purse.held == {} and gate.enter(1) is not None
+        broken.setattr(budget_gate, "tell", away)
+        assert budget_gate.enter(500) is None
+    assert budget_gate.held == {} and gate.enter(1) is not None
     gate.leave(gate, None)
-    assert purse.enter(3000) is not None
+    assert budget_gate.enter(3000) is not None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 
 from llm.backend import MODEL_LETTERS
-from webapp.experiments.models.loop import Candidate, Experiment
+from webapp.experiments.models.experiment import Candidate, Experiment
 
 
 class Request(models.Model):

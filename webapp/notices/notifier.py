@@ -1,4 +1,4 @@
-"""Who waits is told: rows say what is to be sent, and are taken one at a time. Any number of couriers may run."""
+"""Who waits is told: rows say what is to be sent, and are taken one at a time. Any number of notifiers may run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from django.utils import timezone
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LoopSettings, Request
 from webapp.notices import email, push
+from webapp.notices.channels import KEPT_AFTER_CLOSING
 from webapp.notices.models import Address, Notice, Subscription
-from webapp.notices.offer import KEPT_AFTER_CLOSING
 from webapp.review import ballot
 from webapp.studies.models import Assignment, Participant
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 2.0
 BEING_SENT = timedelta(minutes=5)
-"""A courier that has not said so long how it went has died: another takes the message up."""
+"""A notifier that has not said so long how it went has died: another takes the message up."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
 """After each failed attempt; then it is given up."""
 FIRST_HOUR, LAST_HOUR = 9, 20
@@ -75,7 +75,7 @@ def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
 
 
 def plan() -> None:
-    """A row for each person, request and way that has none. Two couriers at once still make one."""
+    """A row for each person, request and way that has none. Two notifiers at once still make one."""
     for channel in CHANNELS:
         for person, request_id in waiting(channel):
             Notice.objects.bulk_create(_notices(person, request_id, channel), ignore_conflicts=True)

@@ -13,8 +13,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from webapp.comparisons import tables
-from webapp.comparisons.gather import Score
+from webapp.comparisons import csv_tables
+from webapp.comparisons.experiment_results import Score
 
 MARKERS = "osD^vP*Xhd<>"
 SIZE = (7.0, 4.2)
@@ -35,7 +35,7 @@ def draw(task: str, scores: Sequence[Score], folder: Path) -> list[str]:
         axes.spines[["top", "right"]].set_visible(False)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
-        tables.replace(folder / name, text.getvalue())
+        csv_tables.replace(folder / name, text.getvalue())
     return names
 
 

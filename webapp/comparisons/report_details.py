@@ -10,7 +10,7 @@ from statistics import mean
 
 from llm import diversity
 from llm.records import TRIED, Outcome, result_from_json
-from webapp.comparisons.gather import Result
+from webapp.comparisons.experiment_results import Result
 from webapp.experiments.models import Job, Request
 from webapp.problems.lookup import is_problem
 

@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 
 from llm import methods
-from webapp.experiments.models.settings import LoopSettings
+from webapp.experiments.models.loop_settings import LoopSettings
 
 
 class Experiment(LoopSettings):

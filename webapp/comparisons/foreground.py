@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count
 
-from webapp.comparisons import gather
+from webapp.comparisons import experiment_results
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Candidate, Experiment, Job
@@ -49,7 +49,7 @@ def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         finished += ended
         if not ended:
             left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
-    paces = gather.seconds_per_candidate(plan, left)
+    paces = experiment_results.seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
     total = len(plan.tasks) * len(plan.arms) * plan.experiments
     return State(finished, total, spent, budget, sum(left[task] * paces[task] for task in left) if known else None)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from webapp.archive.models import Origin
-from webapp.archive.reading import Names, Row, plain
+from webapp.archive.row_reader import Names, Row, plain
 from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
 from webapp.archive.scope import Scope
 from webapp.audit.models import Entry

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from llm.backend import LOST, OnReply, Reply, Underway
-from webapp.experiments.execute.purse import Purse, usual_tokens
+from webapp.experiments.execute.budget_gate import BudgetGate, usual_tokens
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
 
@@ -15,13 +15,13 @@ SILENT_SECONDS = 2.0
 """A model that answers sooner is not reported on."""
 
 
-class Watching:
+class WritingProgress:
     """Turns what is heard of the answers into the job's progress; its two methods may be called from any thread.
 
-    `purse`: the budget's, whose calls under way are part of the progress.
+    `budget_gate`: the budget's, whose calls under way are part of the progress.
     """
 
-    purse: Purse | None = None
+    budget_gate: BudgetGate | None = None
 
     def __init__(self, lease: Lease, stop_check: Callable[[], None], request: Request, count: int) -> None:
         """`count` answers are wanted at first; repairs and replacements add to them."""
@@ -52,8 +52,8 @@ class Watching:
             self.tell(self.progress(took))
 
     def tell(self, progress: dict[str, float | int | str]) -> None:
-        if self.purse:
-            self.purse.tell(progress)
+        if self.budget_gate:
+            self.budget_gate.tell(progress)
         else:
             self.lease.progress = progress
 

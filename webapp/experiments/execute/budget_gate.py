@@ -71,7 +71,7 @@ def usual_tokens(request: Request) -> float | None:
     return mean
 
 
-class Purse:
+class BudgetGate:
     """A llm.gate.Gate: lets a call in where the budget has enough left for it, beside all that are under way.
 
     One that only calls under way leave no room for waits: they may cost less. An answer is taken to have as many tokens

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 
-def afterwards(action: Callable[..., object], *given: Any, **named: Any) -> None:
+def run_after_commit(action: Callable[..., object], *given: Any, **named: Any) -> None:
     """Call this on commit. What it raises is logged, and stops neither the caller nor what else is to be done.
 
     (Django names the function in its log by what a functools.partial does not have, and would stop there.)

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from webapp.comparisons.gather import Result, Round, Score
+from webapp.comparisons.experiment_results import Result, Round, Score
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments.models import Experiment
 
