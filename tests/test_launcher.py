@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+import tests.with_django  # noqa: F401
+
 ROOT = Path(__file__).resolve().parents[1]
 VERBS = ["up", "test", "run", "compare", "train", "evaluate", "check", "replay", "benchmark", "install", "lint", "lock"]
 TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import tests.with_django  # noqa: F401
 from llm.errors import Unauthorized
 from llm.judges.model import question
 from llm.methods import METHODS

@@ -1,11 +1,38 @@
 """What every test of pages needs: static files without a build, media in a folder of its own."""
 
-import pytest
-from django.core.cache import cache
+import shutil
 
+import pytest
+from django.conf import settings as django_settings
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import setup_databases, teardown_databases
+from pytest_django.plugin import blocking_manager_key
+
+import tests.with_django  # noqa: F401 (before whatever imports a model)
 from tests.webapp.asked import method, without_beats  # noqa: F401
 from tests.webapp.packages import taken  # noqa: F401
-from tests.webapp.servers import postgres, redis, stack  # noqa: F401
+from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
+
+
+def pytest_configure(config):
+    config.stash[blocking_manager_key].block()  # pytest-django does so where Django is started before it
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment, django_db_blocker):
+    """SQLite's test database is a copy of one that has every migration; PostgreSQL's is made here."""
+    with django_db_blocker.unblock():
+        if connection.vendor == "sqlite":
+            connection.close()
+            own = connection.settings_dict["TEST"]["NAME"]
+            shutil.copy(migrated(), own)
+            django_settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = str(own)
+            yield
+        else:
+            made = setup_databases(verbosity=0, interactive=False)
+            yield
+            teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import subprocess
+import tempfile
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -11,6 +13,7 @@ from django.conf import settings
 
 from llm.records import Candidate as MethodCandidate
 from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
+from tests.webapp.servers import kept_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
@@ -120,12 +123,18 @@ def media(clip: Clip, hue: int) -> None:
 
 @functools.cache
 def _film(hue: int) -> tuple[bytes, bytes]:
-    folder = Path(settings.MEDIA_ROOT) / "made"
-    folder.mkdir(parents=True, exist_ok=True)
-    video, poster = folder / f"{hue}.mp4", folder / f"{hue}.jpg"
     look = f"testsrc2=size=256x192:rate=30:duration=3,hue=h={hue}"
-    ffmpeg = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "lavfi", "-i", look]
     encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "30", "-movflags", "+faststart", "-map_metadata", "-1"]
-    subprocess.run([*ffmpeg, *encode, "-threads", "1", str(video)], check=True)
-    subprocess.run([*ffmpeg, "-frames:v", "1", str(poster)], check=True)
-    return video.read_bytes(), poster.read_bytes()
+    return _drawn(look, "mp4", [*encode, "-threads", "1"]), _drawn(look, "jpg", ["-frames:v", "1"])
+
+
+def _drawn(look: str, kind: str, options: list[str]) -> bytes:
+    """What ffmpeg draws, kept between runs: many processes of the tests need the same few."""
+    command = ["-f", "lavfi", "-i", look, *options]
+    kept = kept_folder() / f"{hashlib.sha256(repr(command).encode()).hexdigest()[:20]}.{kind}"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            drawn = Path(folder, kept.name)
+            subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", *command, str(drawn)], check=True)
+            drawn.replace(kept)
+    return kept.read_bytes()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
+import hashlib
 import os
 import random
 import shutil
@@ -21,6 +23,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180
+KEPT_DATABASES = 10
+"""One for each branch that somebody works on."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +149,32 @@ def database_url(port: int, name: str) -> str:
     return f"postgres://prefine@127.0.0.1:{port}/{name}"
 
 
-@functools.cache
-def _migrated() -> Path:
-    """An empty SQLite database with every migration: seconds of work, done once in a process."""
-    data = Path(tempfile.mkdtemp(prefix="prefine-migrated-"))
-    atexit.register(shutil.rmtree, data, ignore_errors=True)
-    _embedded(data).manage("migrate", "-v0")
-    return data / "db.sqlite3"
+def kept_folder() -> Path:
+    """What is costly to make and the same at every run lies here."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prefine-tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def migrated() -> Path:
+    """An empty SQLite database with every migration. Making it takes ten seconds of processor time: it is kept between
+    runs, for as long as the files that decide what is in it stay as they are.
+    """
+    sources = [*ROOT.glob("webapp/**/migrations/*.py"), *ROOT.glob("webapp/**/roles.py")]
+    sources += [ROOT / "webapp/settings.py", ROOT / "requirements.txt"]
+    digest = hashlib.sha256(b"\n".join(path.read_bytes() for path in sorted(sources))).hexdigest()
+    folder = kept_folder()
+    kept = folder / f"{digest[:20]}.sqlite3"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as data:
+                _embedded(Path(data)).manage("migrate", "-v0")
+                Path(data, "db.sqlite3").replace(kept)
+        kept.touch()
+        for other in sorted(folder.glob("*.sqlite3"), key=lambda path: path.stat().st_mtime)[:-KEPT_DATABASES]:
+            other.unlink()
+    return kept
 
 
 @functools.cache
@@ -171,7 +194,7 @@ def static_files(data: Path) -> None:
 def empty_database(data: Path) -> None:
     """A SQLite database with every migration and no row of anybody's, in this data folder."""
     data.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_migrated(), data)
+    shutil.copy(migrated(), data / "db.sqlite3")
 
 
 def _embedded(data: Path) -> Stack:
