@@ -18,7 +18,7 @@ from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
+from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
