@@ -13,8 +13,8 @@ from llm import errors, failures, prices
 from llm.asking import Asking, Turn, open_client
 from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, digested, request_hash, without_credentials
 from llm.gate import Gate, Slots
-from llm.messages import token_estimate
 from llm.records import Message
+from llm.shortening import token_estimate
 from llm.wire import Answer
 
 MAX_RETRIES = 5

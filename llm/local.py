@@ -19,7 +19,6 @@ from typing import Any
 from llm import errors, extract
 from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
 from llm.gate import Gate, Slots, inside
-from llm.messages import token_estimate
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
 from llm.offline.quantities import STAYING, Quantity, derive
@@ -27,6 +26,7 @@ from llm.offline.reading import Reading, read, written
 from llm.prices import Usage
 from llm.prompts import render
 from llm.records import Message
+from llm.shortening import token_estimate
 
 WEIGHTS = ("0.03", "0.1", "0.2", "0.5", "1.0", "2.0", "3.0")
 TEMPERATURES = ("0.25", "0.5", "1.0", "2.0", "4.0")

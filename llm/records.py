@@ -15,6 +15,8 @@ from typing import Any
 Message = dict[str, Any]
 """{"role": "system" | "user" | "assistant", "content": text}. A message sent to a vision model may have a list of parts
 as its content, in OpenAI's format; those that methods write are text."""
+Span = tuple[int, int]
+"""Start and end of a part of a text, in characters."""
 ROLES = ("writer", "describer", "judge", "vision")
 """Whom an Ask is for: each may be another model."""
 
@@ -105,6 +107,8 @@ class Write:
     """Keep what the model wrote before the code, as Candidate.thought."""
     tokens: int = 0
     """The most tokens that an answer may have; 0: as many as the model gives by itself."""
+    optional: tuple[Span, ...] = ()
+    """Parts of the last message that can be left out where it is too long for the model, the first to go first."""
 
 
 @dataclass(frozen=True)
@@ -198,9 +202,10 @@ Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
 KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
 TRIED = ("Train", "Run")
 """Kinds of requests whose result is the outcomes of candidates."""
-_CHECKED = ("choices", "worst")
-"""Fields that say which answers are taken, not what is asked: they are in the payload and not in the fingerprint."""
-_WORDING = ("messages", "seed", "first", "thought", "tokens", "scene", *_CHECKED)
+_UNASKED = ("choices", "worst", "optional")
+"""Fields that say which answers are taken and how a prompt is shortened, not what is asked: they are in the payload and
+not in the fingerprint."""
+_WORDING = ("messages", "seed", "first", "thought", "tokens", "scene", *_UNASKED)
 """Fields that say how something is asked, not what the answer is about. `first` is among them because an answer carries
 the ids of its candidates itself."""
 _LATER = {
@@ -212,6 +217,7 @@ _LATER = {
     "rollouts": 1,
     "rollout": 1,
     "scene": False,
+    "optional": (),
 }
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
@@ -253,7 +259,7 @@ def fingerprint(request: Request, options: Mapping[str, Any] | None = None) -> s
 
 def digest(kind: str, data: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> str:
     """The fingerprint of a request of this kind and payload."""
-    body = [kind, {name: value for name, value in data.items() if name not in _CHECKED}]
+    body = [kind, {name: value for name, value in data.items() if name not in _UNASKED}]
     return hashlib.sha256(canonical([*body, dict(options)] if options else body).encode()).hexdigest()
 
 
@@ -269,7 +275,10 @@ def meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look:
     """The request to a model that a row holds."""
-    return KINDS[kind](**{**data, "messages": tuple(data["messages"])})  # type: ignore[no-any-return]
+    fields = {**data, "messages": tuple(data["messages"])}
+    if "optional" in data:
+        fields["optional"] = tuple((start, end) for start, end in data["optional"])
+    return KINDS[kind](**fields)  # type: ignore[no-any-return]
 
 
 def result_to_json(kind: str, result: Any) -> Any:

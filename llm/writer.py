@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count as counting
 from itertools import islice
@@ -15,9 +15,10 @@ from typing import Any, Protocol
 from llm import extract
 from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, digested
 from llm.errors import ModelError, TooLong
-from llm.messages import fitted, inputs_text
+from llm.messages import inputs_text
 from llm.prompts import render
 from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
+from llm.shortening import Attempt, Conversation, shorten
 
 REPAIRS = 2  # at most, for each answer
 ANSWERS_PER_CANDIDATE = 4  # budget: this many replies for each candidate asked for
@@ -69,7 +70,7 @@ class Written:
     permanent: bool = False
     """Whether trying again without changing something (a key, a model) is useless."""
     left_out: int = 0
-    """Pieces of history, the oldest, for which the model's context had no room; of the prompt that lost most."""
+    """Pieces for which the model's context had no room; of the prompt that lost most."""
     room: int = 0
     """The model's context in tokens, where a prompt was too long for it and the refusal named it."""
 
@@ -82,9 +83,8 @@ class Asked:
     calls: tuple[Reply, ...]
     error: str = ""
     permanent: bool = False
-    left_out: int = 0
-    """As of Written, like the room."""
     room: int = 0
+    """As of Written."""
 
 
 class OutOfBudget(Exception):
@@ -125,15 +125,13 @@ class Asking:
         self.used = given[-1] + 1 - self.seed
         return given
 
-    def fitted(self, messages: Sequence[Message], images: int = 0, wanted: int = 1) -> tuple[Message, ...]:
-        """What of the messages the model has room for beside so many images: all of them where all the answers that are
-        wanted were given before.
-        """
-        if len(self.unused(messages)) >= wanted:
-            return tuple(messages)
-        fit = fitted(messages, self.room, images)
-        self.left_out = max(self.left_out, fit.left_out)
-        return fit.messages
+    def shortened(self, conversation: Conversation, images: Sequence[str] = (), wanted: int = 1) -> Conversation:
+        """What of it the model has room for beside these images: all where all the wanted answers were given before."""
+        if len(self.unused(with_images(conversation.messages, images))) >= wanted:
+            return conversation
+        shorter = shorten(conversation, self.room, len(images))
+        self.left_out = max(self.left_out, shorter.left_out)
+        return shorter
 
     def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
@@ -202,10 +200,10 @@ def saved_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Answer:
     """A reply and the conversation that it answers."""
 
-    messages: tuple[Message, ...]
+    conversation: Conversation
     reply: Reply
     thought: str = ""
     """What was said before the program of which this is a repair."""
@@ -234,31 +232,32 @@ def write(
     replies of earlier runs of this request, all used before others are bought; `on_call` is called with each new one as
     it arrives, so that the caller can save it. `stop_check` is called, from any thread, before answers are bought, and
     `watch` while they are waited for; what they raise ends the writing, and closes the connections of open requests.
-    `room` is the model's context in tokens, 0 for unknown: the oldest history is left out where the prompt would not
+    `room` is the model's context in tokens, 0 for unknown: optional parts of the prompt are left out where it would not
     fit. Failures are in the result, not raised.
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     shared = (saved_replies(saved), on_call, stop_check, request.tokens, watch, room)
     asking = Asking(backend, request.seed, budget, *shared)
-    request = replace(request, messages=asking.fitted(request.messages, wanted=request.count))
-    accepted: dict[str, Attempt] = {}  # by the essence of its program
+    conversation = asking.shortened(Conversation(request.messages, request.optional), wanted=request.count)
+    messages = conversation.messages
+    accepted: dict[str, Answer] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent, named = "", False, 0
     try:
         while len(accepted) < request.count:
             seeds = asking.seeds(request.count - len(accepted))
-            attempts = [Attempt(request.messages, r) for r in asking.replies(request.messages, seeds)]
+            answers = [Answer(conversation, reply) for reply in asking.replies(messages, seeds)]
             for repairs_left in range(REPAIRS, -1, -1):
-                failed = sift(attempts, check, accepted, refused)
+                failed = sift(answers, check, accepted, refused)
                 if not failed or not repairs_left or len(accepted) >= request.count:
                     break
-                attempts = repaired(failed, problem, asking, may_buy=not asking.unused(request.messages))
+                answers = repair_answers(failed, problem, asking, may_buy=not asking.unused(messages))
     except OutOfBudget:
         error = too_few(len(accepted), request.count, asking.used, refused)
     except ModelError as failure:
         error, permanent, named = str(failure), failure.permanent, room_named(failure)
     good = list(accepted.values())[: request.count]
-    candidates = tuple(candidate(request, index, attempt) for index, attempt in enumerate(good, request.first))
+    candidates = tuple(candidate(request, index, answer) for index, answer in enumerate(good, request.first))
     calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
     return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
 
@@ -268,35 +267,35 @@ def room_named(failure: ModelError) -> int:
     return failure.room if isinstance(failure, TooLong) else 0
 
 
-def candidate(request: Write, index: int, attempt: Attempt) -> Candidate:
-    """The executable program of this attempt as the request's candidate of this index."""
-    assert attempt.source is not None
-    thought = attempt.thought or extract.thought(attempt.reply.text) if request.thought else ""
-    return Candidate(f"{request.iteration}-{index}", attempt.source, request.parent, thought)
+def candidate(request: Write, index: int, answer: Answer) -> Candidate:
+    """The executable program of this answer as the request's candidate of this index."""
+    assert answer.source is not None
+    thought = answer.thought or extract.thought(answer.reply.text) if request.thought else ""
+    return Candidate(f"{request.iteration}-{index}", answer.source, request.parent, thought)
 
 
 def sift(
-    attempts: Sequence[Attempt], check: Check, accepted: dict[str, Attempt], refused: list[Refused]
-) -> list[tuple[Attempt, Refused]]:
+    answers: Sequence[Answer], check: Check, accepted: dict[str, Answer], refused: list[Refused]
+) -> list[tuple[Answer, Refused]]:
     """Put new executable programs into `accepted`, the rest into `refused`; give back what a repair may save."""
-    readable = [(a, a.source) for a in attempts]
+    readable = [(answer, answer.source) for answer in answers]
     sources = [s for _, s in readable if s is not None]
     verdicts = iter(check(sources) if sources else [])
     failed = []
-    for attempt, source in readable:
+    for answer, source in readable:
         verdict = next(verdicts) if source is not None else None
-        refusal = _refusal(attempt.reply, source, verdict, accepted)
+        refusal = _refusal(answer.reply, source, verdict, accepted)
         if source is not None and refusal is None:
-            accepted[extract.essence(source)] = attempt
+            accepted[extract.essence(source)] = answer
         if refusal is not None:
             refused.append(refusal)
             if refusal.stage not in ("cut off", "duplicate"):
-                failed.append((attempt, refusal))
+                failed.append((answer, refusal))
     return failed
 
 
 def _refusal(
-    reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, Attempt]
+    reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, Answer]
 ) -> Refused | None:
     """Why this reply gives no candidate; None when it does."""
     if verdict is not None and source is not None:
@@ -314,40 +313,44 @@ def _refusal(
     return Refused(reply.seed, "no code", reason, reply.text)
 
 
-def repaired(
-    failed: Sequence[tuple[Attempt, Refused]], problem: Problem, asking: Asking, may_buy: bool
-) -> list[Attempt]:
+def repair_answers(
+    failed: Sequence[tuple[Answer, Refused]], problem: Problem, asking: Asking, may_buy: bool
+) -> list[Answer]:
     """Each failed answer asked again with what was wrong, concurrently; a call that fails costs only its repair.
 
     Where none may be bought, as saved first answers wait for their use, those that are saved. Raises OutOfBudget, and
     ModelError where asking on is useless.
     """
     seeds = asking.seeds(len(failed))
-    talks = [asking.fitted(repair_messages(attempt, refusal, problem)) for attempt, refusal in failed[: len(seeds)]]
-    saved = asking.kept([asking.unused(talk) for talk in talks], seeds)
+    talks = [asking.shortened(ask_for_repair(answer, refusal, problem)) for answer, refusal in failed[: len(seeds)]]
+    sent = [talk.messages for talk in talks]
+    saved = asking.kept([asking.unused(messages) for messages in sent], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
-        answers = list(pool.map(partial(repair, asking, may_buy), talks, seeds, saved))
-    thoughts = [attempt.thought or extract.thought(attempt.reply.text) for attempt, _ in failed[: len(seeds)]]
-    return [Attempt(talk, reply, said) for talk, reply, said in zip(talks, answers, thoughts, strict=True) if reply]
+        replies = list(pool.map(partial(repair, asking, may_buy), sent, seeds, saved))
+    thoughts = [answer.thought or extract.thought(answer.reply.text) for answer, _ in failed[: len(seeds)]]
+    return [Answer(talk, reply, said) for talk, reply, said in zip(talks, replies, thoughts, strict=True) if reply]
 
 
-def repair(asking: Asking, may_buy: bool, talk: tuple[Message, ...], seed: int, saved: Reply | None) -> Reply | None:
+def repair(
+    asking: Asking, may_buy: bool, messages: tuple[Message, ...], seed: int, saved: Reply | None
+) -> Reply | None:
     """The saved reply, else a bought one; None where that may not be, or its call failed in a way that may pass."""
     if saved or not may_buy:
         return saved
     try:
-        return next(iter(asking.bought(talk, [seed])), None)
+        return next(iter(asking.bought(messages, [seed])), None)
     except ModelError as failure:
         if failure.permanent:
             raise
         return None
 
 
-def repair_messages(attempt: Attempt, refusal: Refused, problem: Problem) -> tuple[Message, ...]:
+def ask_for_repair(answer: Answer, refusal: Refused, problem: Problem) -> Conversation:
     """The conversation so far, the answer, and what to correct."""
     wanted = render("repair", stage=refusal.stage, reason=refusal.reason[:1500], inputs=inputs_text(problem))
-    answer = {"role": "assistant", "content": extract.without_thinking(attempt.reply.text).strip() or "(empty)"}
-    return (*attempt.messages, answer, {"role": "user", "content": wanted})
+    said = extract.without_thinking(answer.reply.text).strip() or "(empty)"
+    attempt = Attempt({"role": "assistant", "content": said}, {"role": "user", "content": wanted})
+    return answer.conversation.add_attempt(attempt)
 
 
 def too_few(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
@@ -368,15 +371,14 @@ def ask(
     images: Sequence[str] = (),
     accept: Callable[[str], bool] = bool,
     stop_check: StopCheck | None = None,
-    room: int = 0,
     watch: Watch | None = None,
 ) -> Asked:
     """A plain answer; one that is empty, cut off or not accepted is asked again, three times in all.
 
-    `images` are data URLs; `stop_check`, `room` and `watch` as in `write`.
+    `images` are data URLs; `stop_check` and `watch` as in `write`. The prompt is sent as it is, however long.
     """
-    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch, room=room)
-    messages = with_images(asking.fitted(request.messages, len(images)), images)
+    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
+    messages = with_images(request.messages, images)
     error, permanent, text, named = "", False, "", 0
     try:
         while not text:
@@ -387,7 +389,7 @@ def ask(
         error = f"the model gave no usable answer in {asking.used} tries. Try another model, or ask again."
     except ModelError as failure:
         error, permanent, named = str(failure), failure.permanent, room_named(failure)
-    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, asking.left_out, named)
+    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, named)
 
 
 def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:

@@ -12,6 +12,7 @@ from llm.messages import chat, first_prompt, problem_text, states_text, trace_te
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Problem, Train, Write
+from llm.sections import Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
 from llm.stepping import Steps, by_id, make_seed, picked
 
 
@@ -65,7 +66,8 @@ def icpl(
         if diverse and not rounds:
             candidates = yield from one_after_another(problem, rng, k)
         else:
-            candidates = yield Write(iteration, write_prompt(problem, rounds, shown), k, make_seed(rng), parent)
+            prompt = write_prompt(problem, rounds, shown)
+            candidates = yield Write(iteration, prompt.messages, k, make_seed(rng), parent, optional=prompt.optional)
         outcomes = yield Train(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
@@ -73,8 +75,8 @@ def icpl(
         worst = picked(seen, pick.worst) if pick.worst else None
         difference = ""
         if shown.differences and rounds and iteration < n:  # no prompt follows the last round
-            prompt = describe_prompt(problem, rounds[-1].best, best, shown)
-            difference = yield Ask(iteration, prompt, make_seed(rng), "describer")
+            question = describe_prompt(problem, rounds[-1].best, best, shown)
+            difference = yield Ask(iteration, question, make_seed(rng), "describer")
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick)))
     if n == 1:
         return rounds[0].best.candidate.id
@@ -88,27 +90,29 @@ def one_after_another(
     """K first candidates, each written in view of those before it and to differ from them."""
     written: tuple[Candidate, ...] = ()
     for index in range(1, k + 1):
-        prompt = different_prompt(problem, written) if written else first_prompt(problem)
-        written += yield Write(1, prompt, 1, make_seed(rng), first=index)
+        prompt = different_prompt(problem, written) if written else Prompt(first_prompt(problem))
+        written += yield Write(1, prompt.messages, 1, make_seed(rng), first=index, optional=prompt.optional)
     return written
 
 
-def different_prompt(problem: Problem, written: Sequence[Candidate]) -> tuple[Message, ...]:
+def different_prompt(problem: Problem, written: Sequence[Candidate]) -> Prompt:
     """The first prompt with the programs that are there already, from which the next one is to differ."""
     entries = [
-        render("program", title=f"Parent {number}", source=c.source.strip()) for number, c in enumerate(written, 1)
+        mark_optional(render("program", title=f"Parent {number}", source=c.source.strip()))
+        for number, c in enumerate(written, 1)
     ]
-    return chat(render("different", problem=problem_text(problem), programs="\n\n".join(entries)))
+    text = fill_prompt("different", problem=problem_text(problem), programs=join_texts("\n\n", entries))
+    return make_prompt(chat, text)
 
 
-def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> tuple[Message, ...]:
+def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> Prompt:
     """The first prompt, or the one that carries history, best, worst and the judge's words."""
     if not rounds:
-        return first_prompt(problem)
+        return Prompt(first_prompt(problem))
     last = rounds[-1]
-    parts = []
+    parts: list[str | Text] = []
     if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
-        parts.append(render("history", entries="\n\n".join(history)))
+        parts.append(fill_prompt("history", entries=join_texts("\n\n", map(mark_optional, history))))
     best = last.best
     parts.append(
         render(
@@ -125,8 +129,8 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
         parts.append(render("worst", iteration=last.iteration, source=source, trace=evidence(worst, shown)))
     if last.reason and shown.reasons:
         parts.append(render("reason", reason=last.reason))
-    prompt = "feedback" if last.worst and shown.bad_example else "feedback_good"
-    return chat(render(prompt, problem=problem_text(problem), examples="\n\n".join(parts)))
+    name = "feedback" if last.worst and shown.bad_example else "feedback_good"
+    return make_prompt(chat, fill_prompt(name, problem=problem_text(problem), examples=join_texts("\n\n", parts)))
 
 
 def evidence(outcome: Outcome, shown: Feedback) -> str:

@@ -16,7 +16,6 @@ from functools import partial
 
 from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
 from llm.gate import Gate, Slots, inside
-from llm.messages import token_estimate
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
@@ -25,6 +24,7 @@ from llm.offline.reading import Reading, pictures, read, written
 from llm.offline.refining import refine
 from llm.prices import Usage
 from llm.records import Message, canonical
+from llm.shortening import token_estimate
 
 MODEL = "offline-writer"
 NOTICE = "This is Prefine's offline writer: a set of rules, not a language model."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -24,16 +25,18 @@ def names() -> list[str]:
     return sorted(p.stem for p in FOLDER.glob("*.txt"))
 
 
-def render(name: str, /, **values: str | int) -> str:
-    """The prompt `name` with its variables filled in.
-
-    Raises PromptError for an unknown prompt, and when the variables of the file are not exactly the ones given.
-    """
-    template = _template(name)
-    wanted = set(template.get_identifiers())
-    if not template.is_valid() or wanted != set(values):
-        missing, unused = sorted(wanted - set(values)), sorted(set(values) - wanted)
+def template(name: str, given: Collection[str]) -> Template:
+    """The prompt file. Raises PromptError where there is none, or its variables are not exactly the given ones."""
+    found = _template(name)
+    wanted = set(found.get_identifiers())
+    if not found.is_valid() or wanted != set(given):
+        missing, unused = sorted(wanted - set(given)), sorted(set(given) - wanted)
         raise PromptError(
             f"prompt {name}.txt does not fit: missing {missing}, unused {unused}; every $ of the text is $$"
         )
-    return template.substitute(values).strip()
+    return found
+
+
+def render(name: str, /, **values: str | int) -> str:
+    """The prompt `name` with its variables filled in. Raises PromptError as `template` does."""
+    return template(name, values).substitute(values).strip()

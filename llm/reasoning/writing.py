@@ -9,6 +9,7 @@ from llm.backend import ChatBackend, OnReply, Reply
 from llm.errors import ModelError
 from llm.reasoning.prompts import source
 from llm.records import PROGRAM, Candidate, Problem, Write
+from llm.shortening import Conversation
 from llm.writer import (
     ANSWERS_PER_CANDIDATE,
     LEAST_ANSWERS,
@@ -39,7 +40,8 @@ def write(
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
-    messages = with_images(asking.fitted(request.messages, len(images), request.count), images)
+    conversation = Conversation(request.messages, request.optional)
+    messages = with_images(asking.shortened(conversation, images, request.count).messages, images)
     found: list[str] = []
     refused: list[Refused] = []
     error, permanent, named = "", False, 0

@@ -125,6 +125,14 @@ def test_how_an_answer_is_checked_is_on_the_row_and_not_in_the_fingerprint():
     assert fingerprint(choice) == fingerprint(plain) == digest("Ask", payload(choice))
 
 
+def test_what_a_prompt_can_do_without_is_on_the_row_and_not_in_the_fingerprint():
+    shortened = dataclasses.replace(WRITE, optional=((0, 1),))
+    row = json.loads(json.dumps(payload(shortened)))
+    assert row == {**json.loads(json.dumps(payload(WRITE))), "optional": [[0, 1]]}
+    assert from_payload("Write", row) == shortened
+    assert fingerprint(shortened) == fingerprint(WRITE) == digest("Write", row)
+
+
 def test_a_thought_is_kept_with_its_candidate():
     thoughtful = dataclasses.replace(CANDIDATE, thought="Reward speed.")
     assert result_from_json("Write", result_to_json("Write", [thoughtful])) == (thoughtful,)

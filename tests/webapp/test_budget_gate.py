@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Slots
-from llm.messages import token_estimate
+from llm.shortening import token_estimate
 from tests.llm.faulty import completion, serving, stream
 from tests.webapp.loops import play, started
 from tests.webapp.test_endpoints import job_of, written_by

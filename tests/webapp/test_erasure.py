@@ -213,6 +213,19 @@ class TestErasure:
         write.refresh_from_db()
         assert (write.status, write.strikes) == ("queued", 0)
 
+    def test_optional_parts_of_a_prompt_are_found_behind_the_words_that_were_taken_out(self):
+        made = archives.made(panel=2)
+        write = made.first.experiment.requests.get(kind="Write", step=3)
+        text = write.payload["messages"][-1]["content"]
+        assert text.index(archives.REASON) < text.index("# Now")
+        write.payload["optional"] = [[text.index("# Now"), len(text)]]
+        write.save()
+        erasure.erase(made.first)
+        write.refresh_from_db()
+        ((start, end),) = write.payload["optional"]
+        told = write.payload["messages"][-1]["content"]
+        assert told[start:end] == text[text.index("# Now") :] and end == len(told) != len(text)
+
     def test_gold_sets_of_other_studies_go_and_their_answers_stay(self):
         made = archives.made()
         best, worst = made.first.screenings.first().order[:2]

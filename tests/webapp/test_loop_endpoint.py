@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from llm.messages import ANSWER_TOKENS, LETTERS_PER_TOKEN
 from llm.offline import OfflineWriter
+from llm.shortening import ANSWER_TOKENS, LETTERS_PER_TOKEN
 from tests.llm.faulty import completion, failure, serving
 from tests.webapp.loops import SOURCE, advance, finish, job, open_requests, play, started
 from webapp.experiments import loop

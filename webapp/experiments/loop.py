@@ -226,6 +226,8 @@ def _open(experiment: Experiment, state: replay.Open, slot: int) -> bool:
             f"step {state.step} ({kind}): the method now asks something else than the open request {request.kind}. "
             "Method, options, task text or settings have changed since: restore them, or start a new one."
         )
+    if not created and request.fingerprint == fingerprint:  # an earlier version may have said less of the same words
+        experiment.requests.filter(pk=request.pk).update(payload=payload(asked))
     if isinstance(asked, Judged):
         return _judge(experiment, request, asked, created)
     Iteration.objects.get_or_create(experiment=experiment, number=asked.iteration)

@@ -6,7 +6,7 @@ import math
 import random
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,8 @@ from llm.method import Method, Option
 from llm.methods.rf_agent import actions, tree
 from llm.methods.rf_agent.tree import Node
 from llm.methods.rf_agent.valuing import ByJudge, ByMetric, Value
-from llm.records import Ask, Candidate, Message, Problem, Request, Train, Write
+from llm.records import Ask, Candidate, Problem, Request, Train, Write
+from llm.sections import Prompt
 from llm.stepping import Steps, by_id, make_seed
 
 Part = Generator[Request | list[Request], Any, None]
@@ -58,8 +59,8 @@ def search(problem: Problem, rng: random.Random, k: int, settings: Settings, val
         iteration += 1
         left = settings.budget - spent
         parent = tree.SEARCHES[settings.search](root, tree.exploration(spent, settings.budget))
-        messages = prompts(problem, rng, root, parent, min(k, left), settings)[:left]
-        candidates = yield from write(iteration, messages, parent, rng, settings)
+        wanted = prompts(problem, rng, root, parent, min(k, left), settings)[:left]
+        candidates = yield from write(iteration, wanted, parent, rng, settings)
         outcomes = yield Train(iteration, candidates)
         trained = by_id(iteration, outcomes) if parent is root else {o.candidate.id: o for o in outcomes if o.ok}
         children = [Node(outcome, outcome.candidate.thought, parent) for outcome in trained.values()]
@@ -81,7 +82,7 @@ def rounds(k: int, options: Mapping[str, Any]) -> int:
 
 def prompts(
     problem: Problem, rng: random.Random, root: Node, parent: Node, initial: int, settings: Settings
-) -> list[tuple[Message, ...]]:
+) -> list[Prompt]:
     """One prompt for each child that an expansion of `parent` makes."""
     if parent is root:
         return [actions.first_prompt(problem, settings.design_thought)] * initial
@@ -92,15 +93,16 @@ def prompts(
 
 
 def write(
-    iteration: int, messages: Sequence[tuple[Message, ...]], parent: Node, rng: random.Random, settings: Settings
+    iteration: int, wanted: Sequence[Prompt], parent: Node, rng: random.Random, settings: Settings
 ) -> Generator[list[Request], Any, tuple[Candidate, ...]]:
     """All children at once; those with the same prompt in one request, which keeps them different."""
     requests: list[Request] = []
     first = 1
-    for prompt, same in groupby(messages):
+    above = parent.id if parent.outcome else None
+    for prompt, same in groupby(wanted):
         count = len(list(same))
-        above = parent.id if parent.outcome else None
-        requests.append(Write(iteration, prompt, count, make_seed(rng), above, first, settings.design_thought))
+        request = Write(iteration, prompt.messages, count, make_seed(rng), above, first, settings.design_thought)
+        requests.append(replace(request, optional=prompt.optional))
         first += count
     written = yield requests
     return tuple(candidate for some in written for candidate in some)

@@ -11,6 +11,7 @@ from llm.methods.rf_agent import tree
 from llm.methods.rf_agent.tree import Node
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem
+from llm.sections import REMARK, Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
 
 FEWEST, MOST = 2, 4
 """So many nodes are shown by the actions that look beyond the parent."""
@@ -22,6 +23,8 @@ class Shown:
 
     title: str
     node: Node
+    optional: bool = True
+    """Whether the prompt can do without it where room is short."""
 
 
 Look = Callable[[random.Random, Node, Node], list[Shown]]
@@ -29,7 +32,7 @@ Look = Callable[[random.Random, Node, Node], list[Shown]]
 
 def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent alone."""
-    return [Shown("Parent reward function", parent)]
+    return [Shown("Parent reward function", parent, optional=False)]
 
 
 def with_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
@@ -91,43 +94,43 @@ def expansion(actions: str) -> tuple[Action, ...]:
     return tuple(action for action in EXPANSION if action.kind in SETS[actions])
 
 
-def first_prompt(problem: Problem, thinking: bool) -> tuple[Message, ...]:
+def first_prompt(problem: Problem, thinking: bool) -> Prompt:
     """What the initial children are written from."""
-    return chat(render("rf_first", problem=problem_text(problem), thinking=_thinking(thinking)))
+    return Prompt(chat(render("rf_first", problem=problem_text(problem), thinking=_thinking(thinking))))
 
 
 def expand_prompt(
     problem: Problem, rng: random.Random, root: Node, parent: Node, action: Action, thinking: bool
-) -> tuple[Message, ...]:
+) -> Prompt:
     """What one child of `parent` is written from."""
-    nodes = "\n\n".join(node_text(shown) for shown in action.look(rng, root, parent))
-    return chat(
-        render(
-            "rf_expand",
-            problem=problem_text(problem),
-            nodes=nodes,
-            move=action.move,
-            thinking=_thinking(thinking),
-            instruction=render(action.prompt),
-        )
+    text = fill_prompt(
+        "rf_expand",
+        problem=problem_text(problem),
+        nodes=join_texts("\n\n", [node_text(shown) for shown in action.look(rng, root, parent)]),
+        move=action.move,
+        thinking=_thinking(thinking),
+        instruction=render(action.prompt),
     )
+    return make_prompt(chat, text)
 
 
 def _thinking(wanted: bool) -> str:
     return render("rf_thinking") if wanted else ""
 
 
-def node_text(shown: Shown) -> str:
-    """Thought, code, trace, and what came of it."""
+def node_text(shown: Shown) -> Text:
+    """Thought, code, trace, and what came of it. Of several verdicts the last is the one that has to stay."""
     node = shown.node
-    return render(
+    *earlier, last = node.verdicts or [""]
+    text = fill_prompt(
         "rf_node",
         title=shown.title,
         thought=f"Design thought: {node.thought}" if node.thought else "",
         source=node.trained.candidate.source.strip(),
         trace=trace_text(node.trained.trace),
-        verdict=node.verdict,
+        verdict=join_texts(" ", [*(mark_optional(verdict, REMARK) for verdict in earlier), last]),
     )
+    return mark_optional(text) if shown.optional else text
 
 
 def score_text(outcome: Outcome) -> str:

@@ -28,8 +28,8 @@ class Node:
     """v, how well the model itself thinks the reward matches the task, in [-1, 1]."""
     score: float = 0.0
     """F, what training gave."""
-    verdict: str = ""
-    """What the judge said about it, where a judge is the value."""
+    verdicts: list[str] = field(default_factory=list)
+    """What came of it, the oldest first: its task score, or what the judge said in each round that showed it."""
     q: float = 0.0
     visits: int = 1
     children: list[Node] = field(default_factory=list)

@@ -20,7 +20,7 @@ class Value(Protocol):
     """Scores the nodes in every iteration, after its children have joined the tree."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
-        """Set score and verdict of every node, asking for what is needed. `outcomes` are this iteration's."""
+        """Set score and verdicts of every node, asking for what is needed. `outcomes` are this iteration's."""
 
     def winner(self, root: Node) -> str:
         """The id of the best of all."""
@@ -34,7 +34,7 @@ class ByMetric:
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError(unscored(node.id, "use RF-Agent with a judge"))
-            node.score, node.verdict = node.trained.rts, score_text(node.trained)
+            node.score, node.verdicts = node.trained.rts, [score_text(node.trained)]
         yield from ()
 
     def winner(self, root: Node) -> str:
@@ -79,7 +79,7 @@ class ByJudge:
             words = f"Judged {place} of itself and {others} others in round {iteration}."
             if self.reasons and pick.reason.strip() and node.id in (pick.best, pick.worst):
                 words += f' About that round the judge said: "{pick.reason.strip()}"'
-            node.verdict = f"{node.verdict} {words}".strip()
+            node.verdicts.append(words)
 
     def winner(self, root: Node) -> str:
         """The incumbent after the last round."""

@@ -44,7 +44,7 @@ TRACES = {
 def node(name, source, parent, score):
     outcome = Outcome(Candidate(name, source), True, trace=TRACES[source], metric_trace=row(0.0, score), rts=score)
     made = Node(outcome, "a thought", parent, score=score)
-    made.verdict = actions.score_text(outcome)
+    made.verdicts = [actions.score_text(outcome)]
     parent.children.append(made)
     return made
 
@@ -60,7 +60,7 @@ def family(first=1.0, second=2.0):
 def asked(action, seed, root=None, parent=None):
     if root is None:
         root, parent = family()
-    messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True)
+    messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True).messages
     said = answer(messages, seed)
     return said, Program.parse(extract.source(said))
 
@@ -142,7 +142,7 @@ def test_a_program_that_rules_cannot_take_apart_still_gets_an_answer():
     root = Node()
     parent = node("1-1", odd, root, 1.0)
     for action in dict.fromkeys(actions.EXPANSION):
-        messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True)
+        messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True).messages
         assert extract.source(answer(messages, 1)) is not None
     assert rating(answer(actions.verify_prompt(PROBLEM, parent), 0)) == 0.0
     assert tree.elites(root, parent) == []

@@ -58,6 +58,5 @@ def test_where_nothing_new_was_trained_nobody_is_asked():
     before = {name: node.score for name, node in nodes.items()}
     assert scored(value, root, 2, [outcome("2-1", ok=False)], None) is None
     assert {name: node.score for name, node in nodes.items()} == before
-    assert (
-        "Judged best of itself and 1 others in round 1." in nodes["1-1"].verdict and "it hops" in nodes["1-1"].verdict
-    )
+    (verdict,) = nodes["1-1"].verdicts
+    assert "Judged best of itself and 1 others in round 1." in verdict and "it hops" in verdict

@@ -18,7 +18,7 @@ from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
+from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
@@ -64,17 +64,13 @@ def ask(lease: Lease) -> None:
             posed.images,
             lambda text: posed.read(text) is not None,
             stop_check,
-            room_of(model),
             watching,
         )
-    if said.error and learned(lease, model, said.room):
-        ask(lease)
-        return
     if said.error:
+        learned(lease, model, said.room)
         lease.fail(f"Asking the {'vision model' if role == 'vision' else role} failed: {said.error}")
         return
     with lease.settle() as locked:
-        say_left_out(locked, posed.ask.iteration, model, said.left_out)
         if posed.unseen:
             text = f"Round {posed.ask.iteration}: there is no readable clip of {', '.join(posed.unseen)}; seen without."
             events.emit(locked, "unseen", text)
