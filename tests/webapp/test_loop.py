@@ -54,6 +54,19 @@ class TestPlayed:
         advance(row)
         assert (list(row.requests.values()), list(row.jobs.values("id", "kind", "status"))) == before
 
+    def test_an_open_request_of_an_earlier_version_learns_what_its_prompt_can_do_without(self) -> None:
+        row = started(n=3)
+        play(row, until="Write")
+        for _ in range(2):
+            finish(row, *open_requests(row))
+            play(row, until="Write")
+        [write] = open_requests(row)
+        kept = write.payload.pop("optional")
+        write.save()
+        advance(row)
+        write.refresh_from_db()
+        assert write.payload["optional"] == kept and len(kept) == 1
+
     def test_a_person_is_waited_for(self) -> None:
         row = started(judge="human")
         play(row)

@@ -10,7 +10,7 @@ from llm import records, writer
 from llm.methods import METHODS
 from programs.records import JailError
 from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver
+from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
 from webapp.experiments.execute.train import candidates_of
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
@@ -71,12 +71,10 @@ def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -
         watching.saving(saver(lease)),
         accept=lambda text: scoring.read(text) is not None,
         stop_check=stop_check,
-        room=room_of(model),
         watch=watching,
     )
-    if said.error and learned(lease, model, said.room):
-        return asked(lease, stop_check, question)
     if said.error:
+        learned(lease, model, said.room)
         raise Unasked(f"comparing an answer with the reference failed: {said.error}")
     return said.text
 
