@@ -22,7 +22,7 @@ from benchmarks.simulated import SimulatedReasoner, answer
 from llm import writer
 from llm.judges import model as model_judge
 from llm.judges import proxy
-from llm.reasoning import equivalence, extract, writing
+from llm.reasoning import answer_parts, equivalence, writing
 from llm.records import ANSWER, Ask, Judged, Outcome, Problem, Request, Run, Write, result_to_json
 from llm.replay import Finished, Saved, advance
 
@@ -102,7 +102,7 @@ def judged(request: Judged, way: Way, model: SimulatedReasoner, seed: int) -> An
 
 
 def is_right(source: str) -> bool:
-    return bool(equivalence.equivalent(extract.final_answer(source, PROBLEM.sections) or "", RIGHT))
+    return bool(equivalence.equivalent(answer_parts.final_answer(source, PROBLEM.sections) or "", RIGHT))
 
 
 def accuracy(way: Way, repeats: int) -> tuple[float, float, float]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from llm import extract
 from llm.prompts import render
-from llm.records import Candidate, Message, Outcome, Problem
+from llm.records import Message, Problem
 
 
 def chat(user: str) -> tuple[Message, ...]:
@@ -44,23 +43,6 @@ def context_text(problem: Problem) -> str:
 def first_prompt(problem: Problem) -> tuple[Message, ...]:
     """The prompt before there is any feedback."""
     return chat(render("first", problem=problem_text(problem)))
-
-
-def answer_text(candidate: Candidate) -> str:
-    """A candidate as a prompt shows it."""
-    return f"```python\n{candidate.source.strip()}\n```"
-
-
-def example_text(outcome: Outcome) -> str:
-    """A candidate with what trying it showed: its reward trace, or why it could not be trained."""
-    if not outcome.ok:
-        return f"{answer_text(outcome.candidate)}\n\nIt could not be trained: {outcome.reason}"
-    return f"{answer_text(outcome.candidate)}\n\nReward trace:\n{trace_text(outcome.trace)}"
-
-
-def gist(candidate: Candidate) -> str:
-    """What a vote counts: the final answer. A reward function's is the set of inputs that it rewards or punishes."""
-    return f"Rewards what it reads from: {', '.join(sorted(extract.arguments(candidate.source)))}"
 
 
 def number(value: float | None) -> str:

@@ -93,7 +93,7 @@ class Method:
     looks: Callable[[Mapping[str, Any]], bool] = lambda options: False
     """Whether, with these options, a vision model is shown the clips of each round."""
     reasoning: bool = False
-    """Whether it also runs on problems that are solved by written answers or programs (llm/forms.py)."""
+    """Whether it also runs on problems that are solved by written answers or programs (llm/forms/)."""
     revision: int = 1
     """Raised whenever its flow changes: which requests it makes, in which order, about which candidates. Other words in
     a prompt need no new revision."""

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from llm.errors import MethodError
-from llm.records import REWARD, Candidate, Outcome, Problem, Request, Run, Train, trainable
+from llm.records import Outcome, Request, trainable
 
 Steps = Generator[Request | list[Request], Any, str]
 """Yields a request, or a list of requests that may run concurrently; receives the result, or the list of results in
@@ -17,15 +17,6 @@ the same order; returns the winner's id."""
 def make_seed(rng: random.Random) -> int:
     """A seed for one request; a request for K answers uses seed, seed + 1, ..."""
     return rng.randrange(2**31)
-
-
-def tried(
-    problem: Problem, iteration: int, candidates: Sequence[Candidate]
-) -> Generator[Any, Any, tuple[Outcome, ...]]:
-    """Put the candidates to the test as the problem has it: a reward function is trained under, all else is run."""
-    kind = Train if problem.form == REWARD else Run
-    outcomes: tuple[Outcome, ...] = yield kind(iteration, tuple(candidates))
-    return outcomes
 
 
 def by_id(iteration: int, outcomes: Sequence[Outcome]) -> dict[str, Outcome]:

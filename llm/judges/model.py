@@ -10,14 +10,10 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from llm.forms import form_of
-from llm.messages import inputs_text, trace_text
 from llm.method import Option
-from llm.prompts import render
-from llm.reasoning import prompts
-from llm.records import REWARD, Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
+from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
 
 FRAMES = "frames"
 OPTIONS = (
@@ -48,47 +44,10 @@ def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str,
     order = list(shown(judged))
     random.Random(seed).shuffle(order)
     wants_worst = isinstance(judged, Judge) and judged.worst and len(order) > 1
-    if problem.form == REWARD:
-        text = reward_text(problem, order, wants_worst, [(pictures or {}).get(o.candidate.id, 0) for o in order])
-    else:
-        text = prompts.judge_text(problem, order, wants_worst)
-    messages = ({"role": "system", "content": render(form_of(problem).judge_system)}, {"role": "user", "content": text})
+    form = form_of(problem)
+    text = form.judge_text(order, wants_worst, [(pictures or {}).get(o.candidate.id, 0) for o in order])
     iteration = 0 if isinstance(judged, Choose) else judged.iteration
-    return Question(Ask(iteration, messages, seed, "judge"), judged, tuple(order))
-
-
-def reward_text(problem: Problem, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
-    """The question about reward functions, of each of which there are so many pictures."""
-    return render(
-        "judge",
-        description=problem.description.strip(),
-        inputs=inputs_text(problem),
-        entries=entries(order),
-        sight=sight(pictures),
-        worst=", and which made it do the task worst" if worst else "",
-        answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
-    )
-
-
-def sight(pictures: Sequence[int]) -> str:
-    """Which pictures show which number."""
-    if not any(pictures):
-        return render("judge_unseen").strip()
-    ends = accumulate(pictures)
-    places = [
-        f"{end - count + 1} to {end} of number {number}" if count else f"none of number {number}"
-        for number, (count, end) in enumerate(zip(pictures, ends, strict=True), 1)
-    ]
-    return render("judge_seen", places=", ".join(places)).strip()
-
-
-def entries(outcomes: Sequence[Outcome]) -> str:
-    """Code and trace of each under its number."""
-    parts = [
-        render("judge_entry", number=number, source=o.candidate.source.strip(), trace=trace_text(o.trace))
-        for number, o in enumerate(outcomes, 1)
-    ]
-    return "\n\n".join(parts)
+    return Question(Ask(iteration, form.judge_chat(text), seed, "judge"), judged, tuple(order))
 
 
 def read(asked: Question, text: str) -> Pick | str | None:

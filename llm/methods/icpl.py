@@ -7,11 +7,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from llm.forms import form_of
 from llm.judges.panel import reason_text
-from llm.messages import chat, first_prompt, problem_text, states_text, trace_text
+from llm.messages import trace_text
 from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Problem, Train, Write
+from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Problem, Write
 from llm.sections import Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
 from llm.stepping import Steps, by_id, make_seed, picked
 
@@ -54,12 +55,12 @@ def icpl(
     measures: bool = False,
     diverse: bool = False,
 ) -> Steps:
-    """Algorithm 1: N times write K rewards, train them, ask for best and worst; then choose among the N bests.
+    """Algorithm 1: N times write K candidates, try them, ask for best and worst; then choose among the N bests.
 
     With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
-    Returns the winner's id. Raises MethodError when no candidate of an iteration can be trained.
+    Returns the winner's id. Raises MethodError when no candidate of an iteration can be tried.
     """
-    shown = replace(shown, reasons=reasons, measures=measures)
+    form, shown = form_of(problem), replace(shown, reasons=reasons, measures=measures)
     rounds: list[Round] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
@@ -68,7 +69,7 @@ def icpl(
         else:
             prompt = write_prompt(problem, rounds, shown)
             candidates = yield Write(iteration, prompt.messages, k, make_seed(rng), parent, optional=prompt.optional)
-        outcomes = yield Train(iteration, candidates)
+        outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         best = picked(seen, pick.best)
@@ -90,53 +91,37 @@ def one_after_another(
     """K first candidates, each written in view of those before it and to differ from them."""
     written: tuple[Candidate, ...] = ()
     for index in range(1, k + 1):
-        prompt = different_prompt(problem, written) if written else Prompt(first_prompt(problem))
+        prompt = different_prompt(problem, written) if written else Prompt(form_of(problem).first_prompt)
         written += yield Write(1, prompt.messages, 1, make_seed(rng), first=index, optional=prompt.optional)
     return written
 
 
 def different_prompt(problem: Problem, written: Sequence[Candidate]) -> Prompt:
-    """The first prompt with the programs that are there already, from which the next one is to differ."""
-    entries = [
-        mark_optional(render("program", title=f"Parent {number}", source=c.source.strip()))
-        for number, c in enumerate(written, 1)
-    ]
-    text = fill_prompt("different", problem=problem_text(problem), programs=join_texts("\n\n", entries))
-    return make_prompt(chat, text)
+    """The first prompt with the candidates that are there already, from which the next one is to differ."""
+    form = form_of(problem)
+    entries = [mark_optional(form.listed_text(number, c)) for number, c in enumerate(written, 1)]
+    listed = join_texts("\n\n", entries)
+    return make_prompt(form.chat, fill_prompt(form.prompt_name("different"), problem=form.statement, programs=listed))
 
 
 def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> Prompt:
     """The first prompt, or the one that carries history, best, worst and the judge's words."""
     if not rounds:
-        return Prompt(first_prompt(problem))
-    last = rounds[-1]
+        return Prompt(form_of(problem).first_prompt)
+    form, last = form_of(problem), rounds[-1]
+    shown = shown if form.traced else replace(shown, traces=False)
     parts: list[str | Text] = []
     if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
         parts.append(fill_prompt("history", entries=join_texts("\n\n", map(mark_optional, history))))
-    best = last.best
-    parts.append(
-        render(
-            "best",
-            iteration=last.iteration,
-            source=best.candidate.source.strip(),
-            trace=evidence(best, shown),
-            difference=difference_text(last),
-        )
-    )
+    best = form.example(last.best, shown.measures)
+    parts.append(form.render("best", iteration=last.iteration, difference=difference_text(last), **best))
     if last.worst and shown.bad_example:
-        worst = last.worst
-        source = worst.candidate.source.strip()
-        parts.append(render("worst", iteration=last.iteration, source=source, trace=evidence(worst, shown)))
+        parts.append(form.render("worst", iteration=last.iteration, **form.example(last.worst, shown.measures)))
     if last.reason and shown.reasons:
         parts.append(render("reason", reason=last.reason))
     name = "feedback" if last.worst and shown.bad_example else "feedback_good"
-    return make_prompt(chat, fill_prompt(name, problem=problem_text(problem), examples=join_texts("\n\n", parts)))
-
-
-def evidence(outcome: Outcome, shown: Feedback) -> str:
-    """The reward trace, and what the film shows in numbers where that is wanted and known."""
-    measured = states_text(outcome.states) if shown.measures else ""
-    return trace_text(outcome.trace) + (f"\n\nMeasured in its film:\n{measured}" if measured else "")
+    examples = join_texts("\n\n", parts)
+    return make_prompt(form.chat, fill_prompt(form.prompt_name(name), problem=form.statement, examples=examples))
 
 
 def history_entry(entry: Round, shown: Feedback) -> str:
@@ -154,12 +139,8 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: F
     """What the second model is asked about two consecutive bests: without their traces where later prompts are not to
     hold them, for it would tell of them.
     """
-    sources = {"earlier": earlier.candidate.source.strip(), "later": later.candidate.source.strip()}
-    description = problem.description.strip()
-    if not shown.traces:
-        return chat(render("describe_programs", description=description, **sources))
-    traces = {"earlier_trace": trace_text(earlier.trace), "later_trace": trace_text(later.trace)}
-    return chat(render("describe", description=description, **sources, **traces))
+    form = form_of(problem)
+    return form.chat(form.describe_text(earlier, later, shown.traces))
 
 
 _OPTIONS = (
@@ -175,7 +156,9 @@ _OPTIONS = (
 
 
 def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
-    return Method(name, title, summary, partial(icpl, shown=shown), options=_OPTIONS)
+    """On problems, which have no traces, one without traces alone would be ICPL itself."""
+    told_apart = not shown.differences
+    return Method(name, title, summary, partial(icpl, shown=shown), options=_OPTIONS, reasoning=told_apart)
 
 
 METHODS = (
@@ -185,6 +168,7 @@ METHODS = (
         "The model writes K rewards, sees which robot you liked best and worst, and writes K more.",
         icpl,
         options=_OPTIONS,
+        reasoning=True,
     ),
     _ablation("icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)),
     _ablation(

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import random
 
-from llm.messages import first_prompt
+from llm.forms import form_of
 from llm.method import Method
-from llm.records import Choose, Judge, Outcome, Problem, Train, Write
+from llm.records import Choose, Judge, Outcome, Problem, Write
 from llm.stepping import Steps, by_id, make_seed, picked
 
 
 def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Steps:
-    """K x N candidates from one prompt, in N rounds of K so that a person never watches more than K videos at once.
+    """K x N candidates from one prompt, in N rounds of K so that a person never compares more than K at once.
 
     Nothing of a judgement reaches a later prompt: each only finds the round's best, and the last choice is among those,
-    which is the best of all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be trained.
+    which is the best of all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be tried.
     """
-    bests: list[Outcome] = []
+    form, bests = form_of(problem), list[Outcome]()
     for iteration in range(1, n + 1):
-        candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng))
-        outcomes = yield Train(iteration, candidates)
+        candidates = yield Write(iteration, form.first_prompt, k, make_seed(rng))
+        outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(picked(seen, pick.best))
@@ -33,7 +33,8 @@ METHODS = (
     Method(
         "open_loop",
         "OpenLoop",
-        "As many rewards as ICPL, all written from the first prompt, without feedback.",
+        "As many candidates as ICPL, all written from the first prompt, without feedback.",
         open_loop,
+        reasoning=True,
     ),
 )

@@ -1,7 +1,7 @@
 """Test-time scaling in three dimensions: context (tokens), batch (answers), turn (revisions), and all three (3D).
 
-A problem may be any that `llm.forms` can state: a reward to design, or a problem to solve by a written answer or a
-program; what becomes of the answers is `tried`. At equal budget compare 3D with B=6, T=5 to a batch of 30 and to 30
+A problem may be any that `llm.forms` knows: a reward to design, or a problem to solve by a written answer or a program.
+At equal budget compare 3D with B=6, T=5 to a batch of 30 and to 30
 turns, with B=5, T=3 to a batch of 15: the budget is the theoretical maximum of generated tokens, B x T x C.
 """
 
@@ -21,7 +21,7 @@ from llm.judges.panel import reason_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
-from llm.stepping import Steps, by_id, make_seed, picked, tried
+from llm.stepping import Steps, by_id, make_seed, picked
 
 TRIES = 3
 """How often a model that groups is asked before what no rule could compare counts as different."""
@@ -34,10 +34,10 @@ def batch(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: s
     `by` is "score" (the highest RTS), "model" (it is shown all and chooses) or "vote" (the commonest answer). Returns
     the id chosen. Raises MethodError when no answer of a round can be tried.
     """
-    answers: list[Outcome] = []
+    form, answers = form_of(problem), list[Outcome]()
     for iteration in range(1, n + 1):
-        candidates = yield Write(iteration, form_of(problem).first, k, make_seed(rng), tokens=context)
-        outcomes = yield from tried(problem, iteration, candidates)
+        candidates = yield Write(iteration, form.first_prompt, k, make_seed(rng), tokens=context)
+        outcomes = yield form.trial(iteration, candidates)
         answers.extend(by_id(iteration, outcomes).values())
     chosen: Outcome = yield from PICKS[by](problem, rng, n, answers)
     return chosen.candidate.id
@@ -78,9 +78,11 @@ def by_vote(
     form = form_of(problem)
     groups: dict[str, list[Outcome]] = {}  # by the final answer of each one's first
     for a in answers:
-        text = form.gist(a)
-        groups.setdefault(next((known for known in groups if form.same(known, text)), text), []).append(a)
-    unsure = [text for text in groups if any(form.same(text, other) is None for other in groups if other != text)]
+        text = form.final_answer(a)
+        groups.setdefault(next((known for known in groups if form.same_answer(known, text)), text), []).append(a)
+    unsure = [
+        text for text in groups if any(form.same_answer(text, other) is None for other in groups if other != text)
+    ]
     merged = (yield from merge(problem, rng, iteration, unsure)) if unsure else []
     merged += [[text] for text in groups if text not in unsure]
     whole = [[a for text in same for a in groups[text]] for same in merged]
@@ -97,10 +99,7 @@ def merge(
     """
     listed = "\n\n".join(f"## Number {number}\n\n{text}" for number, text in enumerate(texts, 1))
     prompt = render("vote", problem=problem.description.strip(), entries=listed)
-    messages = (
-        {"role": "system", "content": render(form_of(problem).judge_system)},
-        {"role": "user", "content": prompt},
-    )
+    messages = form_of(problem).judge_chat(prompt)
     for _ in range(TRIES):
         said = yield Ask(iteration, messages, make_seed(rng), "judge")
         groups = read_groups(said, len(texts))
@@ -135,13 +134,14 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
     """
     if k != 1:
         raise MethodError(f"turns revise one answer: K must be 1, not {k}")
+    form = form_of(problem)
     last: Outcome | None = None
     final: Outcome | None = None
     for iteration in range(1, n + 1):
-        prompt = form_of(problem).first if last is None else reflection_prompt(problem, last)
+        prompt = form.first_prompt if last is None else reflection_prompt(problem, last)
         parent = last.candidate.id if last else None
         candidates = yield Write(iteration, prompt, 1, make_seed(rng), parent, tokens=context)
-        (last,) = yield from tried(problem, iteration, candidates)
+        (last,) = yield form.trial(iteration, candidates)
         final = last if last.ok else final
     if final is None:
         raise MethodError(f"none of the {n} answers could be tried. Last reason: {last.reason if last else 'none'}")
@@ -151,7 +151,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
 def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
     """The problem, the last answer with what trying it showed, and the instruction to revise it."""
     form = form_of(problem)
-    return form.chat(render(form.turn, problem=form.problem, answer=form.example(last)))
+    return form.chat(form.render("turn", problem=form.statement, answer=form.tried_text(last)))
 
 
 def three_d(
@@ -169,14 +169,15 @@ def three_d(
     With `reasons` the next prompt also holds a person's words about the picks. Returns the positive of the last turn.
     Raises MethodError when no answer of a turn can be tried.
     """
+    form = form_of(problem)
     positive: Outcome | None = None
     other: Outcome | None = None
     words = ""
     for iteration in range(1, n + 1):
-        prompt = pair_prompt(problem, positive, other, words) if positive else form_of(problem).first
+        prompt = pair_prompt(problem, positive, other, words) if positive else form.first_prompt
         parent = positive.candidate.id if positive else None
         candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
-        outcomes = yield from tried(problem, iteration, candidates)
+        outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, tuple(seen.values()), worst=negative == "judge")
         positive = picked(seen, pick.best)
@@ -195,11 +196,11 @@ def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None, w
     and nothing of earlier turns.
     """
     form = form_of(problem)
-    parts = [render("negative", answer=form.answer(negative.candidate))] if negative else []
+    parts = [render("negative", answer=form.candidate_text(negative.candidate))] if negative else []
     if words:
         parts.append(render("reason", reason=words))
-    text = render("pair", problem=form.problem, positive=form.answer(positive.candidate), rejected="\n\n".join(parts))
-    return form.chat(text)
+    shown = form.candidate_text(positive.candidate)
+    return form.chat(render("pair", problem=form.statement, positive=shown, rejected="\n\n".join(parts)))
 
 
 _CONTEXT = Option("context", 0, "The most tokens of an answer (C); 0: as many as the model gives by itself.", low=0)

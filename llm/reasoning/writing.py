@@ -7,8 +7,9 @@ from typing import Any
 
 from llm.backend import ChatBackend, OnReply, Reply
 from llm.errors import ModelError
-from llm.reasoning.prompts import source
-from llm.records import PROGRAM, Candidate, Problem, Write
+from llm.forms import form_of
+from llm.forms.form import Form
+from llm.records import Candidate, Problem, Write
 from llm.shortening import Conversation
 from llm.writer import (
     ANSWERS_PER_CANDIDATE,
@@ -42,15 +43,16 @@ def write(
     asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
     conversation = Conversation(request.messages, request.optional)
     messages = with_images(asking.shortened(conversation, images, request.count).messages, images)
+    form = form_of(problem)
     found: list[str] = []
     refused: list[Refused] = []
     error, permanent, named = "", False, 0
     try:
         while len(found) < request.count:
             for reply in asking.replies(messages, asking.seeds(request.count - len(found))):
-                answer = source(problem, reply.text)
+                answer = form.read(reply.text)
                 if answer is None:
-                    refused.append(_refused(reply, problem))
+                    refused.append(_refused(reply, form))
                 else:
                     found.append(answer)
     except OutOfBudget:
@@ -66,9 +68,8 @@ def write(
     return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
 
 
-def _refused(reply: Reply, problem: Problem) -> Refused:
+def _refused(reply: Reply, form: Form) -> Refused:
     if reply.finish_reason == "length":
         reason = "the answer was cut off before it said anything final: allow more tokens (option context)"
         return Refused(reply.seed, "cut off", reason, reply.text)
-    wanted = "complete fenced program" if problem.form == PROGRAM else f"section {problem.sections[0]!r}"
-    return Refused(reply.seed, "no answer", f"the answer has no {wanted}", reply.text)
+    return Refused(reply.seed, "no answer", f"the answer has no {form.wanted}", reply.text)

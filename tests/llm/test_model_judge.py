@@ -2,6 +2,7 @@ import random
 
 import pytest
 
+from llm.forms.reward import sight_text
 from llm.judges import model
 from llm.judges.proxy import judge as proxy
 from llm.messages import trace_text
@@ -38,7 +39,7 @@ def test_it_is_told_which_pictures_show_which_number(outcomes):
     blind, seen = (model.question(Judge(1, outcomes), PROBLEM, 3, p) for p in (None, {outcomes[0].candidate.id: 4}))
     assert "You cannot watch the robots. Judge from code and traces which" in blind.ask.messages[1]["content"]
     assert f"1 to 4 of number {number_of(seen, outcomes[0])}" in seen.ask.messages[1]["content"]
-    assert model.sight([2, 0, 3]).splitlines()[1] == "1 to 2 of number 1, none of number 2, 3 to 5 of number 3."
+    assert sight_text([2, 0, 3]).splitlines()[1] == "1 to 2 of number 1, none of number 2, 3 to 5 of number 3."
 
 
 def test_the_order_is_shuffled_by_the_seed(outcomes):

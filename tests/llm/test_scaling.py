@@ -6,7 +6,8 @@ import random
 import pytest
 
 from llm.errors import MethodError
-from llm.messages import gist, trace_text
+from llm.forms import form_of
+from llm.messages import trace_text
 from llm.methods.scaling import by_vote, read_groups, three_d
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
 from llm.replay import Finished, Saved
@@ -102,7 +103,7 @@ def vote(answers, replies=()):
 
 
 def test_the_final_answer_of_a_reward_is_what_it_reads():
-    assert gist(answer(1, "up_vec", "dt").candidate) == "Rewards what it reads from: dt, up_vec"
+    assert form_of(PROBLEM).final_answer(answer(1, "up_vec", "dt")) == "Rewards what it reads from: dt, up_vec"
 
 
 def test_equal_final_answers_count_together_without_a_model():

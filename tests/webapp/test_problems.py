@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.db.models import ProtectedError
 
-from llm.reasoning.prompts import first_prompt
+from llm.forms import form_of
 from tests.webapp import rows
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.problems import exchange, lookup
@@ -159,10 +159,10 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
 
 def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):
     stated = lookup.stated(problems["sum"])
-    text = str(first_prompt(stated))
+    text = str(form_of(stated).first_prompt)
     assert "1 + 2" in text and "## Final answer" in text
     assert "5050" not in text and "Pair them" not in text
-    told = str(first_prompt(lookup.stated(problems["add"])))
+    told = str(form_of(lookup.stated(problems["add"])).first_prompt)
     assert "Python 3" in told and "10 20" not in told
     assert lookup.pictures(problems["sum"])[0].startswith("data:image/png;base64,")
 

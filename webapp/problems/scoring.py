@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from llm.prompts import render
-from llm.reasoning import equivalence, extract
+from llm.reasoning import answer_parts, equivalence
 from llm.records import Ask
 from programs.judging import by_subtask, judge, share
 from programs.records import Report
@@ -44,7 +44,7 @@ def answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: 
     known: dict[str, Score] = {}
     scores = []
     for text in texts:
-        final = extract.final_answer(text, problem.sections) or ""
+        final = answer_parts.final_answer(text, problem.sections) or ""
         if final not in known:
             known[final] = _answer(problem, reference, final, ask, seed) if reference else Score(None)
         scores.append(known[final])

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from llm.methods import METHODS
-from llm.reasoning import extract
+from llm.reasoning import answer_parts
 from llm.records import PROGRAM
 from webapp.experiments import progress
 from webapp.experiments.models import Candidate, Experiment
@@ -112,9 +112,9 @@ def answer(problem: Problem, row: Candidate, letter: str, status: str) -> Answer
     if problem.form == PROGRAM:
         results = row.metric_trace.get("subtasks", ()) if problem.show_results else ()
         return Answer(letter, status, SafeString(""), (), row.source, row.reason, tuple(_results(row, results)))
-    final = extract.final_answer(row.source, problem.sections) or ""
-    named = extract.final_section(row.source, problem.sections)
-    parts = [part for part in extract.sections(row.source) if part != named]
+    final = answer_parts.final_answer(row.source, problem.sections) or ""
+    named = answer_parts.final_section(row.source, problem.sections)
+    parts = [part for part in answer_parts.sections(row.source) if part != named]
     shown = tuple(Part(part.title or "Introduction", markdown.html(part.text)) for part in parts if part.text)
     return Answer(letter, status, markdown.formula(final), shown)
 

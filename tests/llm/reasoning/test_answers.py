@@ -5,6 +5,7 @@ import random
 import pytest
 
 from llm.backend import Reply
+from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.methods.scaling import by_vote, pair_prompt, reflection_prompt
 from llm.reasoning.writing import write
@@ -22,7 +23,6 @@ from llm.records import (
     result_from_json,
     result_to_json,
 )
-from llm.stepping import tried
 
 ANSWER = Problem("p", "How many?", form="answer", sections=("Final answer", "Reasoning"))
 PROGRAM = Problem("q", "Add.", form="program", language="python")
@@ -99,9 +99,8 @@ def test_a_judging_model_sees_problem_and_answers(judged):
 
 
 def test_answers_are_run_not_trained_and_saved_as_json():
-    steps = tried(ANSWER, 2, [answer(1, "5").candidate])
-    request = next(steps)
-    assert request == Run(2, (answer(1, "5").candidate,))
+    request = form_of(ANSWER).trial(2, (answer(1, "5").candidate,))
+    assert isinstance(request, Run)
     saved = result_to_json("Run", [program(1, "x")])
     assert result_from_json("Run", saved) == (program(1, "x"),)
     assert payload(request)["candidates"][0]["id"] == "1-1"

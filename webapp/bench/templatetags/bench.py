@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from llm.reasoning import extract
+from llm.reasoning import answer_parts
 from llm.records import PROGRAM
 from webapp.base import charts
 from webapp.experiments.models import LoopSettings
@@ -140,5 +140,5 @@ def gist(source: str, experiment: LoopSettings) -> str:
     problem = experiment.task_info
     if not isinstance(problem, Problem) or problem.form == PROGRAM:
         return f"{len(source.splitlines())} lines"
-    final = extract.final_answer(source, problem.sections) or ""
+    final = answer_parts.final_answer(source, problem.sections) or ""
     return final if len(final) <= ANSWER_LETTERS else final[:ANSWER_LETTERS] + " ..."

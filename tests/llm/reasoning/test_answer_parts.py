@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm.reasoning.extract import boxed, final_answer, program, sections
+from llm.reasoning.answer_parts import boxed, final_answer, program, sections
 
 TITLES = ("Final answer", "Reasoning")
 

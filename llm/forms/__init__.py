@@ -1,0 +1,16 @@
+"""The kinds of problems. What differs between rewards, written answers and programs is in the file of each."""
+
+from __future__ import annotations
+
+from llm.forms.answer import Answer
+from llm.forms.form import Form
+from llm.forms.program import Program
+from llm.forms.reward import Reward
+from llm.records import ANSWER, PROGRAM, REWARD, Problem
+
+FORMS: dict[str, type[Form]] = {REWARD: Reward, ANSWER: Answer, PROGRAM: Program}
+
+
+def form_of(problem: Problem) -> Form:
+    """How this problem and its candidates are put into words, tried and read. Raises KeyError for an unknown form."""
+    return FORMS[problem.form](problem)

@@ -1,0 +1,52 @@
+"""Programs: a candidate is a program in C++ or Python, and trying it is running it on the test cases."""
+
+from __future__ import annotations
+
+from llm.forms.answer import Answer
+from llm.reasoning import answer_parts
+from llm.records import Candidate, Outcome
+
+NAMES = {"cpp": "C++17", "python": "Python 3"}
+SKELETONS = {"cpp": "#include <bits/stdc++.h>\nint main() {\n    ...\n}", "python": "import sys\n..."}
+
+
+class Program(Answer):
+    """A problem that a program solves."""
+
+    @property
+    def statement(self) -> str:
+        """The problem and what a program may do."""
+        language = self.problem.language
+        return self.render(
+            "program",
+            description=self.problem.description.strip(),
+            language=NAMES[language],
+            fence=language,
+            skeleton=SKELETONS[language],
+        )
+
+    def candidate_text(self, candidate: Candidate) -> str:
+        """The program in a fence."""
+        return f"```{self.problem.language}\n{candidate.source.strip()}\n```"
+
+    def tried_text(self, outcome: Outcome) -> str:
+        """The program with what the compiler said, but nothing of the test cases."""
+        said = f"\n\nThe compiler said:\n\n{outcome.reason}" if outcome.reason else ""
+        return self.candidate_text(outcome.candidate) + said
+
+    def final_answer(self, outcome: Outcome) -> str:
+        """What it prints; one that prints nothing stands alone."""
+        return str(outcome.states.get("outputs") or f"{outcome.candidate.id} printed nothing")
+
+    def same_answer(self, first: str, second: str) -> bool | None:
+        """Programs print alike or do not."""
+        return first == second
+
+    def read(self, text: str) -> str | None:
+        """The last complete program in the problem's language."""
+        return answer_parts.program(text, self.problem.language)
+
+    @property
+    def wanted(self) -> str:
+        """A program that is complete."""
+        return "complete fenced program"

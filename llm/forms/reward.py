@@ -1,0 +1,102 @@
+"""Rewards: a candidate is a reward function, and trying it is training a robot under it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from llm import extract
+from llm.forms.form import Form
+from llm.messages import first_prompt, inputs_text, problem_text, states_text, trace_text
+from llm.prompts import render
+from llm.records import Candidate, Message, Outcome, Train
+
+
+class Reward(Form):
+    """A task for which a reward function is written."""
+
+    prefix = ""
+    trial = Train
+    traced = True
+
+    @property
+    def statement(self) -> str:
+        """Task, observation code, inputs and writing tips."""
+        return problem_text(self.problem)
+
+    @property
+    def first_prompt(self) -> tuple[Message, ...]:
+        """The statement, and that a reward function is wanted."""
+        return first_prompt(self.problem)
+
+    def candidate_text(self, candidate: Candidate) -> str:
+        """The program in a fence."""
+        return f"```python\n{candidate.source.strip()}\n```"
+
+    def tried_text(self, outcome: Outcome) -> str:
+        """The program with its reward trace, or with why it could not be trained."""
+        program = self.candidate_text(outcome.candidate)
+        if not outcome.ok:
+            return f"{program}\n\nIt could not be trained: {outcome.reason}"
+        return f"{program}\n\nReward trace:\n{trace_text(outcome.trace)}"
+
+    def listed_text(self, number: int, candidate: Candidate) -> str:
+        """A heading that the offline writer knows, and the program."""
+        return render("program", title=f"Parent {number}", source=candidate.source.strip())
+
+    def example(self, outcome: Outcome, measures: bool = False) -> dict[str, str]:
+        """Program and reward trace; what the film shows in numbers where that is wanted and known."""
+        measured = states_text(outcome.states) if measures else ""
+        seen = f"\n\nMeasured in its film:\n{measured}" if measured else ""
+        return {"source": outcome.candidate.source.strip(), "trace": trace_text(outcome.trace) + seen}
+
+    def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
+        """Both programs, with their traces where these are shown at all: else the answer would tell of them."""
+        programs = {"earlier": earlier.candidate.source.strip(), "later": later.candidate.source.strip()}
+        description = self.problem.description.strip()
+        if not traces:
+            return render("describe_programs", description=description, **programs)
+        numbers = {"earlier_trace": trace_text(earlier.trace), "later_trace": trace_text(later.trace)}
+        return render("describe", description=description, **programs, **numbers)
+
+    def judge_text(self, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
+        """Program and trace of each under its number, and which pictures show it."""
+        entries = [render("judge_entry", number=number, **self.example(o)) for number, o in enumerate(order, 1)]
+        return render(
+            "judge",
+            description=self.problem.description.strip(),
+            inputs=inputs_text(self.problem),
+            entries="\n\n".join(entries),
+            sight=sight_text(pictures),
+            worst=", and which made it do the task worst" if worst else "",
+            answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
+        )
+
+    def final_answer(self, outcome: Outcome) -> str:
+        """The set of inputs that it rewards or punishes."""
+        return f"Rewards what it reads from: {', '.join(sorted(extract.arguments(outcome.candidate.source)))}"
+
+    def same_answer(self, first: str, second: str) -> bool | None:
+        """The same inputs are the same answer; of others only a model could say."""
+        return first == second or None
+
+    def read(self, text: str) -> str | None:
+        """The last program that defines compute_reward."""
+        return extract.source(text)
+
+    @property
+    def wanted(self) -> str:
+        """The function."""
+        return f"Python function {extract.FUNCTION}"
+
+
+def sight_text(pictures: Sequence[int]) -> str:
+    """Which pictures show which number."""
+    if not any(pictures):
+        return render("judge_unseen").strip()
+    ends = accumulate(pictures)
+    places = [
+        f"{end - count + 1} to {end} of number {number}" if count else f"none of number {number}"
+        for number, (count, end) in enumerate(zip(pictures, ends, strict=True), 1)
+    ]
+    return render("judge_seen", places=", ".join(places)).strip()
