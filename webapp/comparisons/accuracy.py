@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
 
+from webapp.base.statistics.corrections import holm
+from webapp.base.statistics.proportions import Interval, binomial_test, wilson
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.plan import Arm, Plan
-from webapp.comparisons.ranks import holm
 from webapp.problems.lookup import is_problem
-
-Z = 1.959964
-"""97.5% of the normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Accuracy:
         return sum(score >= 1 for score in self.scores.values())
 
     @property
-    def interval(self) -> tuple[float, float] | None:
+    def interval(self) -> Interval | None:
         """Of the share that is right, at 95% (Wilson, 1927), all experiments taken as independent."""
         return wilson(self.right, len(self.scores)) if self.scores else None
 
@@ -62,7 +59,7 @@ def accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
     sides = {
         arm: _sides(own, first) for arm, own in found.items() if arm != plan.baseline and own.keys() & first.keys()
     }
-    values = [sign_test(*side) for side in sides.values()]
+    values = [binomial_test(wins, wins + losses) for wins, losses in sides.values()]
     tested = {
         arm: Better(wins, losses, p, corrected)
         for (arm, (wins, losses)), p, corrected in zip(sides.items(), values, holm(values), strict=True)
@@ -79,19 +76,3 @@ def _sides(own: Mapping[tuple[str, int], float], first: Mapping[tuple[str, int],
     """Where it did better than the first, and where worse."""
     both = own.keys() & first.keys()
     return sum(own[place] > first[place] for place in both), sum(own[place] < first[place] for place in both)
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """Two-sided exact p of so many wins where each way is equally probable; 1 without any.
-
-    p = min(1, 2 P(K <= min(wins, losses))), K binomial with n = wins + losses and 1/2.
-    """
-    n = wins + losses
-    return min(1.0, 2 * sum(comb(n, k) for k in range(min(wins, losses) + 1)) / (1 << n))
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The score interval of a proportion at 95%: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)."""
-    p, z2n = successes / trials, Z**2 / trials
-    half = Z * sqrt(p * (1 - p) / trials + z2n / (4 * trials))
-    return max(0.0, (p + z2n / 2 - half) / (1 + z2n)), min(1.0, (p + z2n / 2 + half) / (1 + z2n))

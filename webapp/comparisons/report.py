@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trainer.machine import described
+from webapp.base.statistics.corrections import holm
+from webapp.base.statistics.samples import by_seed, mann_whitney
 from webapp.comparisons import csv_tables, experiment_results, published
 from webapp.comparisons.accuracy import accuracies
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
-from webapp.comparisons.ranks import by_seed, holm, mann_whitney
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments import provenance
 from webapp.problems.lookup import is_problem
@@ -126,7 +127,7 @@ def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
         return []
     rows = []
     for one in found:
-        low, high = one.interval or (None, None)
+        low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
         share = f"{one.right}/{len(one.scores)} ({_number(low)} to {_number(high)})"
         better = one.better
         tested = (

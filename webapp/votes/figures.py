@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from webapp.base.charts import COLOURS, Chart, Series, number, ticks
+from webapp.base.statistics.proportions import power
 from webapp.votes.models import Poll
 from webapp.votes.results import Results
-from webapp.votes.statistics import power
 
 RATES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 DRAWN = (0.6, 0.7, 0.8, 0.9)

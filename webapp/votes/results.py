@@ -7,10 +7,11 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from llm.judges.panel import Comparison, Rating, compared
+from llm.judges.panel import Comparison, Rating, bradley_terry, compared
+from webapp.base.statistics.corrections import CORRECTIONS
+from webapp.base.statistics.proportions import Preference, preference
 from webapp.votes.ballot import STRENGTHS
 from webapp.votes.models import Evaluator, Pair, Poll, Vote
-from webapp.votes.statistics import CORRECTIONS, Preference, preference, strengths
 
 
 @dataclass(frozen=True)
@@ -150,3 +151,15 @@ def _row(vote: Vote) -> list[object]:
         *(showing.evaluator.label, showing.position, pair.position, left, right, vote.choice, preferred),
         *(vote.strength or "", *measured, vote.created_at.isoformat(), int(showing.evaluator.finished_at is not None)),
     ]
+
+
+def strengths(seen: Sequence[Comparison], arms: Sequence[str]) -> tuple[dict[str, Rating], bool]:
+    """Bradley-Terry strengths of all arms with 95% intervals (logits), and whether they are the plain estimate.
+
+    Where no finite maximum-likelihood estimate exists (an arm won or lost everything), every arm also plays one drawn
+    game against a player of strength 0 (llm.judges.panel), and the second value is False.
+    """
+    try:
+        return bradley_terry(seen, prior=0.0, names=arms), True
+    except ValueError:
+        return bradley_terry(seen, prior=1.0, names=arms), False

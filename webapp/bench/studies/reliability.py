@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from webapp.base.paper_table import Table
-from webapp.bench.studies import measures
-from webapp.bench.studies.measures import Agreement, Bias, Times
+from webapp.base.statistics import answers
+from webapp.base.statistics.answers import Agreement, Bias, Times
 from webapp.experiments.models import Candidate, Iteration
 from webapp.review import quality
 from webapp.review.models import Vote
@@ -47,10 +47,10 @@ def answers_of(study: Study) -> Answers:
     return Answers(
         votes=len(votes),
         undecided=len(votes) - len(decided),
-        best_places=measures.position_bias(_places(decided, "best_id")),
-        worst_places=measures.position_bias(_places(decided, "worst_id")),
-        agreement=measures.agreement(_ratings(decided), "ordinal"),
-        times=measures.times([seconds(vote) for vote in decided]),
+        best_places=answers.position_bias(_places(decided, "best_id")),
+        worst_places=answers.position_bias(_places(decided, "worst_id")),
+        agreement=answers.agreement(_ratings(decided), "ordinal"),
+        times=answers.times([seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
         quality=quality.of_study(study),
         scores={arm: lines for arm in study.arms.all() if (lines := _scores(arm))},
@@ -63,7 +63,7 @@ def figure_names(said: Answers) -> dict[str, str]:
     if said.best_places:
         names["places"] = "How often each place on the page was picked"
     if said.by_round:
-        least = measures.LEAST_FOR_QUARTERS
+        least = answers.LEAST_FOR_QUARTERS
         names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
     for arm in said.scores:
         names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"

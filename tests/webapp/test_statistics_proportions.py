@@ -4,7 +4,9 @@ import pytest
 from scipy import special, stats
 
 from llm.judges.panel import Comparison
-from webapp.votes.statistics import binomial_test, bonferroni, clopper_pearson, holm, power, preference, strengths
+from webapp.base.statistics.corrections import bonferroni, holm
+from webapp.base.statistics.proportions import binomial_test, clopper_pearson, power, preference, wilson
+from webapp.votes.results import strengths
 
 
 def test_seventeen_of_twenty_as_published_with_icpl():
@@ -77,3 +79,13 @@ def test_an_arm_that_always_wins_has_a_finite_strength():
     rated, plain = strengths(seen, ["a", "b", "c", "never shown"])
     assert not plain and rated["a"].value > rated["b"].value > rated["c"].value
     assert rated["never shown"].value == pytest.approx(0.0, abs=1e-6)
+
+
+def test_wilson_by_hand():
+    """Of 3 in 7: centre (p + z2/2n) / (1 + z2/n), half width z sqrt(p(1-p)/n + z2/4n2) / (1 + z2/n)."""
+    found = wilson(3, 7)
+    assert (found.low, found.high) == pytest.approx((0.15822, 0.74954), abs=1e-5)
+
+
+def test_many_draws_do_not_overflow():
+    assert binomial_test(1000, 2000) == 1.0

@@ -7,7 +7,8 @@ from statistics import mean, stdev
 
 import pytest
 
-from webapp.comparisons.ranks import by_seed, holm, mann_whitney
+from webapp.base.statistics.corrections import holm
+from webapp.base.statistics.samples import by_seed, mann_whitney
 
 
 def by_hand(first: list[float], second: list[float]) -> tuple[float, float]:

@@ -1,13 +1,10 @@
-"""The numbers of a vote: exact tests and intervals of a proportion, power, corrections. Pure functions over SciPy."""
+"""Proportions: exact tests, intervals and power. Pure functions over SciPy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import scipy
-
-from llm.judges.panel import Comparison, Rating, bradley_terry
 
 # scipy.stats is loaded when it is first used: a web process that shows no results does without it.
 
@@ -73,24 +70,10 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Interva
     return Interval(float(found.low), float(found.high))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values (Holm, 1979), in the order given: p_(i) times (m - i), made non-decreasing, at most 1."""
-    adjusted, least = [0.0] * len(p_values), 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        least = max(least, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = least
-    return adjusted
-
-
-def bonferroni(p_values: Sequence[float]) -> list[float]:
-    return [min(1.0, len(p_values) * p) for p in p_values]
-
-
-CORRECTIONS: dict[str, Callable[[Sequence[float]], list[float]]] = {
-    "holm": holm,
-    "bonferroni": bonferroni,
-    "none": list,
-}
+def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """The score interval of a proportion (Wilson, 1927). Raises ValueError without trials."""
+    found = scipy.stats.binomtest(successes, trials).proportion_ci(level, "wilson")
+    return Interval(float(found.low), float(found.high))
 
 
 def power(trials: int, rate: float, alpha: float = 0.05) -> float:
@@ -104,15 +87,3 @@ def power(trials: int, rate: float, alpha: float = 0.05) -> float:
     c = rejecting[-1]
     distribution = scipy.stats.binom(trials, rate)
     return float(distribution.cdf(c) + distribution.sf(trials - c - 1))
-
-
-def strengths(seen: Sequence[Comparison], arms: Sequence[str]) -> tuple[dict[str, Rating], bool]:
-    """Bradley-Terry strengths of all arms with 95% intervals (logits), and whether they are the plain estimate.
-
-    Where no finite maximum-likelihood estimate exists (an arm won or lost everything), every arm also plays one drawn
-    game against a player of strength 0 (llm.judges.panel), and the second value is False.
-    """
-    try:
-        return bradley_terry(seen, prior=0.0, names=arms), True
-    except ValueError:
-        return bradley_terry(seen, prior=1.0, names=arms), False

@@ -85,14 +85,3 @@ def rank_sums(ranks: Sequence[int], size: int) -> Counter[int]:
             for value, count in found[taken - 1].items():
                 found[taken][value + rank] += count
     return found[size]
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """P values corrected for testing all of them (Holm 1979), in the same order."""
-    order = sorted(range(len(values)), key=lambda i: values[i])
-    corrected = [0.0] * len(values)
-    highest = 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
-        corrected[index] = highest
-    return corrected
