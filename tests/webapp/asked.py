@@ -8,7 +8,8 @@ import pytest
 
 from llm.method import Method
 from llm.methods import METHODS
-from webapp.experiments import execute, leases
+from webapp.base import claims
+from webapp.experiments import execute
 from webapp.experiments.models import Experiment
 
 TALK = ({"role": "user", "content": "What does it do?"},)
@@ -17,7 +18,7 @@ TALK = ({"role": "user", "content": "What does it do?"},)
 @pytest.fixture
 def without_beats(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that renews a lease sees no row of a transaction that is never committed: on PostgreSQL it loses it."""
-    monkeypatch.setattr(leases, "BEAT_SECONDS", 60.0)
+    monkeypatch.setattr(claims, "BEAT_SECONDS", 60.0)
 
 
 def answered(row: Experiment, kind: str) -> Any:

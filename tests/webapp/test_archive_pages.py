@@ -18,7 +18,7 @@ from tests.webapp import boards, rows
 from webapp.archive import export, tasks, work
 from webapp.archive.models import Export, Import, Origin
 from webapp.audit.models import Entry
-from webapp.base import processes
+from webapp.base import claims, processes
 from webapp.celery import app
 from webapp.studies.models import Recruit, Study
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 def data(settings, tmp_path, monkeypatch):
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
-    monkeypatch.setattr(work, "BEAT_SECONDS", 3600)  # the beat of a worker has a connection of its own
+    monkeypatch.setattr(claims, "BEAT_SECONDS", 3600)  # the beat of a worker has a connection of its own
     return settings.DATA_DIR
 
 

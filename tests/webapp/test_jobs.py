@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from tests.webapp.loops import advance, experiment, job
 from tests.webapp.servers import wait_for
-from webapp.base import processes
+from webapp.base import claims, processes
 from webapp.celery import app
 from webapp.experiments import jobs, leases, loop, results
 from webapp.experiments.execute import film
@@ -86,7 +86,7 @@ class TestLease:
 
     def test_progress_is_written_once_a_beat(self, row: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
         lease = claim(row)
-        monkeypatch.setattr(leases, "BEAT_SECONDS", 60.0)
+        monkeypatch.setattr(claims, "BEAT_SECONDS", 60.0)
         lease._beaten_at = -60.0
         for number in range(100):
             lease.beat({"fraction": number / 100})
@@ -172,7 +172,7 @@ class TestLease:
             raise OperationalError("the database system is shutting down")
 
         with monkeypatch.context() as broken:
-            broken.setattr(lease, "_mine", away)
+            broken.setattr(lease, "renew", away)
             lease.beat({"fraction": 0.5})
             lease._beaten_at, lease._renewed_at = 0.0, lease._renewed_at - settings.LEASE_SECONDS
             with pytest.raises(OperationalError):

@@ -19,7 +19,7 @@ from webapp.archive.scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
 from webapp.archive.versions import versions
-from webapp.archive.work import Beat, Task
+from webapp.archive.work import Task, Work
 from webapp.experiments.models import Clip
 from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
@@ -155,14 +155,14 @@ def unblind(study: Study, by: str) -> None:
         opening.unblind(poll, by)
 
 
-def carry_out(task: Task, beat: Beat) -> None:
+def carry_out(task: Task, work: Work) -> None:
     """What an export's job does."""
     assert isinstance(task, Export)
     unblind(task.study, task.by)
     options = Options(task.clips, task.checkpoints, task.fresh_labels)
     part = task.path.with_suffix(".part")
     try:
-        write(task.study, part, options, beat.say)
+        write(task.study, part, options, work.say)
         with part.open("rb") as file:
             task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         task.size = part.stat().st_size

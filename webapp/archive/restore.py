@@ -22,7 +22,7 @@ from webapp.archive.orphan_files import STAGING
 from webapp.archive.row_writer import Writer, checked
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import NEWER, Package, Refused
-from webapp.archive.work import Beat, Task
+from webapp.archive.work import Task, Work
 from webapp.audit import record
 from webapp.problems.models import Attachment
 from webapp.studies.models import Study
@@ -173,7 +173,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def carry_out(task: Task, beat: Beat) -> None:
+def carry_out(task: Task, work: Work) -> None:
     """What an import's job does. The zip is kept only while it may be needed again."""
     assert isinstance(task, Import)
     if task.study_id is None:  # else the worker died right after it was done
@@ -182,7 +182,7 @@ def carry_out(task: Task, beat: Beat) -> None:
             Import.objects.filter(pk=task.pk).update(study=study)
 
         try:
-            restore(task.path, task.by, beat.say, done)
+            restore(task.path, task.by, work.say, done)
         except Refused:
             task.path.unlink(missing_ok=True)
             raise

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from trainer.records import FINAL
-from webapp.base import processes
-from webapp.base.database import AWAY
-from webapp.base.processes import has_ended, new_owner
+from webapp.base.claims import Claim, Interrupted, Lost, Stopped, abandoned, held, put_back, take
+from webapp.base.processes import has_ended
 from webapp.experiments import events, jobs, loop, provenance, results
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
-BEAT_SECONDS = 0.5
-"""Progress is written at most this often."""
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
 """What is put down when somebody pauses, to go on later from checkpoints or saved answers; the rest is over soon."""
-
-
-class Stopped(Exception):
-    """The worker must put the job down: it lost the lease, or somebody cancelled or paused."""
-
-
-class Lost(Stopped):
-    pass
 
 
 class Cancelled(Stopped):
@@ -45,60 +30,34 @@ class Paused(Stopped):
     pass
 
 
-class Interrupted(Stopped):
-    """This process is to end."""
-
-
 def claim(job_id: int) -> Lease | None:
     """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
-    owner = new_owner()
-    taken = not paused and Job.objects.filter(pk=job_id, status=Job.Status.QUEUED).update(
-        status=Job.Status.RUNNING,
-        owner=owner,
-        attempt=F("attempt") + 1,
-        heartbeat=Now(),
-        started_at=Now(),
-        progress={},
-        error="",
-    )
-    if not taken:
+    owner = "" if paused else take(Job.objects.filter(pk=job_id), progress={})
+    if not owner:
         return None
     job = Job.objects.select_related("experiment", "request__experiment").filter(pk=job_id, owner=owner).first()
     return Lease(job) if job else None
 
 
-class Lease:
+class Lease(Claim):
     """The right to work on one job. Leaving the `with` block without `settle` gives the job back, or a strike."""
 
     def __init__(self, job: Job, report: Callable[[dict[str, Any]], None] | None = None) -> None:
+        super().__init__(job)
         self.job = job
         self.report = report
         """Told of each progress; the command line prints it."""
         self.progress: dict[str, Any] = {}
-        self._beaten_at = self._renewed_at = time.monotonic()
         self._settled = False
 
     def beat(self, progress: dict[str, Any] | None = None) -> None:
-        """Renew the lease, at most twice a second. Raises Stopped when the work must end."""
+        """Renew the lease with this progress, at most twice a second. Raises Stopped when the work must end."""
         self.progress = progress or self.progress
-        now = time.monotonic()
-        if now - self._beaten_at < BEAT_SECONDS:
-            return
-        self._beaten_at = now
-        if processes.stopping.is_set():
-            raise Interrupted
-        try:
-            self._renew()
-        except AWAY:  # it may be back before the lease is lost
-            if now - self._renewed_at > settings.LEASE_SECONDS:
-                raise
-            connection.close()
-            return
-        self._renewed_at = now
+        super().beat()
 
-    def _renew(self) -> None:
-        if not self._mine().update(heartbeat=Now(), progress=self.progress):
+    def renew(self) -> None:
+        if not held(self.job).update(heartbeat=Now(), progress=self.progress):
             raise Lost
         if self.report:
             self.report(self.progress)
@@ -116,7 +75,7 @@ class Lease:
                 experiment = loop.lock(self.job.experiment_id)
             except Experiment.DoesNotExist as error:  # deleted meanwhile, with its jobs
                 raise Lost from error
-            if not self._mine().update(heartbeat=Now()):
+            if not held(self.job).update(heartbeat=Now()):
                 raise Lost
             yield experiment
 
@@ -127,7 +86,7 @@ class Lease:
         if self.job.kind == Job.Kind.TRAIN:
             said = {**said, "made_by": provenance.tried_by(self.job.request)}
         with self.hold() as experiment:
-            self._mine().update(status=status, error=error, finished_at=Now(), progress=said)
+            held(self.job).update(status=status, error=error, finished_at=Now(), progress=said)
             yield experiment
         self._settled = True
 
@@ -135,7 +94,7 @@ class Lease:
     def kept(self) -> Iterator[bool]:
         """A transaction in which the lease stays ours, or False: it is not ours any more."""
         with transaction.atomic():
-            yield bool(self._mine().update(heartbeat=Now()))
+            yield bool(held(self.job).update(heartbeat=Now()))
 
     def fail(self, error: str) -> None:
         """The job cannot succeed as things are: it, its request and the experiment stop with this reason."""
@@ -147,44 +106,6 @@ class Lease:
         strike(self.job, error)
         self._settled = True
 
-    @contextmanager
-    def beating(self) -> Iterator[Callable[[], None]]:
-        """Renew the lease from a thread while this one waits for something. Raises Stopped at the end if need be.
-
-        Gives a function that raises it as soon as the thread has heard of it; any thread may call that one.
-        """
-        done, stopped = threading.Event(), list[Stopped]()
-
-        def stop_check() -> None:
-            if stopped:
-                raise stopped[0]
-
-        thread = threading.Thread(target=self._beat_until, args=(done, stopped), daemon=True)
-        thread.start()
-        try:
-            yield stop_check
-        finally:
-            done.set()
-            thread.join()
-        stop_check()
-
-    def _beat_until(self, done: threading.Event, stopped: list[Stopped]) -> None:
-        try:
-            while not done.wait(BEAT_SECONDS * 2):
-                self.beat()
-        except Stopped as reason:
-            stopped.append(reason)
-        except Exception:
-            stopped.append(Lost())  # nobody renews the lease any more, so it will be another worker's
-            raise
-        finally:
-            connection.close()
-
-    def _mine(self) -> Any:
-        return Job.objects.filter(
-            pk=self.job.pk, status=Job.Status.RUNNING, owner=self.job.owner, attempt=self.job.attempt
-        )
-
     def __enter__(self) -> Self:
         return self
 
@@ -195,7 +116,7 @@ class Lease:
         if self._settled or isinstance(reason, Lost):
             return isinstance(reason, Stopped)
         if isinstance(reason, Cancelled):
-            self._mine().update(status=Job.Status.CANCELLED, finished_at=Now())
+            held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
             _put_back(self.job)
@@ -211,19 +132,19 @@ def strike(job: Job, error: str) -> None:
         experiment = loop.lock(job.experiment_id)
     except Experiment.DoesNotExist:  # deleted meanwhile, with its jobs
         return
-    held = Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, owner=job.owner, attempt=job.attempt)
-    row = held.first()
+    mine = held(job)
+    row = mine.first()
     if row is None:
         return
     fraction = float(row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
     if row.cancel:
-        held.update(status=Job.Status.CANCELLED, finished_at=Now())
+        mine.update(status=Job.Status.CANCELLED, finished_at=Now())
     elif strikes >= settings.ATTEMPTS:
         text = (
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
         )
-        held.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
+        mine.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
         if (
             row.kind == Job.Kind.FILM
             and row.request
@@ -250,11 +171,10 @@ def recall(experiment: Experiment) -> None:
 
 def _put_back(job: Job, **values: Any) -> int:
     """Queue the job again while this lease still holds it; where an advance waits already, that one does for both."""
-    held = Job.objects.filter(pk=job.pk, status=Job.Status.RUNNING, owner=job.owner, attempt=job.attempt)
     waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
     if job.kind == Job.Kind.ADVANCE and waiting.exists():
-        return held.update(status=Job.Status.CANCELLED, finished_at=Now())
-    return held.update(status=Job.Status.QUEUED, owner="", rings=0, **values)
+        return int(held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
+    return put_back(job, rings=0, **values)
 
 
 def _give_up_clips(job: Job, request: Request, error: str) -> None:
@@ -270,10 +190,7 @@ def _give_up_clips(job: Job, request: Request, error: str) -> None:
 
 def take_back_stale() -> int:
     """Queue the jobs again whose worker is gone: its process has ended on this machine, or it is silent. How many."""
-    running = Job.objects.filter(status=Job.Status.RUNNING)
-    stale_at = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
-    silent = set(running.filter(heartbeat__lt=stale_at).values_list("pk", flat=True))
-    gone = [job for job in running if job.pk in silent or has_ended(job.owner)]
+    gone = abandoned(Job)
     for job in gone:
         strike(job, "the worker disappeared")
     return len(gone)

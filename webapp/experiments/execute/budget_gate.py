@@ -16,8 +16,9 @@ from llm import prices
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Gate
+from webapp.base.claims import Lost
 from webapp.base.database import AWAY, retry_while_away
-from webapp.experiments.leases import Lease, Lost
+from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Job, ModelCall, Request
 
 HELD = "held"
@@ -90,7 +91,7 @@ class BudgetGate:
         self.home = threading.get_ident()
 
     def enter(self, tokens: int) -> tuple[int, Any] | None:
-        """Raises BudgetSpent where nothing is under way and too little is left, leases.Stopped with a lost lease.
+        """Raises BudgetSpent where nothing is under way and too little is left, base.claims.Stopped with a lost lease.
 
         Without a budget, too, it is noted what is under way: one may be set meanwhile.
         """

@@ -44,7 +44,7 @@ class WritingProgress:
         return on_reply
 
     def __call__(self, under: Underway) -> None:
-        """A llm.backend.Watch: raises leases.Stopped when the answers are not wanted any more."""
+        """A llm.backend.Watch: raises base.claims.Stopped when the answers are not wanted any more."""
         self.stop_check()
         self.under[threading.get_ident()] = under
         took = time.monotonic() - self.begun

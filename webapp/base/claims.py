@@ -1,0 +1,141 @@
+"""One worker works on one row at a time: claim it, renew the claim, give it back, find claims whose worker is gone.
+
+A row that can be claimed has the columns `status` (with QUEUED and RUNNING among its choices), `owner`, `attempt` and
+`heartbeat`. Owner and attempt together fence off a worker that lost its claim.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from webapp.base import processes
+from webapp.base.database import AWAY
+
+BEAT_SECONDS = 0.5
+"""A claim is renewed at most this often."""
+
+
+class Stopped(Exception):
+    """The worker must put its row down."""
+
+
+class Lost(Stopped):
+    """Another worker has the row by now, or it was deleted."""
+
+
+class Interrupted(Stopped):
+    """This process is to end."""
+
+
+def take(rows: models.QuerySet[Any], **values: Any) -> str:
+    """Claim the queued one among these rows with one conditional UPDATE: of many that try, one gets it.
+
+    Returns the owner to find it by; empty when there was nothing to claim.
+    """
+    owner = processes.new_owner()
+    status = rows.model.Status
+    taken = rows.filter(status=status.QUEUED).update(
+        status=status.RUNNING,
+        owner=owner,
+        attempt=F("attempt") + 1,
+        heartbeat=Now(),
+        started_at=Now(),
+        error="",
+        **values,
+    )
+    return owner if taken else ""
+
+
+def held(row: Any) -> Any:
+    """A queryset of this row, empty once this claim on it does not hold any more."""
+    model = type(row)
+    return model._default_manager.filter(pk=row.pk, status=model.Status.RUNNING, owner=row.owner, attempt=row.attempt)
+
+
+def put_back(row: Any, **values: Any) -> int:
+    """Queue the row again while this claim on it holds; 0 where it does not."""
+    return int(held(row).update(status=type(row).Status.QUEUED, owner="", **values))
+
+
+def abandoned(model: Any) -> list[Any]:
+    """The running rows whose worker is gone: its process has ended on this machine, or it is silent for too long."""
+    running = model._default_manager.filter(status=model.Status.RUNNING)
+    silent_since = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
+    return [row for row in running if row.heartbeat < silent_since or processes.has_ended(row.owner)]
+
+
+class Claim:
+    """The right to work on one row, renewed by `beat`."""
+
+    def __init__(self, row: Any) -> None:
+        self.row = row
+        self._beaten_at = self._renewed_at = time.monotonic()
+
+    def renew(self) -> None:
+        """Write the heartbeat. Raises Lost when the claim does not hold any more."""
+        if not held(self.row).update(heartbeat=Now()):
+            raise Lost
+
+    def beat(self) -> None:
+        """Renew the claim, at most twice a second. Raises Stopped when the work must end.
+
+        A database that is away may be back before the claim is lost; after PREFINE_LEASE_SECONDS its error is raised.
+        """
+        now = time.monotonic()
+        if now - self._beaten_at < BEAT_SECONDS:
+            return
+        self._beaten_at = now
+        if processes.stopping.is_set():
+            raise Interrupted
+        try:
+            self.renew()
+        except AWAY:
+            if now - self._renewed_at > settings.LEASE_SECONDS:
+                raise
+            connection.close()
+            return
+        self._renewed_at = now
+
+    @contextmanager
+    def beating(self) -> Iterator[Callable[[], None]]:
+        """Renew the claim from a thread while this one waits or works. Raises Stopped at the end if need be.
+
+        Gives a function that raises it as soon as the thread has heard of it; any thread may call that one.
+        """
+        done, stopped = threading.Event(), list[Stopped]()
+
+        def stop_check() -> None:
+            if stopped:
+                raise stopped[0]
+
+        thread = threading.Thread(target=self._beat_until, args=(done, stopped), daemon=True)
+        thread.start()
+        try:
+            yield stop_check
+        finally:
+            done.set()
+            thread.join()
+        stop_check()
+
+    def _beat_until(self, done: threading.Event, stopped: list[Stopped]) -> None:
+        try:
+            while not done.wait(BEAT_SECONDS * 2):
+                self.beat()
+        except Stopped as reason:
+            stopped.append(reason)
+        except Exception:
+            stopped.append(Lost())  # nobody renews the claim any more, so it will be another worker's
+            raise
+        finally:
+            connection.close()
