@@ -1,18 +1,22 @@
-"""Once a second: what has been forgotten is picked up. Any number of reapers may run."""
+"""Pick up what has been forgotten: within a second where something waits. Any number of reapers may run."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
+from django.db.models import QuerySet
 
 from webapp.archive import work
 from webapp.comparisons import background
+from webapp.comparisons.models import Comparison
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
 from webapp.review import ballot, panels
+from webapp.review.models import Vote
 from webapp.studies import assigning, enrolment
 
 log = logging.getLogger(__name__)
@@ -38,6 +42,30 @@ STEPS: tuple[Callable[[], object], ...] = (
     jobs.ring_again,
     work.pick_up,
 )
+
+
+TICK_SECONDS = 1.0
+IDLE_SECONDS = 60.0
+"""Where nobody writes and nothing waits for its time, all is looked at this often."""
+
+
+def waiting() -> tuple[QuerySet[Any], ...]:
+    """Rows that a step may act upon though nobody writes: work that may die or be unheard, votes not locked yet."""
+    active = (Job.Status.QUEUED, Job.Status.RUNNING)
+    return (
+        Job.objects.filter(status__in=active).exclude(status=Job.Status.QUEUED, experiment__paused=True),
+        Vote.objects.filter(undone_at=None, locked_at=None, request__experiment__status__in=ballot.LIVE),
+        Comparison.objects.filter(status=Comparison.Status.RUNNING),
+        *(
+            task._default_manager.filter(status__in=(task.Status.QUEUED, task.Status.RUNNING))
+            for task in work.KINDS.values()
+        ),
+    )
+
+
+def seconds_to_next() -> float:
+    """How long nothing needs a tick, unless somebody writes."""
+    return TICK_SECONDS if any(rows.exists() for rows in waiting()) else IDLE_SECONDS
 
 
 def tick() -> None:

@@ -27,6 +27,7 @@ import django
 from django.conf import settings
 
 from trainer.process import die_with_parent
+from webapp.base.database import Watch
 
 POLL_SECONDS = 0.2
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
@@ -34,6 +35,8 @@ HEALTHY_SECONDS = 30.0
 """A program that ran for so long starts again at once when it ends."""
 STOP_SECONDS = 4.0
 """How long programs may take to end before they are killed."""
+IDLE_SECONDS = 60.0
+"""What happens in experiments is read this often though nothing was committed."""
 LOG_BYTES = 10_000_000
 """A longer log is set aside at the next start."""
 CONNECT_SECONDS = 0.2
@@ -175,6 +178,7 @@ class News:
 
         self.tail = tail
         self.window: tail.Window | None = None
+        self.watch = Watch()
         self.next_at = 0.0
 
     def tell(self) -> None:
@@ -187,9 +191,12 @@ class News:
         self.next_at = now + 1.0
         try:
             self.window = self.window or self.tail.Window(self.tail.newest())
+            if not self.watch.is_due():
+                return
             for _, experiment, _, text, _ in self.window.new(self.tail.read(self.window.floor), now):
                 if text:
                     say(f"experiment {experiment}: {text.splitlines()[0][:160]}")
+            self.watch.rest(IDLE_SECONDS)
         except (OperationalError, InterfaceError):
             close_old_connections()
 

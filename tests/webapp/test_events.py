@@ -251,6 +251,7 @@ class TestBench:
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
         with monkeypatch.context() as broken:
             broken.setattr(tail, "news", breaks)
+            await emit(row, "picked", "best 1-1")
             assert await socket.closed() == 1013
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
         await emit(row, "picked", "best 1-2")

@@ -13,6 +13,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
 
+from webapp.base.database import Watch
 from webapp.experiments.models import Event
 from webapp.studies.models import Assignment
 
@@ -103,12 +104,15 @@ class Tail:
     async def run(self, reading: asyncio.Event) -> None:
         """Poll and pass on until the last page is gone. A database that is away is asked again."""
         window: Window | None = None
+        watch = Watch()
         while self.inboxes:
             try:
                 if window is None:
                     window = Window(await database_sync_to_async(newest)())
                     reading.set()
-                self.push(*await database_sync_to_async(news)(window))
+                if watch.is_due():
+                    self.push(*await database_sync_to_async(news)(window))
+                    watch.rest(LOOK_SECONDS)
                 self.have_rights_looked_at(time.monotonic())
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:

@@ -10,9 +10,10 @@ from smtplib import SMTPException
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from webapp.base.database import Watch
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LoopSettings, Request
 from webapp.notices import email, push
@@ -24,6 +25,8 @@ from webapp.studies.models import Assignment, Participant
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 2.0
+IDLE_SECONDS = 60.0
+"""Where nobody writes, all is looked at this often."""
 BEING_SENT = timedelta(minutes=5)
 """A notifier that has not said so long how it went has died: another takes the message up."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
@@ -41,9 +44,19 @@ def tick() -> None:
     """Forget whom nobody needs to reach any more, note who waits, send what is due."""
     forget()
     plan()
-    due = Notice.objects.filter(sent_at=None, dropped="", due_at__lte=timezone.now()).order_by("due_at")
+    due = unsent().filter(due_at__lte=timezone.now())
     for pk in list(due.values_list("pk", flat=True)[:100]):
         deliver(pk)
+
+
+def unsent() -> QuerySet[Notice]:
+    return Notice.objects.filter(sent_at=None, dropped="").order_by("due_at")
+
+
+def seconds_to_next() -> float:
+    """Until a notice is due, or all is looked at again."""
+    due_at = unsent().values_list("due_at", flat=True).first()
+    return min(IDLE_SECONDS, (due_at - timezone.now()).total_seconds()) if due_at else IDLE_SECONDS
 
 
 def forget() -> None:
@@ -184,9 +197,13 @@ def _code(error: Exception) -> str:
 
 def run(stop: threading.Event) -> None:
     """Until told to stop. A database that is away is asked again."""
+    watch = Watch()
     while not stop.wait(TICK_SECONDS):
+        if not watch.is_due():
+            continue
         try:
             tick()
+            watch.rest(seconds_to_next())
         except (OperationalError, InterfaceError) as error:
             log.warning("the database did not answer: %s", error)
         close_old_connections()

@@ -10,13 +10,23 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from webapp import reaper
 from webapp.archive import retention
+from webapp.base.database import Watch
 from webapp.notices import notifier
 
 log = logging.getLogger(__name__)
 
-TICK_SECONDS = 1.0
 BESIDE = (notifier.run, retention.run)
 """In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
+
+
+def look(watch: Watch) -> None:
+    """Do what is to be done, and note when to look again. A database that is away is asked again."""
+    try:
+        reaper.tick()
+        watch.rest(reaper.seconds_to_next())
+    except (OperationalError, InterfaceError) as error:
+        log.warning("the database did not answer: %s", error)
+    close_old_connections()
 
 
 class Command(BaseCommand):
@@ -35,11 +45,10 @@ class Command(BaseCommand):
         else:
             for thread in beside:
                 thread.start()
+        watch = Watch()
         while True:
-            try:
-                reaper.tick()
-            except (OperationalError, InterfaceError) as error:
-                log.warning("the database did not answer: %s", error)
+            if watch.is_due():
+                look(watch)
             if options["once"]:
                 return
             if not all(thread.is_alive() for thread in beside):
@@ -47,5 +56,4 @@ class Command(BaseCommand):
                     "Nobody is told any more, or no data deleted when its time is over: the lines above say why. "
                     "Start the reaper again."
                 )
-            close_old_connections()
-            time.sleep(TICK_SECONDS)
+            time.sleep(reaper.TICK_SECONDS)

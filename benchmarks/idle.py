@@ -1,0 +1,150 @@
+"""What an idle site costs, and how soon it wakes: `python -m benchmarks.idle [--seconds 60]`.
+
+A real supervisor with SQLite and the demonstration studies. Processor time of every program, with no page open and with
+a participant's page open; then how long a worker takes to begin a job, the reaper to set going an experiment that
+stands still, and an event to reach the open page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import websockets
+
+from benchmarks.machine import machine
+from benchmarks.round import prefine
+
+SETTLE_SECONDS = 20.0
+"""After the start, imports and the first looks are over by then."""
+TIMES = 20
+PERSON = """
+from webapp.studies import assigning
+from webapp.studies.models import Assignment, Participant, Study
+study = Study.objects.filter(demonstration=True).first()
+person = Participant.objects.create(study=study, label="Page")
+place = Assignment(participant=person, arm=study.arms.get())
+place.experiment = assigning.make(place)
+place.save()
+print(person.token)
+"""
+EVENTS = """
+import time
+from webapp.experiments import events
+from webapp.studies.models import Assignment
+experiment = Assignment.objects.get(participant__label="Page").experiment
+for number in range({times}):
+    time.sleep(1.13)
+    events.emit(experiment, "judge", "Round 1: pick best and worst", public=True)
+    print(time.time(), flush=True)
+"""
+WAKES = """
+import time
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment, Job
+def begun(start):
+    experiment = Experiment.objects.create(name="Idle", task="Cartpole", method="icpl", judge="proxy", k=2, n=1)
+    began = time.time()
+    start(experiment)
+    while not (job := Job.objects.filter(experiment=experiment).order_by("id").first()) or not job.started_at:
+        time.sleep(0.005)
+    loop.cancel(experiment)
+    time.sleep(1.07)
+    return job.started_at.timestamp() - began
+def found(experiment):
+    Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.RUNNING)
+for start in (loop.start, found):
+    print(*(begun(start) for _ in range({times})))
+"""
+
+
+def programs(data: Path) -> dict[str, list[Path]]:
+    """The processes of this site in /proc, by name."""
+    found: dict[str, list[Path]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"PREFINE_DATA={data}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                name = next((name for name in ("supervisor", "reaper", "uvicorn", "celery") if name in line), "other")
+                found.setdefault(name, []).append(process)
+    return found
+
+
+def processor_seconds(process: Path) -> float:
+    """Of all its threads so far, as the scheduler counted it."""
+    seconds = 0.0
+    for thread in process.glob("task/*/schedstat"):
+        with suppress(OSError):
+            seconds += int(thread.read_text().split()[0]) / 1e9
+    return seconds
+
+
+def share(data: Path, seconds: float) -> Counter[str]:
+    """Percent of a core that each kind of program used."""
+    found = programs(data)
+    before = {name: sum(map(processor_seconds, rows)) for name, rows in found.items()}
+    time.sleep(seconds)
+    after = {name: sum(map(processor_seconds, rows)) for name, rows in found.items()}
+    return Counter({name: 100 * (after[name] - before[name]) / seconds for name in found})
+
+
+def shell(data: Path, code: str) -> subprocess.Popen[str]:
+    """A process that runs this code on this data."""
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
+    environment = os.environ | {"PREFINE_DATA": str(data)}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[str], list[float]]:
+    """What the site uses while this page is open and nothing happens, and how late events reach it."""
+    token = shell(data, PERSON).communicate()[0].strip()
+    address = f"{site.replace('http://', 'ws://')}/ws/s/{token}/"
+    async with websockets.connect(address, origin=site) as socket:
+        await asyncio.sleep(SETTLE_SECONDS)
+        used = await asyncio.to_thread(share, data, seconds)
+        with shell(data, EVENTS.format(times=TIMES)) as others:
+            late = []
+            for _ in range(TIMES):
+                while json.loads(await socket.recv()).get("type") != "changed":
+                    pass
+                arrived = time.time()
+                late.append(arrived - float(await asyncio.to_thread(others.stdout.readline)))
+    return used, late
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.idle", description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, prefine(data := Path(folder)) as site:
+        time.sleep(SETTLE_SECONDS)
+        alone = share(data, options.seconds)
+        watched, late = asyncio.run(with_a_page(site, data, options.seconds))
+        lines = shell(data, WAKES.format(times=TIMES)).communicate()[0].splitlines()
+    print(
+        f"{machine('celery', 'uvicorn')}; {options.seconds:g} s each\n\n| percent of a core | no page | a page open |"
+    )
+    print("|---|---:|---:|")
+    for name in sorted(alone):
+        print(f"| {name} | {alone[name]:.2f} | {watched[name]:.2f} |")
+    print(f"| all | {alone.total():.2f} | {watched.total():.2f} |\n\n| {TIMES} times, ms | median | longest |")
+    print("|---|---:|---:|")
+    job, found = ([float(value) for value in line.split()] for line in lines)
+    rows = ("an event reaches the page", late), ("a job begins", job), ("the reaper finds an experiment", found)
+    for name, seconds in rows:
+        print(f"| {name} | {1000 * statistics.median(seconds):.0f} | {1000 * max(seconds):.0f} |")
+
+
+if __name__ == "__main__":
+    main()

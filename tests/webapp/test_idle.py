@@ -1,0 +1,160 @@
+"""An idle site looks at nothing: what tells that something happened, and what still comes in its time."""
+
+import os
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from kombu import Connection, Exchange, Queue
+
+from tests.webapp import loops, rows
+from webapp import reaper
+from webapp.base import folder_broker
+from webapp.base.database import CommitCounter, Watch
+from webapp.experiments.models import Experiment, Job
+from webapp.notices import notifier
+from webapp.notices.models import Notice
+from webapp.review.models import Vote
+
+sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="elsewhere nothing is known, and all is looked at")
+
+
+@sqlite
+@pytest.mark.django_db(transaction=True)
+def test_every_commit_is_noticed_and_nothing_else():
+    commits = CommitCounter()
+    seen = [commits.now()]
+    assert commits.now() == seen[0] is not None
+    experiment = loops.experiment()
+    seen.append(commits.now())
+    Experiment.objects.filter(pk=experiment.pk).update(name="Another")
+    seen.append(commits.now())
+    assert len(set(seen)) == 3
+    Experiment.objects.filter(pk=experiment.pk + 1).update(name="Nothing")
+    assert list(Experiment.objects.all()) and commits.now() == seen[-1]
+
+
+@sqlite
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_is_due_after_a_commit_and_when_its_time_comes():
+    watch = Watch()
+    assert watch.is_due()
+    assert watch.is_due(), "a look that failed is to be done again"
+    watch.rest(1000)
+    assert not watch.is_due()
+    loops.experiment()
+    assert watch.is_due()
+    watch.rest(0)
+    assert watch.is_due()
+
+
+@sqlite
+@pytest.mark.django_db(transaction=True)
+def test_what_is_written_during_a_look_is_looked_at():
+    watch = Watch()
+    assert watch.is_due()
+    loops.experiment()
+    watch.rest(1000)
+    assert watch.is_due()
+
+
+def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
+    watch = Watch()
+    monkeypatch.setattr(CommitCounter, "now", lambda self: None)
+    watch.rest(1000)
+    assert watch.is_due()
+
+
+@pytest.mark.django_db
+def test_the_reaper_keeps_ticking_while_something_waits_for_its_time():
+    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+    person = rows.participant()
+    rows.round_of(person)
+    request = rows.judging(person)
+    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS, "a person who thinks keeps nothing busy"
+    job = Job.objects.create(experiment=person.experiment, kind=Job.Kind.ADVANCE)
+    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING)
+    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    Job.objects.filter(pk=job.pk).update(status=Job.Status.DONE)
+    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+    best, worst = person.experiment.iterations.get().candidates.all()[:2]
+    screening = person.screenings.create(request=request, seed=1, order=[best.pk, worst.pk])
+    vote = Vote.objects.create(request=request, screening=screening, best=best, worst=worst)
+    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    Vote.objects.filter(pk=vote.pk).update(locked_at=vote.created_at)
+    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+
+
+@pytest.mark.django_db
+def test_the_notifier_wakes_when_a_notice_is_due():
+    assert notifier.seconds_to_next() == notifier.IDLE_SECONDS
+    person = rows.participant()
+    rows.round_of(person)
+    notice = Notice(participant=person, request=rows.judging(person), channel=Notice.Channel.EMAIL)
+    notice.due_at = timezone.now() + timedelta(seconds=30)
+    notice.save()
+    assert 0 < notifier.seconds_to_next() <= 30
+    Notice.objects.update(dropped="left the study")
+    assert notifier.seconds_to_next() == notifier.IDLE_SECONDS
+
+
+@pytest.fixture
+def broker(tmp_path, monkeypatch):
+    """A connection to a folder of messages, a queue of its own, and what was listed."""
+    options = {"data_folder_in": str(tmp_path), "data_folder_out": str(tmp_path), "polling_interval": 0.01}
+    options["control_folder"] = str(tmp_path / "control")
+    (tmp_path / "control").mkdir()
+    listed = []
+    really = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or really(path))
+    transport = "webapp.base.folder_broker:Transport"
+    with Connection("filesystem://", transport=transport, transport_options=options) as made:
+        name = tmp_path.name  # Kombu remembers an exchange's queues for the process
+        yield made, Queue(name, Exchange(name), routing_key=name), listed
+
+
+def nothing_comes(broker, seconds=0.2):
+    with pytest.raises(TimeoutError):
+        broker[0].drain_events(timeout=seconds)
+
+
+def publish(broker, *bodies):
+    connection, queue, _ = broker
+    with connection.Producer() as producer:
+        for body in bodies:
+            producer.publish(body, exchange=queue.exchange, routing_key=queue.name)
+
+
+@pytest.mark.parametrize("inotify", [True, False])
+def test_every_message_is_taken(broker, monkeypatch, inotify):
+    """Also where the kernel tells of no changes; then the folder is polled."""
+    connection, queue, _ = broker
+    if inotify:
+        monkeypatch.setattr(folder_broker, "LIST_SECONDS", 1000)
+    else:
+        monkeypatch.setattr(folder_broker, "watch", lambda folder: -1)
+    taken = []
+    with connection.Consumer(queue, callbacks=[lambda body, message: (taken.append(body), message.ack())]):
+        publish(broker, 1)
+        connection.drain_events(timeout=10)
+        nothing_comes(broker)
+        late = threading.Timer(0.2, publish, [broker, 2, 3])
+        late.start()
+        for _ in range(2):
+            connection.drain_events(timeout=30)
+        late.join()
+        nothing_comes(broker)
+    assert sorted(taken) == [1, 2, 3]
+
+
+def test_an_idle_worker_lists_nothing(broker, monkeypatch):
+    connection, queue, listed = broker
+    monkeypatch.setattr(folder_broker, "LIST_SECONDS", 1000)
+    with connection.Consumer(queue):
+        nothing_comes(broker)
+        listed.clear()
+        nothing_comes(broker)
+    assert len(listed) == 2, "once at its beginning, once at its end"
