@@ -17,21 +17,23 @@ IN_CLOSE_WRITE = 0x8
 """A file was written and closed (inotify(7))."""
 
 
-class Transport(filesystem.Transport):  # type: ignore[misc]
+class Transport(filesystem.Transport):
     """An idle worker sleeps in the kernel, which wakes it for a new message."""
 
     def __init__(self, client: Any, **kwargs: Any) -> None:
         super().__init__(client, **kwargs)
         self.folder = client.transport_options["data_folder_in"]
+        self.poll_seconds = client.transport_options["polling_interval"]
         self.changes: int | None = None
         """The file that tells of changes to the folder; None before the first wait."""
 
-    def drain_events(self, connection: Any, timeout: float | None = None) -> None:
-        """Deliver one message. Raises TimeoutError when none came."""
+    def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
+        """Deliver one message. Raises TimeoutError when none came within `timeout` seconds."""
         ends = float("inf") if timeout is None else time.monotonic() + timeout
         while True:
             try:
-                return self.cycle.get(self._deliver, timeout=timeout)
+                self.cycle.get(self._deliver, timeout=timeout)  # type: ignore[union-attr]
+                return
             except Empty:
                 left = ends - time.monotonic()
             if left <= 0:
@@ -44,7 +46,7 @@ class Transport(filesystem.Transport):  # type: ignore[misc]
             self.changes = watch(self.folder)  # what came just before is found by the next listing
             seconds = 0
         if self.changes < 0:
-            time.sleep(min(seconds, self.polling_interval))
+            time.sleep(min(seconds, self.poll_seconds))
         elif select.select([self.changes], [], [], seconds)[0]:
             os.read(self.changes, 1 << 16)
 
