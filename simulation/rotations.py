@@ -11,11 +11,6 @@ def wxyz_to_xyzw(quaternions: Tensor) -> Tensor:
     return torch.roll(quaternions, -1, dims=-1)
 
 
-def xyzw_to_wxyz(quaternions: Tensor) -> Tensor:
-    """The order of reward inputs to MuJoCo's, (n, 4)."""
-    return torch.roll(quaternions, 1, dims=-1)
-
-
 def quat_mul(a: Tensor, b: Tensor) -> Tensor:
     """Hamilton product a b, (n, 4): the rotation b, then a."""
     a_vec, a_w, b_vec, b_w = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
@@ -75,15 +70,6 @@ def atan2(y: Tensor, x: Tensor) -> Tensor:
     depend on how many worlds are beside it; in float64 the difference vanishes in the rounding.
     """
     return torch.atan2(y.double(), x.double()).to(y.dtype)
-
-
-def euler_xyz(q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Roll, pitch, yaw in (-pi, pi], each (n,): the rotation Rz(yaw) Ry(pitch) Rx(roll)."""
-    x, y, z, w = q.unbind(-1)
-    roll = atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
-    pitch = torch.asin((2.0 * (w * y - z * x)).clamp(-1.0, 1.0))
-    yaw = atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-    return roll, pitch, yaw
 
 
 def wrap_angle(angle: Tensor) -> Tensor:

@@ -60,8 +60,6 @@ class _TooSlow(BaseException):
 class RewardFunction:
     """A compiled reward."""
 
-    source: str
-    """Its canonical text (see normalise)."""
     arguments: tuple[str, ...]
     """The inputs that it reads."""
     world_input: str
@@ -103,7 +101,6 @@ def compile_reward(source: str, task: str) -> RewardFunction:
     and ValueError on an unknown task.
     """
     function = parse(source, task)
-    canonical = _canonical(function, task)
     module = ast.fix_missing_locations(ast.Module(body=[_Guard().visit(function)], type_ignores=[]))
     scope = _scope()
     try:
@@ -113,32 +110,11 @@ def compile_reward(source: str, task: str) -> RewardFunction:
         raise Refused("compile", message) from None
     inputs = catalog.task(task).inputs
     return RewardFunction(
-        source=canonical,
         arguments=tuple(argument.arg for argument in function.args.args),
         world_input=next(name for name, kind in inputs.items() if "num_envs" in kind),
         lines=tuple(source.splitlines()),
         function=scope[FUNCTION_NAME],
     )
-
-
-def normalise(source: str, task: str) -> str:
-    """The canonical text of a source: one function with the task's types; no import, decorator, comment or docstring.
-
-    Raises syntax.Refused when the source is not allowed.
-    """
-    return _canonical(parse(source, task), task)
-
-
-def _canonical(function: ast.FunctionDef, task: str) -> str:
-    """Rewrite the signature in place, and the function as text."""
-    inputs = catalog.task(task).inputs
-    function.decorator_list = []
-    function.returns = ast.parse("Tuple[torch.Tensor, Dict[str, torch.Tensor]]", mode="eval").body
-    for argument in function.args.args:
-        kind = inputs[argument.arg].split()[0]
-        argument.annotation = ast.parse("torch.Tensor" if kind == "Tensor" else kind, mode="eval").body
-        argument.type_comment = None
-    return ast.unparse(ast.fix_missing_locations(function)) + "\n"
 
 
 class _Guard(ast.NodeTransformer):
