@@ -52,6 +52,13 @@ class Candidate:
     parent: str | None = None
     thought: str = ""
     """What the model wrote before the code, where the Write asked for it."""
+    notes: tuple[str, ...] = ()
+    """What the check noted about the program, though it may be trained: statements that have no effect."""
+
+    @property
+    def annotated_source(self) -> str:
+        """The program as a writer is shown it, with the check's notes as comments at its end."""
+        return "\n".join([self.source.strip(), *(f"# Note: {note}" for note in self.notes)])
 
 
 @dataclass(frozen=True)
@@ -244,7 +251,12 @@ def payload(request: Request) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {name: value for name, value in asdict(candidate).items() if name != "thought" or value}
+    optional = ("thought", "notes")
+    return {name: value for name, value in asdict(candidate).items() if name not in optional or value}
+
+
+def _candidate_from_json(data: Mapping[str, Any]) -> Candidate:
+    return Candidate(**{**data, "notes": tuple(data.get("notes", ()))})
 
 
 def shown(request: Judged) -> tuple[Outcome, ...]:
@@ -293,9 +305,9 @@ def result_to_json(kind: str, result: Any) -> Any:
 def result_from_json(kind: str, data: Any) -> Any:
     """Inverse of result_to_json."""
     if kind == "Write":
-        return tuple(Candidate(**c) for c in data)
+        return tuple(map(_candidate_from_json, data))
     if kind in TRIED:
-        return tuple(Outcome(**{**o, "candidate": Candidate(**o["candidate"])}) for o in data)
+        return tuple(Outcome(**{**o, "candidate": _candidate_from_json(o["candidate"])}) for o in data)
     if kind == "Judge":
         return Pick(**{**data, **{name: tuple(data.get(name, ())) for name in ("tags", "unseen")}})
     return data

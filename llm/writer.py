@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count as counting
 from itertools import islice
@@ -39,6 +39,10 @@ class Checked(Protocol):
     @property
     def reason(self) -> str:
         """What to change; empty where nothing."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling the writer of a program that may be trained."""
 
 
 Check = Callable[[Sequence[str]], Sequence[Checked]]
@@ -207,6 +211,8 @@ class Answer:
     reply: Reply
     thought: str = ""
     """What was said before the program of which this is a repair."""
+    notes: tuple[str, ...] = ()
+    """What the check noted about the program."""
 
     @property
     def source(self) -> str | None:
@@ -271,7 +277,7 @@ def candidate(request: Write, index: int, answer: Answer) -> Candidate:
     """The executable program of this answer as the request's candidate of this index."""
     assert answer.source is not None
     thought = answer.thought or extract.thought(answer.reply.text) if request.thought else ""
-    return Candidate(f"{request.iteration}-{index}", answer.source, request.parent, thought)
+    return Candidate(f"{request.iteration}-{index}", answer.source, request.parent, thought, answer.notes)
 
 
 def sift(
@@ -286,7 +292,7 @@ def sift(
         verdict = next(verdicts) if source is not None else None
         refusal = _refusal(answer.reply, source, verdict, accepted)
         if source is not None and refusal is None:
-            accepted[extract.essence(source)] = answer
+            accepted[extract.essence(source)] = replace(answer, notes=verdict.notes if verdict else ())
         if refusal is not None:
             refused.append(refusal)
             if refusal.stage not in ("cut off", "duplicate"):

@@ -110,7 +110,7 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
     verdicts = [answer] if isinstance(answer, dict) else answer
     if verdicts[0]["stage"] == "input":
         raise RuntimeError(verdicts[0]["reason"])
-    return [Verdict(**verdict) for verdict in verdicts]
+    return [Verdict.from_record(verdict) for verdict in verdicts]
 
 
 def stop(process: subprocess.Popen[bytes] | subprocess.Popen[str], timeout: float = 3.0) -> None:

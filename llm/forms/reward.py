@@ -31,7 +31,7 @@ class Reward(Form):
 
     def candidate_text(self, candidate: Candidate) -> str:
         """The program in a fence."""
-        return f"```python\n{candidate.source.strip()}\n```"
+        return f"```python\n{candidate.annotated_source}\n```"
 
     def tried_text(self, outcome: Outcome) -> str:
         """The program with its reward trace, or with why it could not be trained."""
@@ -42,13 +42,13 @@ class Reward(Form):
 
     def listed_text(self, number: int, candidate: Candidate) -> str:
         """A heading that the offline writer knows, and the program."""
-        return render("program", title=f"Parent {number}", source=candidate.source.strip())
+        return render("program", title=f"Parent {number}", source=candidate.annotated_source)
 
     def example(self, outcome: Outcome, measures: bool = False) -> dict[str, str]:
         """Program and reward trace; what the film shows in numbers where that is wanted and known."""
         measured = states_text(outcome.states) if measures else ""
         seen = f"\n\nMeasured in its film:\n{measured}" if measured else ""
-        return {"source": outcome.candidate.source.strip(), "trace": trace_text(outcome.trace) + seen}
+        return {"source": outcome.candidate.annotated_source, "trace": trace_text(outcome.trace) + seen}
 
     def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
         """Both programs, with their traces where these are shown at all: else the answer would tell of them."""

@@ -45,7 +45,7 @@ def feedback_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Me
         "eureka",
         problem=problem_text(problem),
         iteration=iteration,
-        source=best.candidate.source.strip(),
+        source=best.candidate.annotated_source,
         trace=trace,
         score=f"{score(best):.4g}",
     )

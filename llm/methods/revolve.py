@@ -267,7 +267,7 @@ def breeding_prompt(
     shown = []
     for place, p in enumerate(parents, 1):
         told = [fitness.told(p), *([fitness.said_of(p)] if reasons and fitness.said_of(p) else [])]
-        source, trace = p.candidate.source.strip(), trace_text(p.trace)
+        source, trace = p.candidate.annotated_source, trace_text(p.trace)
         shown.append(render("parent", number=place, source=source, trace=trace, fitness="\n".join(told)))
     if reasons and fitness.words():
         shown.append(render("reason", reason=fitness.words()))

@@ -95,10 +95,8 @@ class _Checker:
         self.children(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Call):
+        if not isinstance(node.value, ast.Constant):
             self.visit(node.value)
-        elif not isinstance(node.value, ast.Constant):
-            self.refuse("this statement has no effect")
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.visit(node.value)

@@ -21,7 +21,7 @@ from torch import Tensor
 from simulation import catalog
 from simulation.mujoco_models import ModelError
 from simulation.rewards import contract, sample_states, sandbox
-from simulation.rewards.parsing import Refused
+from simulation.rewards.parsing import Refused, parse, statements_without_effect
 from simulation.rewards.sample_states import Sample
 from simulation.rewards.verdict import Verdict
 
@@ -107,7 +107,7 @@ def _decoded(answer: bytes, status: int) -> Verdict:
         return Verdict(False, "run", f"it crashed the process that ran it (status {status})")
     try:
         data: dict[str, Any] = json.loads(answer)
-        return Verdict(bool(data["ok"]), str(data["stage"]), str(data["reason"]))
+        return Verdict.from_record(data)
     except (ValueError, KeyError, TypeError):
         return Verdict(False, "run", "it ended the process that ran it without an answer")
 
@@ -132,7 +132,7 @@ def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
         return Verdict(
             False, "limits", f"one call takes {1000 * seconds:.0f} ms: use batched tensor operations, no loops"
         )
-    return Verdict(True, "done")
+    return Verdict(True, "done", notes=statements_without_effect(parse(source, task), source))
 
 
 def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[str, Tensor]]:

@@ -45,6 +45,21 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     return function
 
 
+def statements_without_effect(function: ast.FunctionDef, source: str) -> tuple[str, ...]:
+    """Each expression whose value is not used, with its line, five at most: a lone name, or a term added to nothing.
+
+    `append` alone among what a reward may call changes something.
+    """
+    alone = [node for node in ast.walk(function) if isinstance(node, ast.Expr) and not _is_text_or_append(node.value)]
+    return tuple(_listed([(node.lineno, "this statement has no effect") for node in alone], source).splitlines())
+
+
+def _is_text_or_append(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Attribute) and value.func.attr == "append"
+    return isinstance(value, ast.Constant)
+
+
 def _tree(source: str) -> ast.Module:
     if len(source) > allowed.MAX_SOURCE:
         raise Refused("parse", f"the source has {len(source)} characters; {allowed.MAX_SOURCE} are allowed")

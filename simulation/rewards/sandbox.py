@@ -137,4 +137,4 @@ def check(task: str, sources: Sequence[str], timeout: float = 20.0) -> list[Verd
         raise SandboxError(f"the checking process failed: {process.stderr.strip()[-2000:]}")
     for note in process.stderr.splitlines():
         log.warning(note)
-    return [Verdict(**verdict) for verdict in json.loads(process.stdout)]
+    return [Verdict.from_record(verdict) for verdict in json.loads(process.stdout)]

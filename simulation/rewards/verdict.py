@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -14,3 +16,10 @@ class Verdict:
     """Where it ended: parse, allow-list, compile, run, contract, limits, or done; input where there was no source."""
     reason: str = ""
     """A sentence or short traceback that a model (or a person) can act on."""
+    notes: tuple[str, ...] = ()
+    """Of an executable function: statements that have no effect. They do no harm, but are rarely what was meant."""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Verdict:
+        """Inverse of `asdict`, also after JSON. Raises KeyError or TypeError on anything else."""
+        return cls(bool(record["ok"]), str(record["stage"]), str(record["reason"]), tuple(map(str, record["notes"])))

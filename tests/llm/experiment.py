@@ -14,7 +14,7 @@ from llm.methods import METHODS
 from llm.offline import OfflineWriter
 from llm.records import Outcome, Problem, Request, Train, meaning, payload, result_from_json, result_to_json
 from llm.replay import Finished, Saved, advance
-from llm.writer import ask, write
+from llm.writer import Check, ask, write
 
 PROBLEM = Problem(
     task="Ant",
@@ -48,6 +48,7 @@ class Says:
     ok: bool
     stage: str = "done"
     reason: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def parses(sources: Sequence[str]) -> list[Says]:
@@ -91,6 +92,7 @@ class Experiment:
     problem: Problem = PROBLEM
     options: dict[str, Any] = field(default_factory=dict)
     backend: ChatBackend = field(default_factory=OfflineWriter)
+    check: Check = parses
     train: Callable[[Train], tuple[Outcome, ...]] = train
     judge: Callable[[Any], Any] = proxy.judge
     requests: list[Request] = field(default_factory=list)
@@ -105,7 +107,7 @@ class Experiment:
     def answer(self, request: Request) -> Any:
         kind = type(request).__name__
         if kind == "Write":
-            written = write(self.backend, request, self.problem, parses)
+            written = write(self.backend, request, self.problem, self.check)
             assert not written.error, written.error
             return written.candidates
         if kind in ("Ask", "Look"):

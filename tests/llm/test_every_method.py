@@ -20,6 +20,7 @@ from tests.llm.experiment import (
     HIDDEN_SCORES,
     VARIANTS,
     Experiment,
+    Says,
     filmed,
     named,
     parses,
@@ -31,6 +32,8 @@ from tests.llm.experiment import (
 from webapp.experiments.execute.ask import values
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
+NEVER_SHOWS_PROGRAMS = ("open_loop", "scaling_context", "scaling_batch_")
+SHOWS_PROGRAMS = [name for name in METHODS if not name.startswith(NEVER_SHOWS_PROGRAMS)]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
 
 
@@ -157,6 +160,15 @@ def rollout(experiment, look, file):
     poses = np.full((steps, 15), seen.rts)
     write_rollout(file, "Ant", poses, 0.05, np.arange(steps) == 0, components=worth)
     return file
+
+
+@pytest.mark.parametrize("name", SHOWS_PROGRAMS)
+def test_a_writer_is_told_what_the_check_noted_about_the_program_that_it_is_shown(name):
+    note = "line 3: this statement has no effect [upright]"
+    experiment = small(name, {}, check=lambda sources: [Says(True, notes=(note,)) for _ in sources])
+    experiment.run()
+    assert all(candidate.notes == (note,) for written in experiment.got(Write) for candidate in written)
+    assert any(f"# Note: {note}" in prompt for prompt in prompts(experiment))
 
 
 @pytest.mark.parametrize("case", [*plain([*BLIND, *HIDES_IT]), *VARIANTS], ids=named)

@@ -64,6 +64,16 @@ def test_good_answers_become_candidates_in_the_order_of_their_seeds():
     assert (written.error, written.refused, len(written.calls)) == ("", (), 3)
 
 
+def test_a_program_keeps_what_the_check_noted_about_it():
+    backend = Scripted(lambda messages, seed: program(seed))
+    written = write(
+        backend, REQUEST, PROBLEM, lambda sources: [Says(True, notes=("line 2", "line 3")) for _ in sources]
+    )
+    for candidate in written.candidates:
+        assert candidate.notes == ("line 2", "line 3")
+        assert candidate.annotated_source.endswith('{"b": b}\n# Note: line 2\n# Note: line 3')
+
+
 def test_all_answers_are_checked_in_one_batch():
     batches = []
 

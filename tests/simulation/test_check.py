@@ -101,7 +101,38 @@ def test_the_command_line_prints_one_verdict(tmp_path: Path, capsys: pytest.Capt
     path = tmp_path / "reward.py"
     path.write_text(GOOD_CARTPOLE)
     assert check.main(["--task", "Cartpole", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"ok": True, "stage": "done", "reason": ""}
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "stage": "done", "reason": "", "notes": []}
+
+
+UNUSED_VALUES = """
+def compute_reward(dof_pos, dof_vel):
+    upright = torch.cos(dof_pos[:, 1])
+    total = upright - 0.1 * torch.abs(dof_vel[:, 0])
+    upright
+    + 0.1 * upright
+    torch.clamp(total, min=-1.0)
+    parts = []
+    parts.append(total)
+    'a text'
+    return total, {"upright": upright}
+"""
+
+
+def test_statements_without_effect_are_accepted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture):
+    path = tmp_path / "reward.py"
+    path.write_text(UNUSED_VALUES)
+    assert check.main(["--task", "Cartpole", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == [
+        "line 5: this statement has no effect [upright]",
+        "line 6: this statement has no effect [+ 0.1 * upright]",
+        "line 7: this statement has no effect [torch.clamp(total, min=-1.0)]",
+    ]
+
+
+def test_a_statement_without_effect_is_held_to_the_allow_list():
+    source = "def compute_reward(dof_pos):\n    open\n    dof_pos.data\n    return dof_pos[:, 0], {}\n"
+    reason = check_syntax(source, "Cartpole").reason
+    assert "'open' is not defined or not allowed" in reason and "attribute .data is not allowed" in reason
 
 
 def test_the_command_line_prints_a_list_for_several(tmp_path: Path, capsys: pytest.CaptureFixture):

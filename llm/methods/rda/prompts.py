@@ -31,7 +31,7 @@ def reflect(
             problem=problem_text(problem),
             subtasks=numbered(subtasks),
             iteration=iteration,
-            source=best.candidate.source.strip(),
+            source=best.candidate.annotated_source,
             trace=trace_text(best.trace),
             analysis=analysis,
         )
@@ -46,7 +46,7 @@ def look(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: in
             "rda_look",
             context=context_text(problem),
             subtasks=numbered(subtasks),
-            source=outcome.candidate.source.strip(),
+            source=outcome.candidate.annotated_source,
             trace=trace_text(outcome.trace),
             states="" if frames else states,
             seen=render("rda_frames", frames=frames) if frames else render("rda_numbers"),
@@ -68,7 +68,7 @@ def scored(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ..
             "rda_scored",
             problem=problem_text(problem),
             iteration=iteration,
-            source=best.candidate.source.strip(),
+            source=best.candidate.annotated_source,
             trace=trace_text({**best.trace, **score}),
             score=number(best.rts),
         )

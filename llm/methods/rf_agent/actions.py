@@ -126,7 +126,7 @@ def node_text(shown: Shown) -> Text:
         "rf_node",
         title=shown.title,
         thought=f"Design thought: {node.thought}" if node.thought else "",
-        source=node.trained.candidate.source.strip(),
+        source=node.trained.candidate.annotated_source,
         trace=trace_text(node.trained.trace),
         verdict=join_texts(" ", [*(mark_optional(verdict, REMARK) for verdict in earlier), last]),
     )
@@ -145,7 +145,7 @@ def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
         "rf_align",
         context=context_text(problem),
         thought=node.thought or "(none was written down)",
-        source=node.trained.candidate.source.strip(),
+        source=node.trained.candidate.annotated_source,
     )
     return chat(text)
 
@@ -156,6 +156,6 @@ def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
         "rf_verify",
         context=context_text(problem),
         thought=node.thought or "(none)",
-        source=node.trained.candidate.source.strip(),
+        source=node.trained.candidate.annotated_source,
     )
     return chat(text)
