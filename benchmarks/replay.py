@@ -76,7 +76,7 @@ def turns(count: int) -> int:
 
 def measured(count: int) -> str:
     """A line of the table, from a new experiment of so many saved requests."""
-    from webapp.experiments import loop
+    from webapp.experiments import loop, revisions
     from webapp.experiments.models import Experiment, Request
 
     setting = {"task": TASK, "method": METHOD, "judge": "human", "k": K, "n": turns(count), "seed": SEED}
@@ -89,7 +89,7 @@ def measured(count: int) -> str:
         made.append(Request(kind=kind, fingerprint=fingerprint, payload=payload, result=result, **shared))
     Request.objects.bulk_create(made, batch_size=500)
     made.clear()
-    read, saved = timed(partial(loop.saved, experiment))
+    read, saved = timed(partial(revisions.saved, experiment))
     assert len(saved) == count
     whole, _ = timed(partial(loop.advance, experiment))
     experiment.refresh_from_db()

@@ -11,7 +11,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,12 +93,14 @@ def advance(
     options: Mapping[str, Any] | None = None,
     *,
     strict: bool = True,
+    find: Callable[[int, int, Request], Saved | None] | None = None,
 ) -> Open | Finished:
     """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
 
     A saved answer must be to the request that the method makes at its step: where `strict`, to the letter; else with
-    the same meaning, and the steps whose words differ are in the result. Raises ReplayMismatch where that is not so,
-    ValueError for an unknown method or option, MethodError when it asks for more candidates to be tried than its
+    the same meaning, and the steps whose words differ are in the result. `find` is given step, position and request of
+    each that has no answer, and may know one from elsewhere. Raises ReplayMismatch where a saved answer is to something
+    else, ValueError for an unknown method or option, MethodError when it asks for more candidates to be tried than its
     budget, and what the method itself raises.
     """
     found = find_method(method)
@@ -113,7 +115,7 @@ def advance(
         yielded = next(steps)
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
-            answers = waiting.pop(step, {})
+            answers = _answers(step, requests, waiting.pop(step, {}), find)
             if not _same_words(step, requests, answers, chosen, strict):
                 differs.append(step)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
@@ -133,6 +135,18 @@ def advance(
         return Finished(stop.value, tuple(differs))
 
 
+def _answers(
+    step: int,
+    requests: Sequence[Request],
+    saved: dict[int, Saved],
+    find: Callable[[int, int, Request], Saved | None] | None,
+) -> dict[int, Saved]:
+    """The answers of a step by position: those that are saved, and those that are found."""
+    wanted = [position for position in range(len(requests)) if position not in saved] if find else []
+    found = {position: find(step, position, requests[position]) for position in wanted if find}
+    return saved | {position: row for position, row in found.items() if row}
+
+
 def _same_words(
     step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any], strict: bool
 ) -> bool:
@@ -150,7 +164,7 @@ def _same_words(
         if row.kind != kind:
             raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
         if row.meaning is not None and (asked := meaning(kind, payload(request))) != row.meaning:
-            other = _unlike(asked, row.meaning)
+            other = unlike(asked, row.meaning)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
         if row.fingerprint != fingerprint(request, options):
             same = False
@@ -159,7 +173,7 @@ def _same_words(
     return same
 
 
-def _unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+def unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
     """In which parts two meanings differ."""
     names = [name for name in sorted({*asked, *saved}) if asked.get(name) != saved.get(name)]
     return "; ".join(f"{name} {_told(asked.get(name))}, saved {_told(saved.get(name))}" for name in names)
@@ -233,12 +247,14 @@ def replay(record: Record, *, strict: bool = True) -> Open | Finished:
     return end
 
 
-def asked_by(requests: Sequence[Saved]) -> list[tuple[int, str]]:
-    """From which step on which version of Prefine asked; an empty version was not written down."""
+def asked_by(versions: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """From which step on which version of Prefine asked, from the version of each request by its step, in order. An
+    empty version was not written down.
+    """
     spans: list[tuple[int, str]] = []
-    for row in sorted(requests, key=lambda r: (r.step, r.position)):
-        if not spans or spans[-1][1] != row.version:
-            spans.append((row.step, row.version))
+    for step, version in versions:
+        if not spans or spans[-1][1] != version:
+            spans.append((step, version))
     return spans
 
 
@@ -321,7 +337,8 @@ def _failed(reason: str) -> int:
 def _report(record: Record, end: Open | Finished) -> list[str]:
     """What there is to say of a record that was run again."""
     lines = [f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}"]
-    if len(spans := asked_by(record.requests)) > 1:
+    rows = sorted(record.requests, key=lambda row: (row.step, row.position))
+    if len(spans := asked_by((row.step, row.version) for row in rows)) > 1:
         lines += [f"from step {step} on asked by {version or 'an earlier version'}" for step, version in spans]
     kinds = {row.step: row.kind for row in record.requests}
     lines += [f"step {step} ({kinds[step]}): the method now asks in other words than was saved" for step in end.differs]

@@ -19,7 +19,7 @@ from tests.webapp import archives, boards, rows
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export, Redaction
 from webapp.audit.models import Entry
-from webapp.experiments import leases, loop
+from webapp.experiments import leases, loop, revisions
 from webapp.experiments.execute import calls
 from webapp.experiments.models import Clip, Experiment, Job
 from webapp.notices.models import Address
@@ -155,7 +155,7 @@ class TestErasure:
         assert archives.OTHER_REASON in held and "[deleted]" in held
         experiment.refresh_from_db()
         assert experiment.status == "finished" and experiment.winner
-        again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, loop.saved(experiment))
+        again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, revisions.saved(experiment))
         assert again.candidate == experiment.winner.key  # those who stay can go on: what is asked fits what was asked
         assert set(Screening.objects.values_list("participant__label", flat=True)) == {"Person-B"}
         erasure.erase(made.second)

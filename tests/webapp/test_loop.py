@@ -157,7 +157,7 @@ class TestPlayed:
         Experiment.objects.filter(pk=row.pk).update(k=4)
         row.refresh_from_db()
         advance(row)
-        assert "than the open request" in row.error
+        assert "the method asks for Write, but the open request is Write: count 4, saved 3" in row.error
 
     def test_an_unknown_method_stops_it_naming_the_known(self) -> None:
         row = started(method="magic")

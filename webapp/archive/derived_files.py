@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from llm.records import ANSWER, PROGRAM
-from llm.replay import Record, write_record
+from llm.replay import write_record
 from webapp.archive.bundle import Bundle
 from webapp.archive.row_reader import Names, plain
 from webapp.archive.rules import Rule
 from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES
 from webapp.base import charts
-from webapp.experiments import loop
+from webapp.experiments import upgrades
 from webapp.experiments.figures import rounds_chart_of
 from webapp.experiments.models import Candidate, Experiment, Request
 from webapp.problems import lookup
@@ -81,20 +81,9 @@ def policies(scope: Scope) -> list[tuple[str, Path]]:
 
 def _replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """The experiment as `python -m llm.replay` reads it."""
-    winner = experiment.winner
-    record = Record(
-        problem=loop.problem_of(experiment),
-        method=experiment.method,
-        seed=experiment.seed,
-        k=experiment.k,
-        n=experiment.n,
-        requests=tuple(loop.saved(experiment)),
-        options=experiment.options,
-        winner=winner.key if winner else None,
-    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "record.json"
-        write_record(path, record)
+        write_record(path, upgrades.record_of(experiment))
         bundle.copy(f"replay/{number}.json", path, lambda size: None)
 
 

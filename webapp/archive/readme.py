@@ -19,7 +19,8 @@ What is here
   seeds.csv        every seed in one list
   code/            reward functions, <experiment>/<candidate>.py
   traces/          what each training went through, <experiment>/<candidate>.csv
-  replay/          each experiment as `python -m llm.replay` replays it, without a model or a simulator
+  replay/          each experiment as `python -m llm.replay` replays it, without a model or a simulator;
+                   --lenient for one that saw an upgrade
   figures/         scores over the rounds, as drawing and as numbers
   polls/           A/B votes: analysis plan, votes, results, figures
   problems/        figures and files of problems, where the task was no robot's

@@ -247,7 +247,8 @@ def _rounds(experiments: Sequence[int]) -> dict[int, tuple[Round, ...]]:
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     scores: dict[int, dict[int, list[float | None]]] = defaultdict(lambda: defaultdict(list))
     unfinished = set()
-    rows = Candidate.objects.filter(iteration__experiment__in=experiments).order_by("iteration__number")
+    rows = Candidate.objects.filter(iteration__experiment__in=experiments).exclude(status=Candidate.Status.ASIDE)
+    rows = rows.order_by("iteration__number")
     columns = ("iteration__experiment", "iteration__number", "status", "rts")  # not their programs
     for experiment, number, status, rts in rows.values_list(*columns):
         scores[experiment][number].append(rts)

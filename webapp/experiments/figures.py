@@ -58,7 +58,8 @@ def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: 
 def rounds_chart_of(experiment: Experiment) -> Chart:
     """The rounds' chart of an experiment as its rows are now."""
     scores: dict[int, list[float]] = {number: [] for number in experiment.iterations.values_list("number", flat=True)}
-    rows = Candidate.objects.filter(iteration__experiment=experiment).order_by("iteration__number", "index")
+    rows = Candidate.objects.filter(iteration__experiment=experiment).exclude(status=Candidate.Status.ASIDE)
+    rows = rows.order_by("iteration__number", "index")
     for number, rts in rows.values_list("iteration__number", "rts"):
         if (score := finite(rts)) is not None:
             scores[number].append(score)

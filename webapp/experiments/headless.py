@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.db import transaction
 
-from llm.replay import Record, write_record
+from llm.replay import write_record
 from webapp.base import processes
-from webapp.experiments import execute, jobs, leases, loop
+from webapp.experiments import execute, jobs, leases, loop, upgrades
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job
 
 WAIT_SECONDS = 0.5
@@ -73,14 +73,15 @@ class Round:
 
 def rounds(experiment: Experiment) -> list[Round]:
     """The rounds that are over: judged, or, where nobody judges them, followed by another or by the end."""
-    found = list(experiment.iterations.select_related("best__iteration").prefetch_related("candidates"))
+    rounds = experiment.iterations.filter(aside=False).select_related("best__iteration")
+    found = list(rounds.prefetch_related("candidates"))
     ended = not experiment.live
     newest = max((iteration.number for iteration in found), default=0)
     return [_round(i) for i in found if i.best_id or ((ended or i.number < newest) and i.candidates.all())]
 
 
 def _round(iteration: Iteration) -> Round:
-    candidates = list(iteration.candidates.all())
+    candidates = [c for c in iteration.candidates.all() if c.status != Candidate.Status.ASIDE]
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     scores = [c.rts for c in trained if c.rts is not None]
     best = iteration.best or max(trained, key=lambda c: c.rts or 0.0, default=None)
@@ -99,18 +100,7 @@ def record_path(experiment: Experiment) -> Path:
 
 def save_record(experiment: Experiment) -> Path:
     """Write the experiment as `python -m llm.replay` reads it."""
-    winner = experiment.winner
-    record = Record(
-        problem=loop.problem_of(experiment),
-        method=experiment.method,
-        seed=experiment.seed,
-        k=experiment.k,
-        n=experiment.n,
-        requests=tuple(loop.saved(experiment)),
-        options=experiment.options,
-        winner=winner.key if winner else None,
-    )
     path = record_path(experiment)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_record(path, record)
+    write_record(path, upgrades.record_of(experiment))
     return path

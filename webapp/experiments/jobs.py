@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from trainer.records import FINAL
 from webapp.base.broker import send_message
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 
@@ -50,6 +51,13 @@ def requeue(job: Job) -> None:
         status=Job.Status.QUEUED, owner="", strikes=0, reached=0, cancel=False, error="", rings=0, finished_at=None
     )
     ring(job)
+
+
+def revive(request: Request) -> None:
+    """Queue again what was dropped of a request that is wanted after all. Early clips are not."""
+    dropped = Job.objects.filter(request=request, status=Job.Status.CANCELLED)
+    for job in dropped.exclude(kind=Job.Kind.FILM, percent__lt=FINAL):
+        requeue(job)
 
 
 def cancel(experiment: Experiment, request: Request | None = None, kind: str = "", below_percent: int = 0) -> None:

@@ -15,12 +15,12 @@ from django.db.models import Avg
 from django.db.models.functions import Abs, Now
 from django.utils import timezone
 
-from llm import judges, replay
+from llm import judges, methods, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.judges import proxy
 from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, meaning, payload, result_to_json, shown
 from simulation import catalog
-from webapp.experiments import events, jobs, results
+from webapp.experiments import events, jobs, provenance, results, revisions
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
 
@@ -43,7 +43,9 @@ def start(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if row.status != Experiment.Status.DRAFT:
         return False
-    _set(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now())
+    known = methods.METHODS.get(row.method)
+    revision = known.revision if known else 1
+    change(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now(), revision=revision)
     events.emit(row, "started", f"{row.method} on {row.task}: K={row.k}, N={row.n}, judge {row.judge}", public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
@@ -55,7 +57,7 @@ def pause(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if not row.live or row.paused:
         return False
-    _set(row, experiment, paused=True)
+    change(row, experiment, paused=True)
     events.emit(row, "paused", public=True)
     return True
 
@@ -65,7 +67,7 @@ def resume(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if not row.paused:
         return False
-    _set(row, experiment, paused=False)
+    change(row, experiment, paused=False)
     events.emit(row, "resumed", public=True)
     jobs.ring_all(row)
     return True
@@ -77,7 +79,7 @@ def cancel(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if row.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
         return False
-    _set(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
+    change(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
     jobs.cancel(row)
     events.emit(row, "cancelled", public=True)
     return True
@@ -89,7 +91,7 @@ def retry(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if row.status != Experiment.Status.FAILED or imported(row):
         return False
-    _set(row, experiment, status=Experiment.Status.RUNNING, error="")
+    change(row, experiment, status=Experiment.Status.RUNNING, error="", flow_changed=False)
     row.requests.filter(status=Request.Status.FAILED).update(status=Request.Status.OPEN, error="", finished_at=None)
     events.emit(row, "retried", public=True)
     for job in row.jobs.filter(status=Job.Status.FAILED).exclude(kind=Job.Kind.ADVANCE):
@@ -177,62 +179,121 @@ def problem_of(experiment: LoopSettings) -> Problem:
     return Problem(info.name, info.description, catalog.observation_source(info.name), info.inputs)
 
 
-def saved(experiment: Experiment) -> list[replay.Saved]:
-    """The answered requests, as a replay is fed them."""
-    done = experiment.requests.filter(status=Request.Status.DONE)
-    rows = done.values_list("step", "slot", "kind", "fingerprint", "result", "payload")
-    return [
-        replay.Saved(step, slot, kind, mark, result, meaning(kind, asked))
-        for step, slot, kind, mark, result, asked in rows
-    ]
-
-
 def advance(experiment: Experiment) -> None:
     """Replay the method and open what it asks for next; in a transaction that holds the experiment's lock."""
     going_on = experiment.status == Experiment.Status.RUNNING
+    pool = revisions.Pool(experiment)
     while going_on:
         try:
+            if experiment.ends_early:
+                going_on = _choose_among_rounds(experiment)
+                continue
             state = replay.advance(
                 experiment.method,
                 problem_of(experiment),
                 experiment.seed,
                 experiment.k,
                 experiment.n,
-                saved(experiment),
+                revisions.saved(experiment),
                 experiment.options,
                 strict=False,
+                find=pool.take,
             )
+            _follow(experiment, state)
             if isinstance(state, replay.Finished):
                 _finish(experiment, state.candidate)
                 return
-            going_on = any([_open(experiment, state, slot) for slot in state.missing])
-        except (ReplayMismatch, MethodError, JudgeError, ValueError) as error:
+            going_on = any([_open(experiment, state, slot, pool) for slot in state.missing])
+        except ReplayMismatch as error:
+            results.fail(experiment, _changed(experiment, error), flow_changed=True)
+            return
+        except ValueError as error:  # the method, or an option of it or of the judge, is gone
+            results.fail(experiment, str(error), flow_changed=experiment.requests.exists())
+            return
+        except (MethodError, JudgeError) as error:
             results.fail(experiment, str(error))
             return
 
 
-def _open(experiment: Experiment, state: replay.Open, slot: int) -> bool:
+def _follow(experiment: Experiment, state: replay.Open | replay.Finished) -> None:
+    """A flow of another revision into which everything fits is followed from here on."""
+    today = methods.method(experiment.method).revision
+    if experiment.revision != today:
+        Experiment.objects.filter(pk=experiment.pk).update(revision=today)
+        text = f"Revision {today} of the method, after {experiment.revision}: every answer so far fits."
+        events.emit(experiment, "revised", text)
+        experiment.revision = today
+
+
+def _changed(experiment: Experiment, error: ReplayMismatch) -> str:
+    """Why it stops, for its page, which offers what can be done."""
+    method = methods.method(experiment.method)
+    then, now = experiment.revision, method.revision
+    which = f" (revision {now}; the experiment follows revision {then})" if now != then else ""
+    return f"What {method.title} asks for is not what it asked for when this experiment began{which}: {error}."
+
+
+def _choose_among_rounds(experiment: Experiment) -> bool:
+    """Ask the judge for the winner of what is there, or finish with it. True when that was answered at once."""
+    asked_for = experiment.requests.filter(kind="Choose").exclude(status=Request.Status.ASIDE)
+    request = asked_for.order_by("step").last()
+    if request is not None and request.status == Request.Status.DONE:
+        _finish(experiment, str(request.result))
+        return False
+    if created := request is None:
+        asked = Choose(tuple(results.outcome(experiment, key) for key in revisions.bests(experiment)))
+        step = revisions.last_step(experiment) + 1
+        request = _row(experiment, step, 0, asked, records.fingerprint(asked, experiment.options))
+    return _judge(experiment, request, judged(request), created)
+
+
+def _open(experiment: Experiment, state: replay.Open, slot: int, pool: revisions.Pool) -> bool:
     """Save the request and have it worked on. True when it was answered at once."""
-    asked, fingerprint = state.requests[slot], state.fingerprint(slot)
+    asked = state.requests[slot]
     kind = type(asked).__name__
-    request, created = Request.objects.get_or_create(
-        experiment=experiment,
-        step=state.step,
-        slot=slot,
-        defaults={"kind": kind, "fingerprint": fingerprint, "payload": payload(asked)},
-    )
-    if (request.kind, meaning(kind, request.payload)) != (kind, meaning(kind, payload(asked))):
-        raise ReplayMismatch(
-            f"step {state.step} ({kind}): the method now asks something else than the open request {request.kind}. "
-            "Method, options, task text or settings have changed since: restore them, or start a new one."
-        )
-    if not created and request.fingerprint == fingerprint:  # an earlier version may have said less of the same words
-        experiment.requests.filter(pk=request.pk).update(payload=payload(asked))
+    here = experiment.requests.exclude(status=Request.Status.ASIDE).filter(step=state.step, slot=slot)
+    request = here.first()
+    if created := request is None:
+        if pool.write_anew(asked):
+            return True
+        request = _row(experiment, state.step, slot, asked, state.fingerprint(slot))
+        _say_who_asks(experiment, state, request)
+    now, then = meaning(kind, payload(asked)), meaning(request.kind, request.payload)
+    if (kind, now) != (request.kind, then):
+        other = f"{request.kind}: {replay.unlike(now, then)}"
+        raise ReplayMismatch(f"step {state.step}: the method asks for {kind}, but the open request is {other}")
+    if not created and request.fingerprint == state.fingerprint(slot):
+        said = payload(asked) | request.payload  # an earlier version may have said less of the same words
+        experiment.requests.filter(pk=request.pk).update(payload=said)
+    jobs.revive(request)
     if isinstance(asked, Judged):
         return _judge(experiment, request, asked, created)
-    Iteration.objects.get_or_create(experiment=experiment, number=asked.iteration)
+    Iteration.objects.update_or_create(experiment=experiment, number=asked.iteration, defaults={"aside": False})
     jobs.add(experiment, JOB_KINDS[kind], request)
     return False
+
+
+def _row(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: str) -> Request:
+    """A new request, and who asked it."""
+    return Request.objects.create(
+        experiment=experiment,
+        step=step,
+        slot=slot,
+        kind=type(asked).__name__,
+        fingerprint=fingerprint,
+        payload=revisions.as_payload(experiment, asked),
+        version=provenance.running(),
+        revision=experiment.revision,
+        folder=revisions.folder_for(experiment, step, slot),
+    )
+
+
+def _say_who_asks(experiment: Experiment, state: replay.Open, request: Request) -> None:
+    """Write down where another version of Prefine goes on in other words."""
+    versions = experiment.requests.exclude(pk=request.pk).order_by("pk").values_list("version", flat=True)
+    if state.differs and request.version != (before := versions.last() or "an earlier version"):
+        text = f"From step {request.step} on Prefine {request.version} asks, in other words than {before}."
+        events.emit(experiment, "upgraded", text, payload={"steps": list(state.differs)})
 
 
 def _judge(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
@@ -265,6 +326,7 @@ def seed_of(request: Request) -> int:
 def teachers_unit(experiment: Experiment) -> float | None:
     """The mean |RTS| of all candidates trained so far, with the sign of their mean; None before there is one."""
     trained = Candidate.objects.filter(iteration__experiment=experiment, rts__isnull=False)
+    trained = trained.exclude(status=Candidate.Status.ASIDE)
     found = trained.aggregate(size=Avg(Abs("rts")), mean=Avg("rts"))
     return None if found["size"] is None else math.copysign(found["size"], found["mean"])
 
@@ -303,7 +365,7 @@ def without_work() -> list[Experiment]:
     return list(running.exclude(pk__in=working.values("experiment")))
 
 
-def _set(row: Experiment, given: Experiment, **values: Any) -> None:
+def change(row: Experiment, given: Experiment, **values: Any) -> None:
     """Write these fields, also into the caller's copy."""
     for copy in (row, given):
         for name, value in values.items():

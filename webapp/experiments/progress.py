@@ -89,13 +89,15 @@ def of_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
 
 
 def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
-    undone = Request.objects.filter(experiment__in=experiments).exclude(status=Request.Status.DONE)
+    undone = Request.objects.filter(experiment__in=experiments).exclude(
+        status__in=(Request.Status.DONE, Request.Status.ASIDE)
+    )
     requests: dict[int, Request] = {}
     counts: Counter[int] = Counter()
     for request in undone.order_by("step", "slot").prefetch_related("jobs"):
         requests.setdefault(request.experiment_id, request)
         counts[request.experiment_id] += 1
-    rounds = Iteration.objects.filter(experiment__in=experiments).order_by("number")
+    rounds = Iteration.objects.filter(experiment__in=experiments, aside=False).order_by("number")
     newest = {pk: (number, best) for pk, number, best in rounds.values_list("experiment", "number", "best")}
     tried = Request.objects.filter(experiment__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
     trained = dict(tried.order_by("step").values_list("experiment", "payload__iteration"))
@@ -245,8 +247,15 @@ def _mean_seconds(like: QuerySet[Job]) -> float | None:
 def _candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
     """The candidates of this round; those that are not written yet are missing."""
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=iteration)
-    said = {c["index"]: c for c in (job.progress if job and job.kind == Job.Kind.TRAIN else {}).get("candidates", ())}
-    return tuple(_candidate(row, said.get(row.index - 1, {})) for row in rows.prefetch_related("clips"))
+    rows = rows.exclude(status=Candidate.Status.ASIDE).select_related("iteration").prefetch_related("clips")
+    said = said_of(job) if job and job.kind == Job.Kind.TRAIN else {}
+    return tuple(_candidate(row, said.get(row.key, {})) for row in rows)
+
+
+def said_of(job: Job) -> dict[str, dict[str, object]]:
+    """What a training last said of each candidate, by its id."""
+    asked = job.request.payload["candidates"] if job.request else []
+    return {asked[one["index"]]["id"]: one for one in job.progress.get("candidates", ())}
 
 
 def _candidate(row: Candidate, said: dict[str, object]) -> CandidateState:

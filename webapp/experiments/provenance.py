@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 
 from django.conf import settings
 
@@ -31,6 +32,12 @@ def version() -> str:
     """With the commit, where the code is a git checkout."""
     known = commit()
     return f"{settings.VERSION} ({known})" if known else str(settings.VERSION)
+
+
+@cache
+def running() -> str:
+    """The version that this process began with: what is changed on the disk later does not run in it."""
+    return version()
 
 
 def commit() -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.db.models.functions import Now
 
+from llm.records import TRIED, Outcome
 from llm.records import Candidate as MethodCandidate
-from llm.records import Outcome
 from simulation import catalog
 from trainer.records import FINAL
 from webapp.experiments import events, jobs
@@ -27,7 +27,7 @@ def complete(request: Request, result: Any, advance: bool = True) -> bool:
     return True
 
 
-def fail(experiment: Experiment, error: str, request: Request | None = None) -> None:
+def fail(experiment: Experiment, error: str, request: Request | None = None, *, flow_changed: bool = False) -> None:
     """Stop the experiment with a reason; `loop.retry` goes on from here."""
     if request:
         Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(
@@ -36,7 +36,7 @@ def fail(experiment: Experiment, error: str, request: Request | None = None) -> 
     live = Experiment.objects.filter(
         pk=experiment.pk, status__in=(Experiment.Status.RUNNING, Experiment.Status.WAITING)
     )
-    if live.update(status=Experiment.Status.FAILED, error=error):
+    if live.update(status=Experiment.Status.FAILED, error=error, flow_changed=flow_changed):
         events.emit(experiment, "failed", error)
         events.emit(experiment, "stopped", public=True)
 
@@ -68,15 +68,23 @@ def _tested(experiment: Experiment, request: Request, result: list[dict[str, Any
 
 
 def _judged(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
-    best, worst = candidate(experiment, result["best"]), candidate(experiment, result["worst"])
-    tags = list(dict.fromkeys(result.get("tags", ())))  # of a panel, as often as they were given
-    experiment.iterations.filter(number=request.payload["iteration"]).update(
-        best=best, worst=worst, reason=result.get("reason", ""), tags=tags, finished_at=Now()
-    )
+    best, worst = _note_pick(experiment, request, result, Now())
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
     events.emit(experiment, "picked", text)
     events.emit(experiment, "locked", public=True)
     film(experiment, [best, worst])
+
+
+def _note_pick(
+    experiment: Experiment, request: Request, result: dict[str, Any], ended: Any
+) -> tuple[Candidate | None, Candidate | None]:
+    """Write a round's best and worst, with what was said of them; they are given back."""
+    best, worst = candidate(experiment, result["best"]), candidate(experiment, result["worst"])
+    tags = list(dict.fromkeys(result.get("tags", ())))  # of a panel, as often as they were given
+    experiment.iterations.filter(number=request.payload["iteration"]).update(
+        best=best, worst=worst, reason=result.get("reason", ""), tags=tags, finished_at=ended
+    )
+    return best, worst
 
 
 def _compared(experiment: Experiment, request: Request, result: str) -> None:
@@ -111,6 +119,30 @@ _RECORD: dict[str, Callable[[Experiment, Request, Any], None]] = {
 }
 
 
+def take_back(experiment: Experiment, request: Request) -> None:
+    """What pages read of an answer that was set aside and counts again. Nobody is told anew."""
+    asked, result = request.payload, cast(Any, request.result)
+    rounds = experiment.iterations.filter(number=asked.get("iteration"))
+    rounds.update(aside=False)
+    if request.kind == "Write":
+        for written in result:
+            _mark(experiment, written["id"], Candidate.Status.WRITTEN)
+    elif request.kind in TRIED:
+        for tried in result:
+            status = Candidate.Status.TRAINED if tried["ok"] else Candidate.Status.FAILED
+            _mark(experiment, tried["candidate"]["id"], status)
+    elif request.kind == "Judge":
+        _note_pick(experiment, request, result, request.finished_at)
+    elif asked.get("role") == "describer":
+        rounds.update(difference=result)
+
+
+def _mark(experiment: Experiment, key: str, status: str) -> None:
+    number, index = key.split("-")
+    rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=number, index=index)
+    rows.update(status=status)
+
+
 def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
     """The row of a method's candidate id."""
     if key is None:
@@ -121,7 +153,8 @@ def candidate(experiment: Experiment, key: str | None) -> Candidate | None:
 
 def place_of(experiment: Experiment, key: str) -> tuple[Request, int] | None:
     """The Train request of a method's candidate id, and its position in there; None where there is none."""
-    for request in experiment.requests.filter(kind="Train"):
+    trains = experiment.requests.filter(kind="Train")
+    for request in sorted(trains, key=lambda row: row.status == Request.Status.ASIDE):
         ids = [asked["id"] for asked in request.payload["candidates"]]
         if key in ids:
             return request, ids.index(key)
@@ -130,7 +163,8 @@ def place_of(experiment: Experiment, key: str) -> tuple[Request, int] | None:
 
 def film(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
     """Order the clips of what was chosen, where nobody had to look at every clip of the round before."""
-    trains = [] if experiment.watched else experiment.requests.filter(kind="Train")
+    trained = experiment.requests.filter(kind="Train").exclude(status=Request.Status.ASIDE)
+    trains = [] if experiment.watched else trained
     for request in trains:
         keys = {asked["id"] for asked in request.payload["candidates"]}
         candidates = [row for row in chosen if row and row.key in keys and row.status == Candidate.Status.TRAINED]

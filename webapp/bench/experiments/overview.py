@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.base import charts
+from webapp.bench.experiments.prompt_versions import Asked, asked_by
 from webapp.comparisons import experiment_results
-from webapp.experiments import figures, progress
+from webapp.experiments import figures, progress, revisions, upgrades
 from webapp.experiments.models import (
     Candidate,
     Clip,
@@ -55,6 +56,11 @@ class Card:
     @property
     def key(self) -> str:
         return self.candidate.key
+
+    @property
+    def aside(self) -> bool:
+        """Whether it is of an earlier flow of the method, and today's has no use for it."""
+        return self.candidate.status == Candidate.Status.ASIDE
 
     @property
     def clip(self) -> Clip | None:
@@ -102,7 +108,7 @@ class Round:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        found = (charts.finite(card.candidate.rts) for card in self.cards)
+        found = (charts.finite(card.candidate.rts) for card in self.cards if not card.aside)
         return tuple(score for score in found if score is not None)
 
     @property
@@ -130,6 +136,8 @@ class Round:
         """What the round waits for: writing, training, picking (a person), judging (a model); or done, or failed."""
         if any(step.status == Request.Status.FAILED for step in self.steps):
             return "failed"
+        if self.iteration.aside:
+            return "set aside"
         if self.iteration.finished_at:
             return "done"
         waiting = [step.kind for step in self.steps if step.status == Request.Status.OPEN]
@@ -180,6 +188,20 @@ class Board:
     voted: tuple[int, int] | None
     """How many of a panel have chosen in what waits for them, and of how many; None where nothing waits for several."""
 
+    asked_by: tuple[Asked, ...]
+    """One for each stretch of steps."""
+    set_aside: int
+    """Answers of an earlier flow of the method that today's has no use for."""
+
+    @property
+    def can_end(self) -> bool:
+        """Whether there is anything to choose a winner from."""
+        return bool(revisions.bests(self.experiment))
+
+    @property
+    def can_follow(self) -> bool:
+        return upgrades.has_today(self.experiment)
+
     @property
     def url(self) -> str:
         return reverse("bench:experiment", args=[self.experiment.public_id])
@@ -204,11 +226,13 @@ class Board:
 
     @property
     def current(self) -> Round | None:
-        return self.rounds[-1] if self.rounds else None
+        return next((row for row in reversed(self.rounds) if not row.iteration.aside), None)
 
     @property
     def upcoming(self) -> range:
         """Numbers of the rounds that have not begun."""
+        if self.experiment.ends_early:
+            return range(0)
         return range(len(self.rounds) + 1, self.experiment.rounds + 1)
 
     @property
@@ -242,7 +266,8 @@ class Board:
 
 def board(experiment: Experiment) -> Board:
     """Everything about one experiment, in a fixed number of queries however many rounds it has."""
-    jobs = tuple(experiment.jobs.filter(status__in=ACTIVE))
+    jobs = tuple(experiment.jobs.filter(status__in=ACTIVE).select_related("request"))
+    spans, set_aside = asked_by(experiment)
     return Board(
         experiment=experiment,
         rounds=_rounds(experiment, jobs),
@@ -251,6 +276,8 @@ def board(experiment: Experiment) -> Board:
         totals=_totals(experiment),
         progress=progress.of(experiment),
         voted=panels.voted(experiment),
+        asked_by=spans,
+        set_aside=set_aside,
     )
 
 
@@ -274,7 +301,7 @@ def _rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
             Card(
                 candidate=candidate,
                 clips=clips[candidate.pk],
-                fraction=fractions.get(candidate.index),
+                fraction=fractions.get(candidate.key),
                 share=_share(candidate.rts, max(scores, default=0)),
                 badges=_badges(candidate, iteration, experiment),
                 parent_key=keys.get(candidate.parent_id or 0, ""),
@@ -294,7 +321,8 @@ def _steps(
     pooled: dict[int, list[panels.Pooled]] = defaultdict(list)
     iteration_of: dict[int | None, int] = {}
     fields = ("pk", "kind", "status", "created_at", "finished_at", "payload__iteration", "pooled")
-    for pk, kind, status, begun, ended, iteration, result in experiment.requests.values_list(*fields):
+    rows = experiment.requests.exclude(status=Request.Status.ASIDE)
+    for pk, kind, status, begun, ended, iteration, result in rows.values_list(*fields):
         if iteration is not None:
             steps[iteration].append(Step(kind, status, (ended - begun).total_seconds() if ended else None))
             iteration_of[pk] = iteration
@@ -303,14 +331,10 @@ def _steps(
     return steps, pooled, iteration_of
 
 
-def _fractions(jobs: Iterable[Job]) -> dict[int, float]:
-    """How far each candidate's training is, by its index from 1."""
-    found: dict[int, float] = {}
-    for job in jobs:
-        if job.kind == Job.Kind.TRAIN:
-            for entry in job.progress.get("candidates", []):
-                found[entry["index"] + 1] = entry["fraction"]
-    return found
+def _fractions(jobs: Iterable[Job]) -> dict[str, float]:
+    """How far each candidate's training is, by its id."""
+    said = [progress.said_of(job) for job in jobs if job.kind == Job.Kind.TRAIN]
+    return {key: float(str(entry["fraction"])) for one in said for key, entry in one.items()}
 
 
 def _share(rts: float | None, highest: float) -> float | None:

@@ -24,7 +24,7 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure
 from webapp.bench.experiments import candidate_details, overview, sections
 from webapp.bench.experiments.code_diff import highlight
-from webapp.experiments import events, loop, queues
+from webapp.experiments import events, loop, queues, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
 from webapp.review.media import file_response
@@ -35,6 +35,16 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "resume": (loop.resume, "Resumed.", "It is not paused."),
     "cancel": (loop.cancel, "Cancelled. What was made so far stays.", "It has ended already."),
     "retry": (loop.retry, "Going on from the step that failed.", "Nothing has failed."),
+    "end": (
+        upgrades.end_here,
+        "No more rounds: the winner is chosen among those that are there.",
+        "Nothing has been trained, or it has not stopped because its method changed.",
+    ),
+    "follow": (
+        upgrades.follow_today,
+        "Going on under today's flow, with the answers that fit into it.",
+        "Today's Prefine has no such method, or it has not stopped because its method changed.",
+    ),
     "close": (panels.close, "Decided with the choices that were there.", "Nobody has chosen yet."),
 }
 TEST_SECONDS = 45

@@ -25,6 +25,12 @@ class Experiment(LoopSettings):
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, editable=False)
     paused = models.BooleanField(default=False, editable=False)
     error = models.TextField(blank=True, editable=False)
+    revision = models.PositiveSmallIntegerField(default=1, editable=False)
+    """Of the method, whose flow it follows."""
+    flow_changed = models.BooleanField(default=False, editable=False)
+    """It failed because its method's flow is another one today."""
+    ends_early = models.BooleanField(default=False, editable=False)
+    """Its flow was broken off: its judge chooses among the rounds that are there."""
     winner = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     overrides = models.JSONField(default=dict, editable=False)
     """Fields of the training preset to replace; set by the command line and tests only."""
@@ -61,6 +67,8 @@ class Iteration(models.Model):
     worst = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
     reason = models.TextField(blank=True)
     tags = models.JSONField(default=list)
+    aside = models.BooleanField(default=False)
+    """Of an earlier flow of the method, and not come to again in today's."""
     difference = models.TextField(blank=True)
     """The describer's words on how this best differs from the one before."""
     started_at = models.DateTimeField(auto_now_add=True)
@@ -80,6 +88,8 @@ class Candidate(models.Model):
         TRAINING = "training", "Training"
         TRAINED = "trained", "Trained"
         FAILED = "failed", "Failed"
+        ASIDE = "aside", "Set aside"
+        """Written in an earlier flow of the method, and not taken over into today's."""
 
     iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
     index = models.PositiveSmallIntegerField()

@@ -20,6 +20,8 @@ class Request(models.Model):
         OPEN = "open", "Open"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
+        ASIDE = "aside", "Set aside"
+        """Of an earlier flow of the method, and not taken over into today's (webapp.experiments.revisions)."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="requests")
     step = models.PositiveIntegerField()
@@ -30,6 +32,12 @@ class Request(models.Model):
     payload = models.JSONField()
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     result = models.JSONField(null=True)
+    version = models.CharField(max_length=120, blank=True)
+    """The version of Prefine that asked; empty where it was not written down yet."""
+    revision = models.PositiveSmallIntegerField(default=1)
+    """Of the method, whose flow asked."""
+    folder = models.CharField(max_length=80, blank=True)
+    """The name of the training folder where step and slot do not tell it."""
     pooled = models.JSONField(null=True)
     """How a panel's votes became the result: see webapp.review.panels. None where one person decided."""
     error = models.TextField(blank=True)
@@ -38,7 +46,11 @@ class Request(models.Model):
 
     class Meta:
         ordering = ["step", "slot"]
-        constraints = [models.UniqueConstraint(fields=["experiment", "step", "slot"], name="one_request_per_step")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["experiment", "step", "slot"], condition=~models.Q(status="aside"), name="one_request_per_step"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.step}.{self.slot}"
@@ -52,7 +64,7 @@ class Request(models.Model):
     def run_dir(self) -> Path:
         """The training folder of a Train request."""
         place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
-        return Path(settings.DATA_DIR) / "runs" / f"{self.experiment.public_id}-{place}"
+        return Path(settings.DATA_DIR) / "runs" / (self.folder or f"{self.experiment.public_id}-{place}")
 
 
 class Job(models.Model):

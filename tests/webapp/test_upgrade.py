@@ -1,0 +1,340 @@
+"""Experiments that go on after an upgrade: with other prompts, and with another flow of their method."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from llm import methods, prompts
+from llm.messages import chat, first_prompt
+from llm.method import Method
+from llm.records import Ask, Choose, Judge, Train, Write
+from llm.replay import replay
+from tests.webapp import boards
+from tests.webapp.loops import advance, finish, open_requests, pick, play, started
+from webapp.experiments import loop, progress, provenance, results, revisions, upgrades
+from webapp.experiments.models import Candidate, Experiment, Request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def upgrade(monkeypatch, tmp_path):
+    """Call it to be another version, whose prompts have a sentence more."""
+
+    def become(version, sentence="", flow=None, revision=1):
+        folder = tmp_path / version
+        folder.mkdir()
+        for name in prompts.names():
+            (folder / f"{name}.txt").write_text((today / f"{name}.txt").read_text().rstrip() + sentence)
+        prompts._template.cache_clear()
+        monkeypatch.setattr(prompts, "FOLDER", folder)
+        monkeypatch.setattr(provenance, "running", lambda: version)
+        if flow:
+            method = Method("made_up", "Made up", "", flow, revision=revision, reasoning=False)
+            monkeypatch.setitem(methods.METHODS, "made_up", method)
+
+    today = prompts.FOLDER
+    yield become
+    prompts._template.cache_clear()
+
+
+def rounds(problem, rng, k, n):
+    """Revision 1: rounds of write, train, pick."""
+    bests, parent = [], None
+    for iteration in range(1, n + 1):
+        candidates = yield Write(iteration, first_prompt(problem), k, iteration, parent)
+        outcomes = yield Train(iteration, candidates)
+        pick = yield Judge(iteration, outcomes)
+        parent = pick.best
+        bests.append(next(o for o in outcomes if o.candidate.id == pick.best))
+    return (yield Choose(tuple(bests)))
+
+
+def thoughtful_rounds(problem, rng, k, n):
+    """Revision 2: thinks before each round, and the second is written in two parts."""
+    bests, parent = [], None
+    for iteration in range(1, n + 1):
+        yield Ask(iteration, chat("Think."), iteration, "describer")
+        if iteration == 1:
+            candidates = yield Write(iteration, first_prompt(problem), k, iteration, parent)
+        else:
+            both = yield [
+                Write(iteration, first_prompt(problem), 1, iteration, parent),
+                Write(iteration, first_prompt(problem), k - 1, iteration, parent, first=2),
+            ]
+            candidates = (*both[0], *both[1])
+        outcomes = yield Train(iteration, candidates)
+        pick = yield Judge(iteration, outcomes)
+        parent = pick.best
+        bests.append(next(o for o in outcomes if o.candidate.id == pick.best))
+    return (yield Choose(tuple(bests)))
+
+
+def warm_rounds(problem, rng, k, n):
+    """Revision 3: the second round is trained from the first one's best."""
+    first = yield Write(1, first_prompt(problem), k, 1)
+    outcomes = yield Train(1, first)
+    pick = yield Judge(1, outcomes)
+    second = yield Write(2, first_prompt(problem), k, 2, pick.best)
+    outcomes = yield Train(2, second, pick.best)
+    pick = yield Judge(2, outcomes)
+    return pick.best
+
+
+def stopped_by(upgrade, flow, *, kept: int, **values) -> Experiment:
+    """An experiment of the first revision with so many answers, after an upgrade to another flow."""
+    upgrade("0.1.0", flow=rounds)
+    row = started(**{"method": "made_up", "n": 3, **values})
+    for _ in range(kept):
+        advance(row)
+        for request in open_requests(row):
+            answer(row, request)
+    advance(row)
+    upgrade("0.2.0", " Take your time.", flow, 2)
+    if waiting := loop.waiting_request(row):  # nothing is replayed before the person has answered
+        assert row.live
+        answer(row, waiting)
+    advance(row)
+    return row
+
+
+def stopped_while_choosing(upgrade) -> Experiment:
+    """A person was asked for the first pick, something failed, and it was tried again after the upgrade."""
+    upgrade("0.1.0", flow=rounds)
+    row = started(method="made_up", n=3, judge="human")
+    play(row)
+    results.fail(row, "The disk was full.")
+    row.refresh_from_db()
+    upgrade("0.2.0", " Take your time.", thoughtful_rounds, 2)
+    loop.retry(row)
+    advance(row)
+    return row
+
+
+def answer(row: Experiment, request: Request) -> None:
+    """As workers and a person would."""
+    if request.kind == "Judge":
+        loop.answer(request.pk, pick(request.payload["candidates"][0], request.payload["candidates"][1]))
+    elif request.kind == "Choose":
+        loop.answer(request.pk, request.payload["candidates"][-1])
+    else:
+        finish(row, request)
+    row.refresh_from_db()
+
+
+def to_the_end(row: Experiment) -> list[str]:
+    """Answer whatever it asks until it ends; what was asked."""
+    asked = []
+    while row.live:
+        advance(row)
+        for request in open_requests(row):
+            asked.append(f"{request.kind} {request.payload.get('iteration', '')}".strip())
+            answer(row, request)
+    return asked
+
+
+class TestOtherPrompts:
+    def test_it_goes_on_and_says_who_asked(self, upgrade) -> None:
+        upgrade("0.1.0")
+        row = started(n=3)
+        play(row, until="Ask")
+        fingerprints = dict(row.requests.values_list("pk", "fingerprint"))
+        upgrade("0.2.0", " Take your time.")
+        play(row)
+        assert row.status == Experiment.Status.FINISHED
+        kept = {request.pk: request for request in row.requests.all()}
+        assert all(kept[pk].fingerprint == mark for pk, mark in fingerprints.items())
+        versions = [request.version for request in row.requests.all()]
+        first = versions.index("0.2.0")
+        assert versions == ["0.1.0"] * first + ["0.2.0"] * (len(versions) - first) and first == len(fingerprints)
+        (told,) = row.events.filter(kind="upgraded")
+        assert told.text == f"From step {first} on Prefine 0.2.0 asks, in other words than 0.1.0."
+        assert told.payload["steps"] == [0, 3, 6]
+
+    def test_what_is_open_is_asked_as_it_was(self, upgrade) -> None:
+        upgrade("0.1.0")
+        row = started(judge="human")
+        advance(row)
+        asked = row.requests.get()
+        upgrade("0.2.0", " Take your time.")
+        advance(row)
+        again = row.requests.get()
+        assert (again.payload, again.fingerprint, again.version) == (asked.payload, asked.fingerprint, "0.1.0")
+        assert row.live
+
+    def test_a_judge_draws_what_it_would_have_drawn(self, upgrade) -> None:
+        """Its randomness hangs on the request as it was asked."""
+        upgrade("0.1.0")
+        row = started(judge="human")
+        play(row)
+        seed = loop.seed_of(loop.waiting_request(row))
+        upgrade("0.2.0", " Take your time.")
+        advance(row)
+        assert loop.seed_of(loop.waiting_request(row)) == seed
+
+    def test_rows_of_before_say_no_version(self, upgrade) -> None:
+        upgrade("0.1.0")
+        row = started()
+        play(row, until="Train")
+        row.requests.update(version="")
+        upgrade("0.2.0", " Take your time.")
+        play(row)
+        assert row.status == Experiment.Status.FINISHED
+        assert "in other words than an earlier version" in row.events.get(kind="upgraded").text
+
+    def test_a_flow_that_fits_is_followed_from_there(self, upgrade) -> None:
+        row = stopped_by(upgrade, rounds, kept=4, judge="human")
+        assert (row.status, row.revision) == (Experiment.Status.RUNNING, 2)
+        assert row.events.filter(kind="revised").count() == 1
+        to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED
+        assert list(row.requests.values_list("revision", flat=True)) == [1] * 5 + [2] * 5
+
+
+class TestAnotherFlow:
+    def test_it_stops_and_says_so(self, upgrade) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=4, judge="human")
+        assert row.status == Experiment.Status.FAILED and row.flow_changed
+        assert "revision 2; the experiment follows revision 1" in row.error
+        assert "step 0: the method asks for Ask, but the saved request is Write" in row.error
+        assert row.requests.filter(status=Request.Status.DONE).count() == 4
+
+    @pytest.mark.parametrize(("judge", "kept"), [("human", 3), ("human", 6), ("human", 7), ("proxy", 2), ("proxy", 4)])
+    def test_it_ends_with_what_is_there(self, upgrade, judge, kept) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge=judge)
+        judged = [i.best.key for i in row.iterations.all() if i.best]
+        assert upgrades.end_here(row) and not upgrades.end_here(row)
+        asked = to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED and row.winner.key in judged
+        assert asked == (["Choose"] if judge == "human" and len(judged) > 1 else [])
+        assert row.requests.exclude(status__in=("done", "aside")).count() == 0
+        record = upgrades.record_of(row)
+        assert record.ended_early and record.winner == row.winner.key
+
+    def test_before_a_first_pick_it_ends_with_one_of_what_was_trained(self, upgrade) -> None:
+        row = stopped_while_choosing(upgrade)
+        assert upgrades.end_here(row)
+        advance(row)
+        assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2", "1-3"]
+        assert to_the_end(row) == ["Choose"]
+
+    def test_nothing_trained_is_nothing_to_end_with(self, upgrade) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
+        assert not upgrades.end_here(row)
+
+    @pytest.mark.parametrize("kept", [1, 3, 4, 6, 7])
+    def test_it_goes_on_under_the_new_flow_with_the_answers_that_fit(self, upgrade, kept) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge="human")
+        before = {r.pk: (r.kind, r.payload, r.result) for r in row.requests.all()}
+        files = {r.pk: r.run_dir for r in row.requests.all()}
+        programs = {c.key: c.source for c in Candidate.objects.filter(iteration__experiment=row)}
+        assert upgrades.follow_today(row) and not upgrades.follow_today(row)
+        asked = to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED
+        first_round = ["Write 1", "Train 1", "Judge 1"][max(kept, 1) :]
+        assert asked[: 1 + len(first_round)] == ["Ask 1", *first_round]
+        assert asked[1 + len(first_round) :][:3] == ["Ask 2", "Write 2", "Write 2"]
+        after = {r.pk: r for r in row.requests.all()}
+        assert {pk: (after[pk].kind, after[pk].payload) for pk in before} == {pk: x[:2] for pk, x in before.items()}
+        assert all(after[pk].result == result for pk, (*_, result) in before.items() if result)
+        assert {pk: after[pk].run_dir for pk in files if after[pk].kind == "Train"} == {
+            pk: path for pk, path in files.items() if after[pk].kind == "Train"
+        }
+        folders = [r.run_dir for r in row.requests.filter(kind="Train")]
+        assert len(set(folders)) == len(folders)
+        rows = Candidate.objects.filter(iteration__experiment=row)
+        assert {key: source for c in rows if (key := c.key) in programs and (source := c.source)} == programs
+        aside = [c.key for c in rows.filter(status=Candidate.Status.ASIDE)]
+        written_twice = kept >= 4  # the second round, which was written in one
+        assert aside == (["2-1", "2-2", "2-3"] if written_twice else []) + (["3-1", "3-2", "3-3"] if kept > 6 else [])
+        record = upgrades.record_of(row)
+        assert (record.revision, len(record.set_aside)) == (2, max(0, kept - 3))
+        assert replay(record, strict=False).candidate == row.winner.key
+
+    def test_what_is_trained_in_another_way_is_written_anew(self, upgrade) -> None:
+        row = stopped_by(upgrade, warm_rounds, kept=6, judge="human")
+        assert "warm 1-1, saved None" in row.error
+        upgrades.follow_today(row)
+        assert to_the_end(row) == ["Write 2", "Train 2", "Judge 2"]
+        assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-4"
+        assert {c.key: c.status for c in row.iterations.get(number=2).candidates.all()} == {
+            **dict.fromkeys(("2-1", "2-2", "2-3"), "aside"),
+            **dict.fromkeys(("2-4", "2-5", "2-6"), "trained"),
+        }
+
+    def test_an_open_choice_keeps_its_place(self, upgrade) -> None:
+        """A person who is choosing goes on choosing, where the new flow asks for the same."""
+        row = stopped_while_choosing(upgrade)
+        waiting = row.requests.get(kind="Judge")
+        upgrades.follow_today(row)
+        advance(row)
+        assert progress.of(row).iteration == 1 and loop.waiting_request(row) is None
+        answer(row, row.requests.get(kind="Ask"))
+        advance(row)
+        assert loop.waiting_request(row) == waiting
+
+    def test_a_training_that_was_dropped_is_taken_up(self, upgrade) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
+        training = row.requests.get(kind="Train")
+        upgrades.follow_today(row)
+        assert [job.status for job in training.jobs.all()] == ["cancelled"]
+        advance(row)
+        answer(row, row.requests.get(kind="Ask"))
+        advance(row)
+        assert [job.status for job in training.jobs.all()] == ["queued"]
+        training.refresh_from_db()
+        assert training.status == Request.Status.OPEN
+
+    def test_a_method_that_is_gone_leaves_the_rounds(self, upgrade, monkeypatch) -> None:
+        row = stopped_by(upgrade, rounds, kept=5, judge="human")
+        monkeypatch.delitem(methods.METHODS, "made_up")
+        advance(row)
+        assert row.flow_changed and "unknown method 'made_up'" in row.error
+        assert not upgrades.follow_today(row)
+        assert upgrades.end_here(row)
+        to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-1"
+
+    def test_the_bench_offers_both_ways(self, upgrade, client) -> None:
+        client.force_login(boards.staff())
+        row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
+        address = reverse("bench:experiment", args=[row.public_id])
+        page = client.get(address).text
+        assert "its method has changed since it began" in page and "the saved request is Write" in page
+        assert page.count('data-open="confirm-follow"') == page.count('data-open="confirm-end"') == 1
+        told = client.post(reverse("bench:act", args=[row.public_id, "follow"]), follow=True).text
+        assert "Going on under today&#x27;s flow" in told and "its method has changed since it began" not in told
+        row.refresh_from_db()
+        to_the_end(row)
+        page = client.get(address).text
+        assert "3 answers of an earlier flow of the method are set aside." in page
+        assert page.count('<span class="badge aside">Set aside</span>') == 3
+        assert "from step 1 (round 1) on by Prefine 0.1.0, from step 4 (round 2) on by Prefine 0.2.0" in page
+        told = client.post(reverse("bench:act", args=[row.public_id, "end"]), follow=True).text
+        assert "Nothing was changed." in told
+
+    def test_an_experiment_that_ended_early_says_so(self, upgrade, client) -> None:
+        client.force_login(boards.staff())
+        row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
+        client.post(reverse("bench:act", args=[row.public_id, "end"]))
+        advance(row)
+        page = client.get(reverse("bench:experiment", args=[row.public_id])).text
+        assert "The flow was broken off" in page
+        assert [i.aside for i in row.iterations.all()] == [False, False, True]
+        to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED
+
+    def test_only_an_experiment_whose_flow_changed_has_these_ways_out(self, upgrade) -> None:
+        row = started()
+        assert not upgrades.end_here(row) and not upgrades.follow_today(row)
+        play(row, failed=(0, 1, 2))
+        assert row.status == Experiment.Status.FAILED
+        assert not upgrades.end_here(row) and not upgrades.follow_today(row)
+
+    def test_the_version_of_before_goes_on_with_a_retry(self, upgrade) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=4, judge="human")
+        upgrade("0.1.1", flow=rounds)
+        assert loop.retry(row) and not row.flow_changed
+        to_the_end(row)
+        assert row.status == Experiment.Status.FINISHED and not revisions.set_aside(row)
