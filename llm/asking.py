@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,12 +67,21 @@ class Asking:
                     self.watch(self._underway(len(seeds)))
                 for future in self._next():
                     self._take(self.running.pop(future), future)
-        finally:
-            for future in self.running:
-                future.cancel()
-            with ExitStack() as ends:  # every place is left, also where something cannot be saved
-                for future, turn in self.running.items():
-                    ends.callback(self._give_up, turn, future)
+        except BaseException as reason:
+            self._give_up_all(reason)
+            raise
+
+    def _give_up_all(self, reason: BaseException) -> None:
+        """End what is under way. Every place at the gate is left, also where an answer cannot be saved; such an error
+        is noted on the reason for giving up, and does not take its place.
+        """
+        for future in self.running:
+            future.cancel()
+        for future, turn in self.running.items():
+            try:
+                self._give_up(turn, future)
+            except Exception as error:  # saving is the caller's: a database may be away
+                reason.add_note(f"an answer that was under way could not be saved: {type(error).__name__}: {error}")
 
     def _start(self, client: openai.AsyncOpenAI) -> None:
         now = time.monotonic()

@@ -6,12 +6,14 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from statistics import mean
+from typing import Any
 
 from llm import diversity
 from llm.records import TRIED, Outcome, result_from_json
 from webapp.comparisons.experiment_results import Result
-from webapp.experiments.models import Job, Request
+from webapp.experiments.models import Experiment, Job, Request
 from webapp.problems.lookup import is_problem
 
 SEPARATOR = "; "
@@ -20,16 +22,27 @@ UNKNOWN = "?"
 Measure = Callable[[Sequence[Outcome]], float | None]
 
 
+_finished: dict[tuple[uuid.UUID, datetime | None], dict[str, Any]] = {}
+"""The details of experiments that have finished, by id and end: nothing of these changes any more, and a report is
+written again whenever one ends."""
+
+
 def detailed(results: Sequence[Result]) -> list[Result]:
     """Rows here with who tried their candidates, and how unlike these were; those of elsewhere have both already."""
-    here = [result.public_id for result in results if not result.folder]
-    makers, rounds = _makers(here), _rounds([r.public_id for r in results if not r.folder and not is_problem(r.task)])
-    return [r if r.folder else _with(r, makers[r.public_id], rounds[r.public_id]) for r in results]
+    here = [result for result in results if not result.folder]
+    ended = Experiment.objects.filter(public_id__in=[r.public_id for r in here], finished_at__isnull=False)
+    ends = dict(ended.values_list("public_id", "finished_at"))
+    new = [r for r in here if (r.public_id, ends.get(r.public_id)) not in _finished]
+    makers = _makers([result.public_id for result in new])
+    rounds = _rounds([result.public_id for result in new if not is_problem(result.task)])
+    found = {r.public_id: _details(makers[r.public_id], rounds[r.public_id]) for r in new}
+    _finished.update({(r.public_id, ends[r.public_id]): found[r.public_id] for r in new if r.public_id in ends})
+    known = {public_id: _finished[public_id, end] for public_id, end in ends.items()} | found
+    return [r if r.folder else replace(r, **known[r.public_id]) for r in results]
 
 
-def _with(result: Result, makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[Outcome]]) -> Result:
-    return replace(
-        result,
+def _details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[Outcome]]) -> dict[str, Any]:
+    return dict(
         version=_listed(maker.get("version", "") for maker in makers),
         machine=_listed(maker.get("machine", "") for maker in makers),
         code_diversity=_mean(diversity.by_code, rounds),

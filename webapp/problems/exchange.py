@@ -139,7 +139,8 @@ def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo:
     if unknown:
         raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
     name = str(entry.get("name", ""))
-    problem = Problem.objects.filter(name=name).first() or Problem(name=name)
+    known = Problem.objects.select_for_update(no_key=True).filter(name=name)  # a vote that opens holds it, too
+    problem = known.first() or Problem(name=name)
     for field, default in _defaults().items():
         value = entry.get(field)
         value = default if value is None else value

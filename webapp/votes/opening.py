@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from webapp.audit import record
 from webapp.experiments.models import Candidate, Clip, Experiment
+from webapp.problems.models import Problem
 from webapp.studies.opening import reachable
 from webapp.votes import answers
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -89,6 +90,7 @@ def open_poll(poll: Poll) -> list[str]:
             return ["It was opened before."]
         if not _compared(poll) <= held:
             return ["Its pairs were changed a moment ago. Look at them, then open it."]
+        _hold_problems(poll)
         found = problems(poll)
         if found:
             return found
@@ -110,6 +112,12 @@ def _hold(poll: Poll) -> set[int]:
     """Lock them until the transaction ends: nobody's words are erased there while they are copied here."""
     compared = Experiment.objects.select_for_update(no_key=True).filter(pk__in=_compared(poll)).order_by("pk")
     return set(compared.values_list("pk", flat=True))
+
+
+def _hold_problems(poll: Poll) -> None:
+    """Lock the problems until the transaction ends: no import changes their files while the vote comes to show them."""
+    tasks = poll.pairs.values("first_answer__iteration__experiment__task")
+    list(Problem.objects.select_for_update(no_key=True).filter(name__in=tasks).order_by("pk"))
 
 
 def close(poll: Poll, by: str = "") -> bool:
