@@ -56,7 +56,7 @@
     if (page && now !== page) follow(now);
     page = now;
   }
-  /** What is said, and where the focus is, follow the page. Whoever waits on is left alone; a lost focus is taken back. */
+  /** What is said, and where the focus is, follow the page. A person who goes on waiting is left alone; a lost focus is taken back. */
   function follow(now) {
     const same = now.dataset.state === page.dataset.state, again = now.getAttribute("hx-get") === page.getAttribute("hx-get");
     const lost = document.activeElement === document.body, refused = Boolean(state.querySelector(".note"));

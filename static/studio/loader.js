@@ -31,7 +31,7 @@ Studio.loader = (root, { onBroken, onBack, onLean }) => {
   function load(clip) {
     const { video } = clip, going = !clip.again && !video.paused && video.hasAttribute("src");
     set(clip, "loading");
-    if (going) { // somebody pressed Play before its turn: loading it anew would stop it
+    if (going) { // somebody pressed Play before its turn: loading it again would stop it
       if (video.readyState >= 4) arrived(clip);
       return;
     }

@@ -171,7 +171,7 @@ Studio.review = (form) => {
     const meant = on.matches("button, summary, a") && (tabbed || !on.matches(".enlarge, .contact a"));
     if (event.key === "Enter" && !meant && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
   }
-  /** Whoever walks by Tab means the thing in focus; whoever clicks means the videos. */
+  /** After Tab, keys mean the thing in focus; after a click, the videos. */
   const clicked = () => { if (!form.isConnected) return removeEventListener("pointerdown", clicked); tabbed = false; };
   addEventListener("pointerdown", clicked);
   function act(event, what) { event.preventDefault(); what(); }
@@ -210,7 +210,7 @@ Studio.review = (form) => {
   });
   form.querySelector('[data-do="all"]').addEventListener("click", () => loader.goFull());
   document.addEventListener("keydown", keys);
-  /** Whoever goes elsewhere, by mouse or by Tab, wants to see what is below. */
+  /** A move elsewhere, by mouse or by Tab, shows what is below. */
   for (const gone of ["click", "focusin"]) document.addEventListener(gone, function shut(event) {
     if (!form.isConnected) return document.removeEventListener(gone, shut);
     for (const box of [why, cannotBox]) if (box?.open && !box.contains(event.target)) box.open = false;

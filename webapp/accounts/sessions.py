@@ -1,4 +1,4 @@
-"""What a session is worth, read anew from the database: for connections that outlive a request."""
+"""What a session permits, read from the database: for connections that outlive a request."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _files(bundle: Bundle, files: list[tuple[str, Path]], report: Report) -> Non
 
 
 def unblind(study: Study, by: str) -> None:
-    """Whoever exports a closed vote's answers may look at them: noted as on its page."""
+    """Note that the results of closed votes were seen, as on their pages: an export holds them."""
     for poll in Poll.objects.filter(pk__in=Scope(study).polls):
         opening.unblind(poll, by)
 

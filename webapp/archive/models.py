@@ -116,7 +116,7 @@ class Imported(models.Model):
 
 
 class Erasure(models.Model):
-    """What was deleted of somebody, in numbers; nothing says of whom."""
+    """How much was deleted, in numbers; nothing says whose it was."""
 
     class Cause(models.TextChoices):
         WISH = "wish", "The person wished it"

@@ -34,7 +34,7 @@ RUN = re.compile(ID + r"-\d+(?:-\d+)?(?:\.part)?")
 def sweep(dry_run: bool = False) -> list[Path]:
     """Delete them (or only say which)."""
     found = []
-    for path in _orphans():  # each goes as soon as it is found: an import that is tried again may put it there anew
+    for path in _orphans():  # each goes as soon as it is found: an import that is tried again may put it there again
         if _age(path) > OLD_SECONDS:
             found.append(path)
             if not dry_run:

@@ -31,7 +31,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
     holds its lock.
 
     Requests get the fingerprint of what they are now: those who stay can go on, since a method that is told the
-    replaced reason asks with the replaced prompt. What is being asked of a model begins anew.
+    replaced reason asks with the replaced prompt. What is being asked of a model begins again.
     """
     leases.recall(experiment)  # first: an answer saved until now is seen below, a later one is not saved
     swap = _swapper(reasons, labels)

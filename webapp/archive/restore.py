@@ -96,7 +96,7 @@ def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report
 
 
 def _written(package: Package, file: str) -> bool:
-    """Whether whoever wrote it knew this table: an older Prefine may not have."""
+    """Whether the Prefine that wrote it knew this table: an older one may not have."""
     tables = package.about.get("tables")
     return not isinstance(tables, dict) or file in tables
 

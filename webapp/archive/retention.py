@@ -86,7 +86,7 @@ def ending(before: date) -> Iterator[Due]:
     for study in closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at"))):  # opened again since, and closed
         assert study.closed_at is not None
         if timezone.localdate(study.closed_at) + _period(study) > before:
-            continue  # whoever is inside makes it later, never earlier: most pages ask no more than this
+            continue  # people inside make it later, never earlier: most pages ask no more than this
         on = due_on(study)
         if on is not None and on <= before:
             yield Due(study, on)

@@ -68,7 +68,7 @@ class Writer:
         self._save(table, batch, seen)
 
     def _there(self, table: Table, arrival: Arrival, where: str) -> bool:
-        """Whether the row is one that studies share and that is here already, or a part of such a one."""
+        """Whether the row is one that studies share and that is here already, or a part of such a row."""
         if table.part_of:
             parent = table.field(table.part_of)
             assert isinstance(parent, ForeignKey)

@@ -20,7 +20,7 @@ class Rule(StrEnum):
     ROWS = "a list of ids of rows in another table"
     INSIDE = "kept as it is, but for a list of ids of rows in another table"
     NAME = "a random name of our own; another one where an import finds it taken"
-    FRESH = "never exported; drawn anew by an import"
+    FRESH = "never exported; an import draws another"
     NEVER = "never exported; empty after an import"
 
 

@@ -17,7 +17,7 @@ def record(
 ) -> Entry:
     """Append one row, in the caller's transaction: it is there if and only if what it tells of is.
 
-    `actor` is a user, or a word such as "participant" or "system"; None is whoever sent the request at hand.
+    `actor` is a user, or a word such as "participant" or "system"; None is the sender of the request at hand.
     `action` is in the past tense: "closed vote". `detail` holds no personal data: labels, numbers, names of fields.
     """
     from webapp.audit import chain, scope

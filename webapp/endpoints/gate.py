@@ -55,7 +55,7 @@ class EndpointGate:
 
     @_closing
     def enter(self, tokens: int) -> int | None:
-        """None also while the database is away; the heartbeat of whoever asks says when that is for too long."""
+        """None also while the database is away; the caller's heartbeat says when that is for too long."""
         try:
             return self._enter(tokens)
         except AWAY:
@@ -64,7 +64,7 @@ class EndpointGate:
 
     def _enter(self, tokens: int) -> int | None:
         endpoint, _ = Endpoint.objects.get_or_create(address=self.address)
-        if not self._room(endpoint, tokens):  # looked at first, so that whoever waits locks nobody out
+        if not self._room(endpoint, tokens):  # looked at first, so that waiting locks nobody out
             return None
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)

@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Endpoint(models.Model):
-    """One address. Made when it is first asked; the limits are for whoever pays to set."""
+    """One address. Made when it is first asked; its limits are set by those who pay."""
 
     address = models.CharField(max_length=300, unique=True, help_text="Without key or password.")
     requests_per_minute = models.PositiveIntegerField(

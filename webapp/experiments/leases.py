@@ -160,7 +160,7 @@ def strike(job: Job, error: str) -> None:
 
 
 def recall(experiment: Experiment) -> None:
-    """Have what a model is being asked begin anew, since words in it have changed: nothing of the answers under way
+    """Have what a model is being asked begin again, since words in it have changed: nothing of the answers under way
     is saved. It costs no strike. The caller holds the experiment's lock.
     """
     asking = Q(kind__in=(Job.Kind.WRITE, Job.Kind.ASK)) | Q(kind=Job.Kind.TRAIN, request__kind="Run")

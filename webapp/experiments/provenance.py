@@ -16,7 +16,7 @@ CODE = ("simulation", "trainer", "llm", "programs", "webapp")
 
 
 def made_by() -> dict[str, str]:
-    """Whoever tries candidates here."""
+    """The version and machine that try candidates here."""
     return {"version": version(), "machine": described()}
 
 

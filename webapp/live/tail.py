@@ -24,7 +24,7 @@ WINDOW_SECONDS = 10.0
 """A row may appear after one with a higher id, because its transaction committed later. So this long is read again."""
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 60.0
-"""Open bench pages are asked this often whether whoever opened them may still see them, also while nothing happens."""
+"""The rights of those who have a bench page open are checked this often, also while nothing happens."""
 MOST_WAITING = 500
 """Messages for one page; one that takes them more slowly than they come is to catch up from the outbox."""
 BEHIND = {"type": "tail.behind"}

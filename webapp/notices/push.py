@@ -47,7 +47,7 @@ def _key(path: Path) -> Vapid02:
         fresh.touch(mode=0o600)
         fresh.write_bytes(drawn.private_pem())
         try:
-            os.link(fresh, path)  # whoever is first: browsers subscribe to one key
+            os.link(fresh, path)  # the first process wins: browsers subscribe to one key
         except FileExistsError:
             pass
         finally:

@@ -160,7 +160,7 @@ def _compared(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], str]
 def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
     """Scores and strengths with intervals, and the result.
 
-    Whoever could not tell is left out: what was drawn for them would be noise. Where nobody could, it is all there is.
+    A member who could not tell is left out: what was drawn for them would be noise. Where no member could, it counts.
     """
     shown = _shown(request)
     picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]

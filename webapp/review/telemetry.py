@@ -43,7 +43,7 @@ UNSEEN = {"enough": 0}
 """Of a vote whose page does not say that enough was watched: without its script, or altered. It is flagged."""
 MOST_BYTES = 8192
 MOST_SITTINGS = 20
-"""Opened pages of one screening that are kept: whoever reloads for ever fills nothing."""
+"""Opened pages of one screening that are kept, so that endless reloading fills nothing."""
 
 
 def read(text: str) -> dict[str, Any]:

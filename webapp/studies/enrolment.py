@@ -37,7 +37,7 @@ def consent(participant: Participant) -> str:
     """Store what was agreed to, give the person their places, and begin the first. Agreeing twice does nothing twice.
 
     Returns why the person could not get in (see opening.refusal); empty when they are in.
-    Somebody whose experiments were deleted is asked again, and begins anew.
+    A person whose experiments were deleted is asked again, and begins again.
     """
     with transaction.atomic():
         assigning.lock(participant.study_id)

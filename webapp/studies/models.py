@@ -253,7 +253,7 @@ class Participant(models.Model):
 
     @property
     def places(self) -> models.QuerySet[Assignment]:
-        """The sequence; asked for anew each time, unless it was prefetched (views.remember_places)."""
+        """The sequence, read from the database each time unless it was prefetched (views.remember_places)."""
         known = "assignments" in getattr(self, "_prefetched_objects_cache", {})
         return self.assignments.all() if known else self.assignments.select_related("arm", "experiment")
 

@@ -71,7 +71,7 @@ def known(study: Study, external_id: str) -> Participant | None:
 
 
 def tokens_of(link: str, external_id: str, session: str, browser: str) -> list[str]:
-    """Personal links of whoever comes by this open link, the first for a newcomer; the same however often they come.
+    """The personal links of a person who comes by this open link: the first for a newcomer, the same at each visit.
 
     An id is no secret: who comes back is known by the site's session, or by the browser that they came with.
     """

@@ -98,7 +98,7 @@ def _subscription(request: HttpRequest) -> tuple[str, str, str]:
 
 
 def _answer(request: HtmxHttpRequest, participant: Participant, said: str = "") -> HttpResponse:
-    """The part of the page anew; the whole page where there is no script."""
+    """The part of the page; the whole page where there is no script."""
     if request.htmx:
         context = {"participant": participant, "study": participant.study, "said": said}
         return render(request, "studio/notices/email.html", context)

@@ -1,6 +1,6 @@
 """The practice trial: the page of a round with clips that everybody ranks alike. Nothing of it is kept but that it was.
 
-What was chosen lives in the browser's session, so that a reload shows the same; on another device one practises anew.
+What was chosen lives in the browser's session, so that a reload shows the same; on another device one practises again.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def leave(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 
 def _erased(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """The last page of somebody of whom nothing is left to show another page to."""
+    """The last page of a person whose data is deleted."""
     study = participant.study
     erasure.erase(participant)
     context = {"study": study, "code": recruitment.code_for(study, Outcome.WITHDRAWN)}

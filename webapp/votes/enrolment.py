@@ -16,7 +16,7 @@ from webapp.votes.models import Evaluator, Poll, Showing, Vote
 from webapp.votes.opening import lock
 
 ABANDONED = timedelta(hours=2)
-"""Whoever agreed so long ago and has not finished no longer keeps a place in the balance of sides."""
+"""An evaluator who agreed longer ago and has not finished keeps no place in the balance of sides."""
 LONGEST_ID = 64
 
 
@@ -43,7 +43,7 @@ class Arrival:
     external_id: str
     """The recruitment site's name for the person; empty where it says none."""
     tokens: Sequence[str]
-    """Personal links of whoever comes so (recruitment.tokens_of): the first is a newcomer's."""
+    """The personal links of a person who comes by the open link (recruitment.tokens_of): the first is a newcomer's."""
     remembered: str = ""
     """The personal link with which somebody began in this browser, perhaps another person."""
 

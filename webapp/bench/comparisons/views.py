@@ -104,7 +104,7 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpRespo
 
 
 def written(row: Comparison) -> Path:
-    """The folder of the report, written anew where the last one is not quite fresh."""
+    """The folder of the report, written again where the last one is out of date."""
     plan = row.plan
     folder = Path(settings.DATA_DIR) / "comparisons" / plan.name
     last = folder / "report.md"

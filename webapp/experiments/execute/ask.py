@@ -102,7 +102,7 @@ def scene(experiment: Experiment) -> tuple[str, ...]:
 
 
 def figures(experiment: Experiment) -> tuple[str, ...]:
-    """Those of the problem, which whoever judges or compares answers sees as the writer does; a task has none."""
+    """Those of the problem, which judges see as the writer does; a task has none."""
     return tuple(lookup.pictures(lookup.problem_named(experiment.task))) if experiment.is_problem else ()
 
 

@@ -132,7 +132,7 @@ def listen(process: subprocess.Popen[str], lines: queue.Queue[Said | None]) -> N
             for line in output:
                 said = json.loads(line)
                 lines.put(Said(Path(said["clip"]), "" if said["ok"] else said["error"]))
-    finally:  # also after a line that is none of ours: the lease would be renewed for ever
+    finally:  # also after a line that is no JSON: the lease would be renewed for ever
         lines.put(None)
 
 

@@ -1,4 +1,4 @@
-"""What the waiting page shows of the ways to be told, whoever renders it."""
+"""What the waiting page shows of the ways to be told."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--expect",
             metavar="NUMBER:HASH",
-            help="what this command printed before: whoever rewrote the whole table cannot have kept it",
+            help="what this command printed before: a rewritten table cannot reproduce it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

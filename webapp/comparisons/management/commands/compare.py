@@ -33,7 +33,7 @@ ROLES = {
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 STATE_SECONDS = 2.0
-"""How often the rows are counted anew."""
+"""How often the rows are counted."""
 
 
 class Command(BaseCommand):
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             "--token-budget", type=int, help="tokens read and written, at most, in each experiment that is not over"
         )
         parser.add_argument("--dollar-budget", type=float, help="US dollars of each, where prices are known")
-        parser.add_argument("--label", default="", help="run everything anew under this label")
+        parser.add_argument("--label", default="", help="run everything again under this label")
         parser.add_argument(
             "--with",
             dest="elsewhere",
