@@ -3,6 +3,7 @@
 import os
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -158,3 +159,24 @@ def test_an_idle_worker_lists_nothing(broker, monkeypatch):
         listed.clear()
         nothing_comes(broker)
     assert len(listed) == 2, "once at its beginning, once at its end"
+
+
+def test_a_message_is_taken_by_one_and_when_it_is_whole(broker):
+    connection, queue, _ = broker
+    other = connection.clone()
+    taken = []
+
+    def consumer(of):
+        return of.Consumer(queue, callbacks=[lambda body, message: (taken.append(body), message.ack())])
+
+    with consumer(connection), consumer(other):
+        publish(broker, 1)
+        (file,) = Path(connection.transport_options["data_folder_in"]).glob("*.msg")
+        whole = file.read_text()
+        file.write_text(whole[: len(whole) // 2])
+        nothing_comes(broker)
+        file.write_text(whole)
+        connection.drain_events(timeout=10)
+        nothing_comes([other])
+    other.release()
+    assert taken == [1]

@@ -6,10 +6,12 @@ import ctypes
 import os
 import select
 import time
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
 from kombu.transport import filesystem
+from kombu.utils.json import loads
 
 LIST_SECONDS = 2.0
 """The folder is listed this often in any case."""
@@ -17,8 +19,28 @@ IN_CLOSE_WRITE = 0x8
 """A file was written and closed (inotify(7))."""
 
 
+class Channel(filesystem.Channel):
+    """Workers that wake together take a message once, and never half of it."""
+
+    def _get(self, queue: str, timeout: float | None = None) -> Any:
+        """The queue's oldest message, gone from the folder. Kombu moves it elsewhere first, where two may meet."""
+        for name in sorted(os.listdir(self.data_folder_in)):
+            if name.partition(".")[2] != f"{queue}.msg":
+                continue
+            path = Path(self.data_folder_in, name)
+            try:
+                message = loads(path.read_text())
+                path.unlink()
+            except (FileNotFoundError, ValueError):  # another worker has it; or it is still being written
+                continue
+            return message
+        raise Empty
+
+
 class Transport(filesystem.Transport):
     """An idle worker sleeps in the kernel, which wakes it for a new message."""
+
+    Channel = Channel
 
     def __init__(self, client: Any, **kwargs: Any) -> None:
         super().__init__(client, **kwargs)
