@@ -2,7 +2,11 @@
 
 import dataclasses
 
+import pytest
+
 from benchmarks import bias, simulated
+
+pytestmark = pytest.mark.slow
 
 
 def right(way, repeats=24):

@@ -11,6 +11,8 @@ from benchmarks.published import references
 from simulation import catalog
 from trainer.records import TrainJob
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_program_gets_its_tasks_in_its_own_way():
     assert [c[3:] for c in command.commands("stepping", ["Ant", "Cartpole"], [])] == [

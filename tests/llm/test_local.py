@@ -17,6 +17,8 @@ from tests.llm import real
 from tests.llm.experiment import PROBLEM
 from trainer import launch
 
+pytestmark = pytest.mark.slow
+
 OFFERED = derive(read(first_prompt(PROBLEM)))
 
 

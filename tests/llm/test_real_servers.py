@@ -15,6 +15,8 @@ from llm.client import OpenAIBackend
 from llm.gate import Slots
 from tests.llm import real
 
+pytestmark = pytest.mark.slow
+
 COUNT = [{"role": "user", "content": "Count from one to twenty."}]
 STORY = [{"role": "user", "content": "Tell a very long story of a king who counts all the trees of his forest."}]
 PATIENCE = 240.0

@@ -18,6 +18,8 @@ from llm.prices import Usage
 from llm.serve import running
 from tests.llm.experiment import PROBLEM, Experiment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server():

@@ -13,6 +13,8 @@ from programs import folders
 from programs.judging import judge
 from programs.records import Case, Limits
 
+pytestmark = pytest.mark.slow
+
 JUDGING = """
 import sys
 from programs.judging import judge

@@ -11,6 +11,8 @@ import pytest
 from programs.judging import judge
 from programs.records import Case, Limits
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(cpu_seconds=2.0, memory_mb=128, output_kb=256)
 ATTACKS = {
     "fork": "import os\npid = os.fork()\nif pid == 0: os._exit(0)\nos.waitpid(pid, 0)\nprint('harm')",

@@ -6,6 +6,8 @@ from programs import judging, lock
 from programs.judging import by_subtask, judge, share
 from programs.records import Case, CaseResult, JailError, Limits, Report
 
+pytestmark = pytest.mark.slow
+
 SUM = '#include <cstdio>\nint main() { long long a, b; scanf("%lld %lld", &a, &b); printf("%lld\\n", a + b); }\n'
 SUM_PYTHON = "a, b = map(int, input().split())\nprint(a + b)\n"
 CASES = (Case("1 2\n", "3\n"), Case("40 2\n", "  42  ", 2), Case("5 5\n", "11\n", 2))

@@ -13,6 +13,8 @@ from simulation.bridge.connection import Bridge, BridgeError
 from simulation.environment import Environment
 from tests.simulation.test_environment import actions_for, advance, assert_same
 
+pytestmark = pytest.mark.slow
+
 BRIDGE = Path(connection.__file__).parent
 OLD_PYTHON = ["__init__.py", "protocol.py", "worker.py", "isaacgym/__init__.py", "isaacgym/host.py"]
 

@@ -13,6 +13,8 @@ from simulation.environment import Environment, _move
 from simulation.rewards.contract import compile_reward
 from simulation.worlds import Worlds
 
+pytestmark = pytest.mark.slow
+
 META = torch.device("meta")
 
 

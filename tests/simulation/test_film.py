@@ -16,6 +16,8 @@ from simulation.mujoco_models import visual_model
 from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, brightness, smooth
 from simulation.rollout import read_rollout, write_rollout
 
+pytestmark = pytest.mark.slow
+
 STEPS = 600
 CONTROL_DT = 1 / 60
 

@@ -16,6 +16,8 @@ from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
 from tests.simulation.warp import MUJOCO, WARP, Twins
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = {"qpos": 5e-5, "qvel": 1e-3}
 """Of one control step, relative to 1 + |value|. Warp computes in float32, its solver stops at 1e-6."""
 FIELD_BOUND = 1e-2
@@ -29,7 +31,12 @@ def actions(env: Environment, generator: torch.Generator) -> torch.Tensor:
     return one.repeat(env.groups, 1)
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
+FEW = ("Cartpole", "Ant")
+TASKS = [pytest.param(name, marks=() if name in FEW else pytest.mark.exhaustive) for name in catalog.tasks()]
+"""Warp compiles kernels for each: seconds of processor time."""
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_one_step_from_the_same_state_is_mujocos(task):
     env = Environment(task, worlds=6, seed=1, start=Twins)
     generator = torch.Generator().manual_seed(0)
@@ -45,7 +52,7 @@ def test_one_step_from_the_same_state_is_mujocos(task):
     assert env._physics.failed == 0
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
+@pytest.mark.parametrize("task", TASKS)
 def test_every_task_runs_on_it_unchanged(task):
     env = Environment(task, worlds=3, groups=2, seed=2, start=WARP)
     beside = Environment(task, worlds=3, groups=2, seed=2, start=MUJOCO)

@@ -14,6 +14,8 @@ from simulation.bridge.connection import ROOT, Bridge, BridgeError
 from simulation.environment import Environment
 from tests.simulation.test_environment import actions_for
 
+pytestmark = pytest.mark.slow
+
 DOUBLE = Path(__file__).parent / "isaacgym_double"
 
 

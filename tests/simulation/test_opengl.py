@@ -6,6 +6,8 @@ import pytest
 
 from simulation.opengl import FilmError, choose_backend
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.delenv("MUJOCO_GL", raising=False)

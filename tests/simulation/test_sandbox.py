@@ -17,6 +17,8 @@ from simulation.rewards import dry_run, landlock, sample_states, sandbox
 from simulation.rewards.verdict import Verdict
 from tests.simulation.good_rewards import GOOD
 
+pytestmark = pytest.mark.slow
+
 WORK_AFTER_LOCK = """
 import json, os, sys, threading
 from pathlib import Path

@@ -9,6 +9,8 @@ from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
 from trainer import checkpoint
 from trainer.records import TrainJob
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "VERSION", 9)

@@ -15,6 +15,8 @@ from tests.trainer.test_run import LONG, finished, run, wait_for  # noqa: F401  
 from trainer.process import clean_environment
 from trainer.records import TrainJob, read_progress, read_result
 
+pytestmark = pytest.mark.slow
+
 SOURCES = (rewards.UPRIGHT, rewards.STILL)
 BRIEF = {"worlds": 4, "horizon": 8, "iterations": 3}
 

@@ -19,6 +19,8 @@ from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_
 from trainer.evaluation import Episode, chosen, evaluate, over_seeds, record
 from trainer.records import TrainJob, write_json
 
+pytestmark = pytest.mark.slow
+
 SIZE = {"worlds": 16, "horizon": 16, "iterations": 12}
 
 

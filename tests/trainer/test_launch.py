@@ -8,6 +8,8 @@ from simulation import catalog
 from trainer import launch
 from trainer.process import ROOT, clean_environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("module", ["trainer.launch", "trainer.run", "trainer.records", "trainer.commands.train"])
 def test_starting_training_imports_neither_torch_nor_mujoco(module):

@@ -14,6 +14,8 @@ from trainer import checkpoint
 from trainer.lockstep import Lockstep
 from trainer.records import CandidateResult, TrainJob, TrainResult, shard_folder
 
+pytestmark = pytest.mark.slow
+
 CARTPOLE = (rewards.UPRIGHT, rewards.STILL, rewards.FALLING)
 SHORT = {"worlds": 16, "horizon": 16, "iterations": 6}
 

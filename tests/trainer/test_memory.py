@@ -27,6 +27,8 @@ from trainer.process import ROOT, clean_environment
 from trainer.records import TrainJob, TrainResult, read_result, shard_folder, write_json
 from trainer.sac import SAC
 
+pytestmark = pytest.mark.slow
+
 
 def test_work_is_halved_until_it_fits_and_other_errors_pass():
     size = [64]

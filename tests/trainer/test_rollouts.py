@@ -13,6 +13,8 @@ from trainer.ppo import PPO
 from trainer.rollouts import FILM_SEED, record_rollouts
 from trainer.scoring import Scorer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):

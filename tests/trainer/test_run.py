@@ -20,6 +20,8 @@ from trainer.records import TrainJob, TrainResult, read_progress, read_result, s
 from trainer.run import split
 from trainer.shard import CRASHES
 
+pytestmark = pytest.mark.slow
+
 LONG = {"worlds": 32, "horizon": 16, "iterations": 100_000}
 SOURCES = (rewards.UPRIGHT, rewards.STILL)
 

@@ -17,6 +17,8 @@ from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, packed, projected, squashed, temperature_slope
 from trainer.simba import SimbaShape, simba
 
+pytestmark = pytest.mark.slow
+
 PRESET = SacPreset(
     worlds=4,
     horizon=8,

@@ -16,6 +16,8 @@ from trainer.evaluation import evaluate
 from trainer.lockstep import mixed_precision
 from trainer.records import WARM, TrainJob, shard_folder
 
+pytestmark = pytest.mark.slow
+
 SHORT = {
     "worlds": 16,
     "horizon": 8,
@@ -81,7 +83,7 @@ def test_several_seeds_in_one_batch_give_what_separate_jobs_give(whole, tmp_path
     assert unnumbered(other.candidates) == unnumbered(result.candidates[1:2])
 
 
-@pytest.mark.parametrize("iterations", [1, 5, 10])
+@pytest.mark.parametrize("iterations", [5, *(pytest.param(i, marks=pytest.mark.exhaustive) for i in (1, 10))])
 def test_going_on_from_a_checkpoint_gives_the_same_result(whole, tmp_path, iterations):
     """Before anything is learned, after, and when the replay has begun to forget."""
     begun = shard(tmp_path, job())

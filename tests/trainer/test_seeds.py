@@ -7,6 +7,8 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import SHORT, shard, trained, unnumbered
 from trainer.records import TrainJob, preset_of, read_job, write_json
 
+pytestmark = pytest.mark.slow
+
 SOURCES = (rewards.UPRIGHT, rewards.STILL, rewards.UPRIGHT, rewards.NAN_WHEN_LEANING, rewards.STILL)
 SEEDS = (4, 4, 9, 9, 9)
 

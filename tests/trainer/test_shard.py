@@ -3,8 +3,12 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from trainer.records import Progress, write_json
 from trainer.shard import CRASHES, Shard
+
+pytestmark = pytest.mark.slow
 
 
 class Crashing(Shard):

@@ -13,6 +13,8 @@ from trainer.commands.train import _job, _options, duration, names_of, table, tr
 from trainer.process import ROOT, clean_environment
 from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_progress, read_result
 
+pytestmark = pytest.mark.slow
+
 SHORT = ["--override", "worlds=16", "--override", "horizon=16"]
 
 

@@ -7,6 +7,8 @@ from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
 from trainer import checkpoint
 from trainer.records import WARM, TrainJob
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):

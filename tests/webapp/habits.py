@@ -90,10 +90,10 @@ async def cheats(person: Person, pick: Pick) -> None:
     best, worst = person.letters
     others = next(tokens for label, tokens in crowd.ballots.items() if tokens and label != person.label)
     for what in ("vote", "undo"):
-        said = await person.post(what, csrf, screening=others[0], best="F", worst="E")
+        said = await person.post(what, csrf, screening=others[0], best="B", worst="A")
         assert what == "undo" or "nothing was saved from it" in said
     if len(person.seen) > 1:
-        said = await person.post("vote", csrf, screening=person.seen[0], best="F", worst="E")
+        said = await person.post("vote", csrf, screening=person.seen[0], best="B", worst="A")
         assert "already" in said
         await person.post("undo", csrf, screening=person.seen[0])
     for wrong in ({"best": best, "worst": best}, {"best": "Z", "worst": worst}, {"best": best}):
@@ -165,8 +165,8 @@ async def takes_part(crowd: Crowd, number: int, label: str, address: str) -> Non
 
 
 async def study(site: Site, people: dict[str, str], forbidden: tuple[str, ...]) -> Crowd:
-    """All participants at once. `people`: label -> address."""
+    """All participants at once. `people`: label, which ends in their number -> address."""
     async with gather(site, forbidden) as crowd, asyncio.TaskGroup() as together:
-        for number, (label, address) in enumerate(people.items(), 1):
-            together.create_task(takes_part(crowd, number, label, address))
+        for label, address in people.items():
+            together.create_task(takes_part(crowd, int(label.rpartition("-")[2]), label, address))
     return crowd

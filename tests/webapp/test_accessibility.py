@@ -8,6 +8,8 @@ from playwright.sync_api import sync_playwright
 
 from tests.webapp.sites import BROWSER, serve
 
+pytestmark = pytest.mark.slow
+
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RUN = """async () => {
     const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"];

@@ -10,6 +10,8 @@ from tests.webapp.sites import BROWSER, serve
 from tests.webapp.test_accessibility import AXE, RUN
 from tests.webapp.test_browser import grave
 
+pytestmark = pytest.mark.slow
+
 expect.set_options(timeout=120_000)
 SETUP = r"""
 from tests.webapp import reasoners

@@ -28,6 +28,8 @@ from webapp.review.screenings import screening_of
 from webapp.studies import assigning, comprehension, enrolment
 from webapp.studies.models import CompletionCode, Participant, Question, Study
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = Path(settings.BASE_DIR) / "templates"
 PAGES = {f"studio/states/{path.name}" for path in (TEMPLATES / "studio" / "states").glob("*.html")}
 PAGES |= {f"studio/{path.name}" for path in (TEMPLATES / "studio").glob("*.html")} - {

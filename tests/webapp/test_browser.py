@@ -7,6 +7,8 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.sites import BROWSER, serve
 
+pytestmark = pytest.mark.slow
+
 expect.set_options(timeout=120_000)
 VIDEO = re.compile(r"/clip/[^/]+/(\?again=\d+)?$")
 STILL = re.compile(r"/clip/[^/]+/poster/$")

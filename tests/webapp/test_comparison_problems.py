@@ -17,7 +17,7 @@ from webapp.experiments import loop
 from webapp.problems.models import Problem
 
 METHODS = ["scaling_batch_vote", "scaling_batch_score:k=3"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def two_problems():

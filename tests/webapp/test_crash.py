@@ -12,16 +12,19 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from redis import Redis
 
-from tests.webapp.servers import ROOT, Stack, free_port, gone, processes, static_files, wait_for
+from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, processes, static_files, wait_for
 
-KILLS_OF_A_KIND = 2
+pytestmark = pytest.mark.slow
+
+MOST_OF_A_KIND = 2
 """As many as cost no result: the third crash of a training or filming process would fail its candidates or clips."""
 COMPLETE_SECONDS = 1800
-SEEDS = [int(seed) for seed in os.environ.get("PREFINE_TEST_CRASH_SEEDS", "1").split(",")]
+SEEDS = [int(seed) for seed in os.environ.get("PREFINE_TEST_CRASH_SEEDS", "1,2,3").split(",")]
 TARGETS = {
     "web": "uvicorn webapp.asgi",
     "training worker": "--queues train",
@@ -112,13 +115,23 @@ def lose_messages(stack: Stack) -> None:
 
 
 @pytest.mark.timeout(2400)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
+    kill_everything(stack, seed, MOST_OF_A_KIND)
+
+
+@pytest.mark.timeout(2400)
+def test_everything_may_be_killed_once(tmp_path: Path) -> None:
+    kill_everything(embedded(tmp_path / "data"), 1, 1)
+
+
+def kill_everything(stack: Stack, seed: int, of_a_kind: int) -> None:
     rng = random.Random(seed)
     static_files(stack.data)
     prefine = Prefine(stack)
     driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed))
-    planned, killed = KILLS_OF_A_KIND * [*TARGETS, MESSAGES], list[str]()
+    planned, killed = of_a_kind * [*TARGETS, MESSAGES], list[str]()
     try:
         assert driver.stdout is not None and driver.stdout.readline() == "started\n"
         while driver.poll() is None:
@@ -144,5 +157,5 @@ def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None
     assert facts["open_requests"] == 0 and facts["idle"] and facts["requests"] == [7, 11]
     assert facts["candidates"] == [[2, 2], [2, 2, 2]]
     assert not facts["files_missing"]
-    assert len(killed) > KILLS_OF_A_KIND * len(TARGETS) / 2 and len(set(killed)) > len(TARGETS) / 2
+    assert len(killed) > of_a_kind * len(TARGETS) / 2 and len(set(killed)) > len(TARGETS) / 2
     wait_for(lambda: gone(below), "the end of all processes")

@@ -14,6 +14,8 @@ from playwright.sync_api import expect, sync_playwright
 from tests.webapp.servers import free_port
 from tests.webapp.sites import BROWSER
 
+pytestmark = pytest.mark.slow
+
 expect.set_options(timeout=120_000)
 MAKE = """
 import django; django.setup()

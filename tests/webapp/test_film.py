@@ -16,7 +16,7 @@ from webapp.experiments import jobs, loop, results
 from webapp.experiments.execute import run, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 FILMING = """
 import json, os, pathlib, signal, sys

@@ -21,6 +21,8 @@ from webapp.base.processes import stopping
 from webapp.experiments import execute, headless
 from webapp.experiments.models import Experiment, Job
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def kept_signals() -> Iterator[None]:

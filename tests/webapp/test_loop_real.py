@@ -24,7 +24,7 @@ from webapp.experiments import headless, loop, progress
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 TINY = {"iterations": 3, "worlds": 16}
 TINY_SAC = {"iterations": 6, "worlds": 16, "updates": 2, "batch": 32, "learning_starts": 256, "replay": 1000}

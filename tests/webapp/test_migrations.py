@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = [("studies", "0004_budgets"), ("experiments", "0004_budgets"), ("review", "0001_initial")]
 SCRIPT = f"""

@@ -11,6 +11,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.webapp.sites import BROWSER, Site, serve
 
+pytestmark = pytest.mark.slow
+
 WAIT = 120_000
 PEOPLE = """
 study = rows.study(notify_email=True, notify_push=True)

@@ -10,7 +10,7 @@ from webapp.experiments.execute import writing_progress
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def prompts(server):

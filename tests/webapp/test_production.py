@@ -10,18 +10,19 @@ import pytest
 
 from tests.webapp.servers import ROOT, database_url
 
-LOOP = (
-    *("test_jobs", "test_loop", "test_loop_command", "test_loop_endpoint", "test_loop_real"),
-    *("test_requests", "test_events", "test_panel"),
-)
-MODULES = (*LOOP, "test_nul", "test_archive_import", "test_races")
+pytestmark = pytest.mark.slow
+
+MODULES = ("test_jobs", "test_requests", "test_events", "test_races", "test_nul", "test_panel")
+"""Where locks, transactions and what a column holds decide."""
+MORE = ("test_loop", "test_loop_command", "test_loop_endpoint", "test_loop_real", "test_archive_import")
 """What is killed in the middle there: test_crash.py."""
 
 
 @pytest.mark.timeout(3600)
-def test_on_postgresql_and_redis(postgres: int, redis: int) -> None:
+@pytest.mark.parametrize("modules", [MODULES, pytest.param(MORE, marks=pytest.mark.exhaustive)], ids=["first", "more"])
+def test_on_postgresql_and_redis(postgres: int, redis: int, modules: tuple[str, ...]) -> None:
     """In one process, which makes one database."""
-    files = [f"tests/webapp/{module}.py" for module in MODULES]
+    files = [f"tests/webapp/{module}.py" for module in modules]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *files, "-q", "-p", "no:cacheprovider", "--create-db"],
         cwd=ROOT,

@@ -16,7 +16,7 @@ from webapp.experiments.execute import reuse, train
 from webapp.experiments.models import Candidate, Experiment, Request
 from webapp.experiments.tasks import run_job
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 TINY = {"iterations": 3, "worlds": 16}
 

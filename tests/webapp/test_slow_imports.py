@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.webapp.servers import ROOT
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = """
 import sys

@@ -13,6 +13,8 @@ import pytest
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
 from webapp.supervisor import main
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("train", "film-1", "film-2", "llm-1", "llm-2", "reaper", "web")
 
 

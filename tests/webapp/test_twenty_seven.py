@@ -1,5 +1,6 @@
-"""Twenty-seven people run the published design, each in a browser of their own; the export tells exactly what they did.
+"""People run the published design, each in a browser of their own; the export tells exactly what they did.
 
+Twenty-seven of them, or seven with habits that differ and rounds of three.
 Real site, workers, rewards, training and films. Robots practise briefly and films are short (tests/webapp/brief.py).
 """
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,11 +28,38 @@ from tests.webapp.elsewhere import check_import
 from tests.webapp.sites import ROOT, serve
 from tests.webapp.voters import Votes
 
-LABELS = [f"Crowd-{number}" for number in range(1, 8)]
-LEAVER = LABELS[habits.LEAVER - 1]
+pytestmark = pytest.mark.slow
+
+LEAVER, SLIPS = f"Crowd-{habits.LEAVER}", "Crowd-2"
 ARMS = ("sentinel_first", "sentinel_second")
-WANTED = 20
+ROUNDS = 3
 FORBIDDEN = ("icpl", "sentinel", "compute_reward", "crowd-", "final_score", "episode duration")
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who takes part; what is particular about each participant follows from the number."""
+
+    participants: tuple[int, ...]
+    evaluators: int
+    k: int
+
+    @property
+    def labels(self) -> list[str]:
+        return [f"Crowd-{number}" for number in self.participants]
+
+    @property
+    def set_up(self) -> str:
+        return f"labels, k = {self.labels!r}, {self.k}\n{SET_UP}"
+
+    @property
+    def poll(self) -> str:
+        chosen = [label for label in self.labels if label != LEAVER][:2]
+        return f"labels, wanted = {chosen!r}, {self.evaluators}\n{POLL}"
+
+
+TWENTY_SEVEN = Cast(tuple(range(1, 8)), 20, 6)
+SEVEN = Cast((1, habits.LEAVER, habits.CHEATER), 4, 3)
 SET_UP = f"""
 from webapp.studies import opening
 from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
@@ -40,12 +69,12 @@ study = Study.objects.create(
     ethics_protocol="2026-17", ethics_expires_on="2999-12-31", debriefing="We compared two ways of asking.",
 )
 for place, name in enumerate({ARMS!r}):
-    Arm.objects.create(study=study, name=name, position=place, task="Cartpole", method="icpl", k=6, n=3)
+    Arm.objects.create(study=study, name=name, position=place, task="Cartpole", method="icpl", k=k, n={ROUNDS})
 Question.objects.create(study=study, text="What do you do?", answers="Watch and choose\\nNothing at all")
 for outcome in ("finished", "withdrawn"):
     CompletionCode.objects.create(study=study, outcome=outcome, code="CODE-" + outcome)
 assert opening.open_study(study) == []
-people = [Participant.objects.create(study=study, label=label) for label in {LABELS!r}]
+people = [Participant.objects.create(study=study, label=label) for label in labels]
 out["study"], out["people"] = study.pk, {{person.label: person.get_absolute_url() for person in people}}
 """
 POLL = f"""
@@ -53,20 +82,20 @@ from webapp.experiments.models import Clip
 from webapp.studies.models import Participant
 from webapp.votes import enrolment, opening
 from webapp.votes.models import Pair, Poll
-people = [Participant.objects.get(label=label) for label in {LABELS[:2]!r}]
+people = [Participant.objects.get(label=label) for label in labels]
 first, second = [Clip.objects.get(candidate=person.experiment.winner, percent=100) for person in people]
 poll = Poll.objects.create(
     title="Which pole stays up better", question="Which one is calmer?", instructions="Look at how calm it is.",
-    consent_text="You may stop at any time.", contact="Dr. Ada Example, ada@example.org", evaluators_wanted={WANTED},
+    consent_text="You may stop at any time.", contact="Dr. Ada Example, ada@example.org", evaluators_wanted=wanted,
 )
 arms = dict(zip(("first_arm", "second_arm"), {ARMS!r}))
 Pair.objects.create(poll=poll, position=1, first=first, second=second, **arms)
 assert opening.open_poll(poll) == []
-out["people"] = {{person.label: person.get_absolute_url() for person in enrolment.invite(poll, {WANTED} + 1)}}
+out["people"] = {{person.label: person.get_absolute_url() for person in enrolment.invite(poll, wanted + 1)}}
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def site(tmp_path_factory):
     python = brief.python(tmp_path_factory.mktemp("python"))
     with serve(tmp_path_factory.mktemp("crowd"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="3600") as site:
@@ -93,19 +122,23 @@ class Export:
 
 
 @pytest.mark.timeout(3600)
-def test_twenty_seven_people(site, tmp_path, tmp_path_factory):
-    made = site.python(SET_UP)
+@pytest.mark.parametrize(
+    "cast", [SEVEN, pytest.param(TWENTY_SEVEN, marks=pytest.mark.exhaustive)], ids=["seven", "twenty-seven"]
+)
+def test_people(cast, site, tmp_path, tmp_path_factory):
+    made = site.python(cast.set_up)
     people = asyncio.run(habits.study(site, made["people"], FORBIDDEN))
-    invited = site.python(POLL)["people"]
-    votes, complaints = asyncio.run(voters.poll(site, invited, WANTED, FORBIDDEN))
+    invited = site.python(cast.poll)["people"]
+    votes, complaints = asyncio.run(voters.poll(site, invited, cast.evaluators, FORBIDDEN))
     assert people.complaints == complaints == []
-    assert len(people.memories) + len(votes.picked) == 27 and votes.refused == ["E21"]
+    assert (sorted(people.memories), len(votes.picked)) == (cast.labels, cast.evaluators)
+    assert votes.refused == [f"E{cast.evaluators + 1:02}"]
 
     export = exported(site, made["study"], tmp_path / "study.zip")
     stayed = {label: memory for label, memory in people.memories.items() if not memory.left}
     check_votes(export, stayed)
-    check_experiments(export, stayed, tmp_path)
-    check_poll(export, votes)
+    check_experiments(export, stayed, tmp_path, cast.k)
+    check_poll(export, votes, cast.evaluators)
     check_who_left(export, people)
     check_import(tmp_path / "study.zip", tmp_path_factory.mktemp("elsewhere"))
     tokens = [token for of in people.ballots.values() for token in of]
@@ -179,7 +212,7 @@ def orders_of(export: Export) -> dict[str, list[list[str]]]:
     return found
 
 
-def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path) -> None:
+def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path, k: int) -> None:
     """Each ended with the winner that its person picked, and can be played again from what is in the zip."""
     people, experiments, arms = (export.table(name) for name in ("participants", "experiments", "arms"))
     keys = keys_of(export)
@@ -193,8 +226,8 @@ def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path) -
         assert memory.winner.startswith(film), "the last page shows the winner"
         rounds = [row for row in export.table("iterations").values() if row["experiment"] == place["experiment"]]
         picked = [(keys[row["best"]], keys[row["worst"]]) for row in sorted(rounds, key=lambda row: row["number"])]
-        assert picked == [(pick.best, pick.worst) for pick in memory.confirmed[:3]]
-    assert len(keys) == 6 * 3 * len(stayed)
+        assert picked == [(pick.best, pick.worst) for pick in memory.confirmed[:ROUNDS]]
+    assert len(keys) == k * ROUNDS * len(stayed)
     records = [name for name in export.files if name.startswith("replay/")]
     assert len(records) == len(stayed)
     for name in records:
@@ -204,30 +237,33 @@ def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path) -
 
 
 def check_who_left(export: Export, people: Crowd) -> None:
-    [gone] = [row for row in export.table("participants").values() if row["label"] not in LABELS]
+    [gone] = [row for row in export.table("participants").values() if row["label"] not in people.memories]
     assert gone["label"].startswith("deleted") and gone["outcome"] == "withdrawn"
     assert people.memories[LEAVER].code == "CODE-withdrawn" and len(people.memories[LEAVER].confirmed) == 1
     assert LEAVER not in export.text
     attempts = {row["label"]: row["attempts"] for row in export.table("participants").values()}
-    assert attempts == {label: 2 if label == LABELS[1] else 1 for label in attempts}
-    assert sorted(people.memories) == LABELS
+    assert attempts == {label: 2 if label == SLIPS else 1 for label in attempts}
 
 
 # --- what evaluators did ------------------------------------------------------------------------------------------
 
 
-def check_poll(export: Export, votes: Votes) -> None:
+def check_poll(export: Export, votes: Votes, wanted: int) -> None:
     [pair] = export.table("pairs").values()
     arms = {export.files[f"votes/{pair[f'{role}_file']}.mp4"]: pair[f"{role}_arm"] for role in ("first", "second")}
     clicked = {label: arms[film] for label, film in votes.picked.items()}
     rows = export.csv("polls/1/votes.csv")
     assert {row["evaluator"]: row["preferred"] for row in rows} == clicked
-    assert len(rows) == len(export.table("pair_votes")) == WANTED and {row["counted"] for row in rows} == {"1"}
+    assert len(rows) == len(export.table("pair_votes")) == wanted and {row["counted"] for row in rows} == {"1"}
     found = json.loads(export.files["polls/1/results.json"])
     counts, [result] = Counter(clicked.values()), found["pairs"]
     assert (result["first arm"], result["second arm"]) == ARMS
     assert (result["first"], result["second"], result["equal"]) == (counts[ARMS[0]], counts[ARMS[1]], 0)
-    assert found["evaluators counted"] == WANTED and set(counts.values()) == {14, 6}
-    assert Counter(row["first_left"] for row in export.table("showings").values()) == {True: 10, False: 10}
+    assert found["evaluators counted"] == wanted
+    assert set(counts.values()) == {wanted - wanted // 3, wanted // 3}
+    assert Counter(row["first_left"] for row in export.table("showings").values()) == {
+        True: wanted // 2,
+        False: wanted // 2,
+    }
     [poll] = export.table("polls").values()
     assert poll["status"] == "closed" and all(arm in export.files["polls/1/plan.txt"].decode() for arm in ARMS)

@@ -6,6 +6,8 @@ from playwright.sync_api import expect, sync_playwright
 from tests.webapp.servers import wait_for
 from tests.webapp.sites import BROWSER, serve
 
+pytestmark = pytest.mark.slow
+
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
 SECONDS = 60_000
 expect.set_options(timeout=SECONDS)

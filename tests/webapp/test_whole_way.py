@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from tests.webapp.sites import BROWSER, serve
 
+pytestmark = pytest.mark.slow
+
 expect.set_options(timeout=120_000)
 PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.paused)"
 SLOWLY = {"timeout": 400_000}

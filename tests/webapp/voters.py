@@ -132,14 +132,15 @@ async def cheats(person: Evaluator) -> None:
 
 
 HABITS: dict[int, Habit] = {3: reloads, 8: loses_connection, 12: uses_two_tabs, 16: cheats}
+HABITS_OF_FEW: dict[int, Habit] = {2: loses_connection, 3: uses_two_tabs, 4: cheats}
 
 
-async def _votes(among: Crowd, votes: Votes, number: int, label: str, address: str) -> None:
+async def _votes(among: Crowd, votes: Votes, number: int, label: str, address: str, habit: Habit) -> None:
     context = await among.context()
     person = Evaluator(among, votes, label, address, context, await context.new_page())
     await person.begin()
     await person.look(prefers_smaller=number % 3 != 0)
-    await HABITS.get(number, votes_plainly)(person)
+    await habit(person)
     await person.thanked()
     await context.close()
 
@@ -159,10 +160,11 @@ async def poll(site: Site, people: dict[str, str], wanted: int, forbidden: tuple
     Returns what they did, and what their browsers complained of.
     """
     votes, room = Votes(), asyncio.Semaphore(AT_ONCE)
+    habits = HABITS if wanted >= max(HABITS) else HABITS_OF_FEW
 
     async def enters(number: int, label: str, address: str) -> None:
         async with room:
-            await _votes(among, votes, number, label, address)
+            await _votes(among, votes, number, label, address, habits.get(number, votes_plainly))
 
     invited = list(people.items())
     async with crowd.gather(site, forbidden) as among:

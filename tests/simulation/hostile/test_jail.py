@@ -18,6 +18,7 @@ from tests.simulation.hostile.jail_attacks import ATTACKS, FILES
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the jail is Linux's"),
     pytest.mark.skipif(platform.machine() != "x86_64", reason="system calls are attacked by their x86-64 numbers"),
+    pytest.mark.slow,
 ]
 ROOT_ONLY = {"change_root", "mount", "set_host_name", "device_node", "new_namespaces"}
 
