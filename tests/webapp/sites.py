@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,13 +21,13 @@ from tests.webapp.servers import empty_database, free_port, static_files
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
 BROWSER: dict[str, Any] = {
-    "executable_path": "/usr/bin/chromium",
+    "executable_path": shutil.which("chromium-headless-shell") or "/usr/bin/chromium",
     "args": [
         *["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"],
         *["--disable-component-update", "--disable-sync"],
     ],
 }
-"""How Playwright launches it."""
+"""How Playwright launches it. The shell has no windows: it takes a third of Chromium's processor time."""
 
 
 @dataclass(frozen=True)
