@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 SLOW = (
-    "webapp/test_twenty_seven.py",
     "webapp/test_crash.py",
+    "webapp/test_twenty_seven.py",
     "trainer/test_devices.py",
     "webapp/test_production.py",
     "webapp/test_browser.py",
@@ -24,6 +24,7 @@ SLOW = (
     "trainer/test_run.py",
     "webapp/test_notices_browser.py",
     "trainer/test_train_command.py",
+    "llm/test_every_method.py",
 )
 """The slowest first: begun last, they would run alone at the end while other processes have nothing left to do."""
 HERE = Path(__file__).parent

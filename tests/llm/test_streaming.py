@@ -90,8 +90,8 @@ class Resuming(Stream):
 
 @pytest.mark.parametrize("kind", [Hasty, Resuming])
 def test_a_reason_for_the_end_that_is_not_the_end_cuts_nothing_off(kind, monkeypatch):
-    monkeypatch.setattr(wire, "AFTER_END", 0.6)
-    with serving(lambda body: (200, kind("abcdef", pause=0.25))) as server:
+    monkeypatch.setattr(wire, "AFTER_END", 3.0)
+    with serving(lambda body: (200, kind("abcdef", pause=0.6))) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)
     assert (reply.text, reply.usage, len(server.seen)) == ("abcdef", Usage(100, 6), 1)
 
@@ -439,9 +439,8 @@ def test_retry_after_is_waited_for_by_everybody_at_this_gate():
     gate.rest = lambda seconds: (rested.append(seconds), rest(seconds))
     with serving(lambda body: next(answers, completion("x"))) as server:
         server.headers["Retry-After"] = "1"
-        begun = time.monotonic()
         backend(server, gate=gate).complete(ASK, 1, 0)
-    assert rested == [1.0] and time.monotonic() - begun >= 1.0
+    assert rested == [1.0] and time.monotonic() > gate._closed_until > 0
 
 
 def test_a_pause_that_is_too_long_is_a_failure_that_says_so():

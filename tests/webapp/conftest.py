@@ -40,6 +40,7 @@ def folders(settings, tmp_path_factory):
     cache.clear()  # it counts what an address may do
     settings.MEDIA_ROOT = tmp_path_factory.mktemp("media")
     settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others take a third of a second
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import functools
 import hashlib
@@ -23,8 +22,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180
-KEPT_DATABASES = 10
+KEPT = 10
 """One for each branch that somebody works on."""
+DECIDE_ALL = ("webapp/settings.py", "webapp/base/static_files.py", "requirements.txt")
 
 
 @dataclass(frozen=True)
@@ -156,39 +156,38 @@ def kept_folder() -> Path:
     return folder
 
 
-def migrated() -> Path:
-    """An empty SQLite database with every migration. Making it takes ten seconds of processor time: it is kept between
-    runs, for as long as the files that decide what is in it stay as they are.
+@functools.cache
+def _made(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> Path:
+    """What a command of manage.py makes in an empty data folder: seconds of processor time. It is kept between runs,
+    for as long as the files that decide what is in it stay as they are.
     """
-    sources = [*ROOT.glob("webapp/**/migrations/*.py"), *ROOT.glob("webapp/**/roles.py")]
-    sources += [ROOT / "webapp/settings.py", ROOT / "requirements.txt"]
-    digest = hashlib.sha256(b"\n".join(path.read_bytes() for path in sorted(sources))).hexdigest()
+    sources = {path for pattern in (*patterns, *DECIDE_ALL) for path in ROOT.glob(pattern) if path.is_file()}
+    digest = hashlib.sha256()
+    for path in sorted(sources):
+        digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     folder = kept_folder()
-    kept = folder / f"{digest[:20]}.sqlite3"
+    kept = folder / f"{digest.hexdigest()[:20]}-{product}"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
             with tempfile.TemporaryDirectory(dir=folder) as data:
-                _embedded(Path(data)).manage("migrate", "-v0")
-                Path(data, "db.sqlite3").replace(kept)
-        kept.touch()
-        for other in sorted(folder.glob("*.sqlite3"), key=lambda path: path.stat().st_mtime)[:-KEPT_DATABASES]:
-            other.unlink()
+                _embedded(Path(data)).manage(*command)
+                Path(data, product).replace(kept)
+        os.utime(kept)
+        for other in sorted(folder.glob(f"*-{product}"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+            shutil.rmtree(other) if other.is_dir() else other.unlink()
     return kept
 
 
-@functools.cache
-def _collected() -> Path:
-    """The static files as a site serves them, with hashes in their names: seconds of work, done once in a process."""
-    data = Path(tempfile.mkdtemp(prefix="prefine-collected-"))
-    atexit.register(shutil.rmtree, data, ignore_errors=True)
-    _embedded(data).manage("collectstatic", "--noinput", "-v0")
-    return data / "static"
+def migrated() -> Path:
+    """An empty SQLite database with every migration."""
+    return _made("db.sqlite3", ("migrate", "-v0"), ("webapp/**/migrations/*.py", "webapp/**/roles.py"))
 
 
 def static_files(data: Path) -> None:
-    """What collectstatic would put into this data folder."""
-    shutil.copytree(_collected(), data / "static", dirs_exist_ok=True)
+    """What collectstatic would put into this data folder, with hashes in the files' names."""
+    made = _made("static", ("collectstatic", "--noinput", "-v0"), ("static/**/*", "webapp/**/static/**/*"))
+    shutil.copytree(made, data / "static", dirs_exist_ok=True)
 
 
 def empty_database(data: Path) -> None:

@@ -20,11 +20,6 @@ from webapp.votes import opening
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def quick(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 def entries(**values):
     return list(Entry.objects.filter(**values).order_by("pk"))
 

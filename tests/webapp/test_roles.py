@@ -30,11 +30,6 @@ pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse 42"
 
 
-@pytest.fixture(autouse=True)
-def quick(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 def account(name: str = "eve", role: str = roles.Role.VIEWER, extras: tuple[str, ...] = ()) -> User:
     user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
     user.is_superuser = role == roles.Role.ADMINISTRATOR
