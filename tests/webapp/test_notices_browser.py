@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from tests.webapp.sites import BROWSER, Site, serve
+from tests.webapp.sites import WHOLE_BROWSER, Site, serve
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def path(site: Site) -> str:
 @pytest.fixture
 def page(site: Site, path: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
+        browser = playwright.chromium.launch(**WHOLE_BROWSER)
         context = browser.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
         context.set_default_timeout(WAIT)
         context.grant_permissions(["notifications"])
