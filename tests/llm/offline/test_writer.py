@@ -64,6 +64,8 @@ def assert_executable(task, written, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", TASKS)
 def test_120_of_120_programs_are_executable(task, tmp_path):
     written = programs(task, experiments=4, iterations=5)
@@ -71,8 +73,9 @@ def test_120_of_120_programs_are_executable(task, tmp_path):
     assert_executable(task, written, tmp_path)
 
 
-@pytest.mark.parametrize("task", [*PLACES, "Anymal", "FrankaCabinet"])
-def test_first_and_second_programs_for_places_and_poses_are_executable(task, tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize("task", [*TASKS, *PLACES, "Anymal", "FrankaCabinet"])
+def test_first_and_second_programs_are_executable(task, tmp_path):
     written = programs(task, experiments=1, iterations=2)
     assert len(set(written)) == 12
     assert_executable(task, written, tmp_path)

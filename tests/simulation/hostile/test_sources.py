@@ -28,6 +28,7 @@ def tried() -> dict[str, Verdict]:
     return dict(zip(sources, sandbox.check("Cartpole", list(sources.values()), timeout=200.0), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAUGHT)
 def test_the_dry_run_catches_it(name: str, tried: dict[str, Verdict]):
     stage, reason, source = CAUGHT[name]
@@ -36,6 +37,7 @@ def test_the_dry_run_catches_it(name: str, tried: dict[str, Verdict]):
     assert reason in tried[name].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HARMLESS)
 def test_rewriting_makes_it_harmless(name: str, tried: dict[str, Verdict]):
     assert tried[name] == Verdict(True, "done")
