@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from llm import methods, prompts
 from llm.messages import chat, first_prompt
 from llm.method import Method
 from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
-from tests.webapp import boards
+from tests.webapp import boards, rows
 from tests.webapp.loops import advance, finish, open_requests, pick, play, started
 from webapp.experiments import loop, progress, provenance, results, revisions, upgrades
-from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Request
+from webapp.review import ballot
+from webapp.review.models import Vote
+from webapp.review.screenings import screening_of
+from webapp.studies import enrolment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,6 +128,13 @@ def answer(row: Experiment, request: Request) -> None:
     else:
         finish(row, request)
     row.refresh_from_db()
+
+
+def filmed(row: Experiment) -> None:
+    """Everything that was trained can be watched."""
+    for candidate in Candidate.objects.filter(iteration__experiment=row, status="trained"):
+        clip, _ = Clip.objects.update_or_create(candidate=candidate, percent=100, defaults={"status": "ready"})
+        rows.media(clip, 60 * candidate.index)
 
 
 def to_the_end(row: Experiment) -> list[str]:
@@ -243,9 +257,9 @@ class TestAnotherFlow:
         }
         folders = [r.run_dir for r in row.requests.filter(kind="Train")]
         assert len(set(folders)) == len(folders)
-        rows = Candidate.objects.filter(iteration__experiment=row)
-        assert {key: source for c in rows if (key := c.key) in programs and (source := c.source)} == programs
-        aside = [c.key for c in rows.filter(status=Candidate.Status.ASIDE)]
+        now = Candidate.objects.filter(iteration__experiment=row)
+        assert {key: source for c in now if (key := c.key) in programs and (source := c.source)} == programs
+        aside = [c.key for c in now.filter(status=Candidate.Status.ASIDE)]
         written_twice = kept >= 4  # the second round, which was written in one
         assert aside == (["2-1", "2-2", "2-3"] if written_twice else []) + (["3-1", "3-2", "3-3"] if kept > 6 else [])
         record = upgrades.record_of(row)
@@ -324,6 +338,50 @@ class TestAnotherFlow:
         assert [i.aside for i in row.iterations.all()] == [False, False, True]
         to_the_end(row)
         assert row.status == Experiment.Status.FINISHED
+
+    @pytest.mark.parametrize("way", [upgrades.end_here, upgrades.follow_today])
+    def test_a_person_waits_and_comes_to_the_end(self, upgrade, client, way) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=4, judge="human", n=2)
+        filmed(row)
+        person = rows.participant()
+        person.assignments.update(experiment=row)
+        address = person.get_absolute_url()
+        Experiment.objects.filter(pk=row.pk).update(status="waiting")
+        assert "Something went wrong" not in client.get(address).text
+        Experiment.objects.filter(pk=row.pk).update(status="failed")
+        row.refresh_from_db()
+        assert "Something went wrong on our side" in client.get(address).text
+        assert enrolment.finish_due() == 0
+        assert way(row)
+        while row.live:
+            advance(row)
+            if (request := loop.waiting_request(row)) is None:
+                for request in open_requests(row):
+                    answer(row, request)
+                continue
+            filmed(row)
+            shown = screening_of(request, person)
+            assert 'name="best"' in client.get(address).text
+            fields = {"screening": shown.token, "best": "A", "worst": "" if request.kind == "Choose" else "B"}
+            client.post(reverse("vote", args=[person.token]), fields)
+            Vote.objects.update(created_at=timezone.now() - timedelta(days=1))
+            assert ballot.lock_due() == 1
+            row.refresh_from_db()
+        assert row.status == Experiment.Status.FINISHED
+        assert enrolment.finish_due() == 1
+        person.refresh_from_db()
+        assert person.outcome == "finished"
+
+    def test_a_choice_in_a_round_that_was_set_aside_is_refused_kindly(self, upgrade, client) -> None:
+        row = stopped_while_choosing(upgrade)
+        filmed(row)
+        person = rows.participant()
+        person.assignments.update(experiment=row)
+        shown = screening_of(row.requests.get(kind="Judge"), person)
+        assert upgrades.follow_today(row)
+        fields = {"screening": shown.token, "best": "A", "worst": "B"}
+        told = client.post(reverse("vote", args=[person.token]), fields, follow=True)
+        assert "That round is already over" in told.text and not Vote.objects.exists()
 
     def test_only_an_experiment_whose_flow_changed_has_these_ways_out(self, upgrade) -> None:
         row = started()

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from llm.methods import METHODS
 from webapp.experiments import loop, progress
-from webapp.experiments.models import Experiment, Request
+from webapp.experiments.models import Experiment, Iteration, Request
 from webapp.review import ballot, panels, tags, trials
 from webapp.review.models import Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
@@ -180,7 +180,8 @@ def _others(others: int) -> Page:
 def round_of(participant: Participant) -> int:
     """The round that this person is in; 0 before the first."""
     experiment = participant.experiment
-    return max(experiment.iterations.values_list("number", flat=True), default=0) if experiment else 0
+    rounds = experiment.iterations.filter(aside=False) if experiment else Iteration.objects.none()
+    return max(rounds.values_list("number", flat=True), default=0)
 
 
 def _waiting(participant: Participant, experiment: Experiment) -> Page:

@@ -410,9 +410,9 @@ def kinds(experiment: Experiment) -> list[str]:
 def listed() -> QuerySet[Any, Any]:
     """Every experiment with what its row in the list says: the newest first."""
     rows = Experiment.objects.select_related("winner__iteration")
-    return rows.annotate(round=Count("iterations", distinct=True), rts=Max("iterations__candidates__rts")).order_by(
-        "-created_at"
-    )
+    begun = Count("iterations", distinct=True, filter=Q(iterations__aside=False))
+    highest = Max("iterations__candidates__rts", filter=~Q(iterations__candidates__status=Candidate.Status.ASIDE))
+    return rows.annotate(round=begun, rts=highest).order_by("-created_at")
 
 
 def latest_progress(experiments: Iterable[Experiment]) -> dict[int, Job]:
