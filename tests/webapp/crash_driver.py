@@ -29,6 +29,7 @@ from webapp.experiments import loop  # noqa: E402
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
 from webapp.review import panels  # noqa: E402
 from webapp.review.models import Vote  # noqa: E402
+from webapp.studies.assigning import people_of  # noqa: E402
 from webapp.studies.models import Arm, Assignment, Participant, Study  # noqa: E402
 
 TINY = {"iterations": 30, "worlds": 64}
@@ -101,7 +102,7 @@ def over(row: Experiment) -> bool:
 
 def main(seconds: float, port: int, seed: int) -> None:
     rows, rng = started(), random.Random(seed)
-    voters = [Voter(person, port, rng) for person in rows[0].people]
+    voters = [Voter(person, port, rng) for person in people_of(rows[0])]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
     while not (all(over(row) for row in rows) and all(voter.answered for voter in voters)):
