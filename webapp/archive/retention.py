@@ -141,7 +141,7 @@ def aggregate(study: Study) -> dict[str, Any]:
         prompt=Sum("prompt_tokens"),
         completion=Sum("completion_tokens"),
         dollars=Sum("cost"),
-        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
+        estimated=Count("pk", filter=Q(estimated=True)),
     )
     return {
         "invited": people.count(),

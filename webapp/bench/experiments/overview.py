@@ -361,7 +361,7 @@ def _totals(experiment: Experiment) -> Totals:
         calls=Count("pk"),
         tokens_in=Sum("prompt_tokens", default=0),
         tokens_out=Sum("completion_tokens", default=0),
-        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
+        estimated=Count("pk", filter=Q(estimated=True)),
         known=Sum("cost", default=0.0),
         unknown=Count("pk", filter=Q(cost=None)),
     )

@@ -208,7 +208,7 @@ def _use(study: Study, places: Sequence[Place]) -> Use:
     calls = ModelCall.objects.filter(request__experiment__in=own).aggregate(
         calls=Count("pk"),
         tokens=Sum(F("prompt_tokens") + F("completion_tokens"), default=0),
-        estimated=Count("pk", filter=Q(data__usage__estimated=True)),
+        estimated=Count("pk", filter=Q(estimated=True)),
         known=Sum("cost", default=0.0),
         unknown=Count("pk", filter=Q(cost=None)),
     )

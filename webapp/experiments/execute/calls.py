@@ -78,6 +78,7 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
             data=reply_to_json(reply),
             prompt_tokens=usage.input_tokens if usage else None,
             completion_tokens=usage.output_tokens if usage else None,
+            estimated=bool(usage and usage.estimated),
             latency=reply.latency,
             cost=reply.cost,
         )

@@ -187,6 +187,8 @@ class ModelCall(models.Model):
     """The call as llm.records/llm.client define it: messages, reply, finish reason, fingerprint, seed."""
     prompt_tokens = models.PositiveIntegerField(null=True)
     completion_tokens = models.PositiveIntegerField(null=True)
+    estimated = models.BooleanField(default=False)
+    """Whether its tokens are counted from its letters, because its endpoint did not say."""
     latency = models.FloatField(default=0)
     cost = models.FloatField(null=True)
     """US dollars; null when usage or price is unknown."""
