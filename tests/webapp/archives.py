@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.apps import apps
 from django.utils import timezone
 
-from tests.webapp import boards, loops, rows
+from tests.webapp import bench_rows, loops, rows
 from webapp.archive import retention
 from webapp.archive.rules import own_models
 from webapp.audit import record
@@ -89,7 +89,7 @@ def take_part(reasons: dict[Participant, str]) -> None:
             loops.play(experiment)
             ModelCall.objects.filter(request__experiment=experiment).delete()
             Run.objects.filter(request__experiment=experiment).delete()
-            boards.fill(experiment)
+            bench_rows.fill(experiment)
             request = loop.waiting_request(experiment)
             if request is None:
                 break
@@ -131,7 +131,7 @@ def checked(person: Participant) -> None:
 
 def voted(person: Participant) -> Poll:
     """A closed A/B vote between the person's winner and a baseline's."""
-    baseline = boards.played(name="baseline", task="Cartpole", seed=5)
+    baseline = bench_rows.played(name="baseline", task="Cartpole", seed=5)
     clips = []
     for experiment in (person.experiment, baseline):
         experiment.refresh_from_db()

@@ -18,7 +18,7 @@ RUN = """async () => {
 }"""
 MADE = """
 from django.utils import timezone
-from tests.webapp import polls
+from tests.webapp import poll_rows
 from webapp.experiments.models import Experiment
 from webapp.review import ballot
 from webapp.review.ballot import Choice
@@ -92,14 +92,14 @@ rows.finished(through("code", debriefed_at=timezone.now()))
 out["open link"] = f"/take/{whole.open_link}/"
 out["open link without an id"] = f"/take/{whole.open_link}/?STUDY_ID=s"
 
-poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
-out["votes consent"] = polls.evaluator(poll, consented=False).get_absolute_url()
-evaluator = polls.evaluator(poll)
+poll = poll_rows.poll(pairs=2, ask_strength=True, allow_tie=True)
+out["votes consent"] = poll_rows.evaluator(poll, consented=False).get_absolute_url()
+evaluator = poll_rows.evaluator(poll)
 out["votes ballot"] = evaluator.get_absolute_url()
 out["votes leave"] = out["votes ballot"] + "leave/"
-finished = polls.evaluator(poll)
-while ballot_now := polls.ballot.current(finished):
-    polls.prefer(finished, "ICPL", strength="1")
+finished = poll_rows.evaluator(poll)
+while ballot_now := poll_rows.ballot.current(finished):
+    poll_rows.prefer(finished, "ICPL", strength="1")
 out["votes thanks"] = finished.get_absolute_url()
 out["votes unknown link"] = "/v/nobody/"
 """

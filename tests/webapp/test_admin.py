@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from llm.methods import METHODS
-from tests.webapp import boards, loops, rows
+from tests.webapp import bench_rows, loops, rows
 from tests.webapp.forms import experiment_form
 from webapp.bench.admin.experiments import ExperimentForm
 from webapp.experiments import loop
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def staff(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 
@@ -33,9 +33,11 @@ def every_page():
 def test_every_list_opens_without_and_with_rows(staff):
     for page in every_page():
         assert staff.get(page).status_code == 200, page
-    boards.played(n=1, failed=(1,), clips=False)
+    bench_rows.played(n=1, failed=(1,), clips=False)
     rows.judging(rows.participant())
-    LanguageModel.objects.create(name="M", kind="openai", base_url="https://x.example", model="m", api_key=boards.KEY)
+    LanguageModel.objects.create(
+        name="M", kind="openai", base_url="https://x.example", model="m", api_key=bench_rows.KEY
+    )
     for page in every_page():
         assert staff.get(page).status_code == 200, page
     for model in admin.site._registry:
@@ -58,7 +60,7 @@ def test_nobody_else_sees_anything(client):
 
 @pytest.mark.parametrize("name", ["request", "job", "modelcall", "event", "candidate", "clip", "run", "iteration"])
 def test_rows_of_the_loop_cannot_be_changed(staff, name):
-    boards.played(n=1)
+    bench_rows.played(n=1)
     row = next(m for m in admin.site._registry if m._meta.model_name == name)._default_manager.first()
     address = f"admin:experiments_{name}"
     assert staff.get(reverse(f"{address}_add")).status_code == 403
@@ -117,7 +119,7 @@ def test_what_a_method_cannot_do_is_said(staff):
 
 
 def test_a_started_experiment_keeps_its_settings(staff):
-    row = boards.played(n=1)
+    row = bench_rows.played(n=1)
     page = reverse("admin:experiments_experiment_change", args=[row.pk])
     staff.post(page, experiment_form(name="renamed", k=9, task="Ant"))
     row.refresh_from_db()
@@ -125,7 +127,7 @@ def test_a_started_experiment_keeps_its_settings(staff):
 
 
 def test_one_whose_settings_would_be_refused_today_can_be_renamed_and_goes_on_meanwhile(staff, monkeypatch):
-    row = boards.training()
+    row = bench_rows.training()
     Experiment.objects.update(options={"gone": 1}, k=0)
     monkeypatch.setattr(ExperimentForm, "clean_name", went_on, raising=False)
     page = reverse("admin:experiments_experiment_change", args=[row.pk])

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from tests.webapp import boards
+from tests.webapp import bench_rows
 from tests.webapp.forms import model_form
 from webapp.experiments.models import Experiment, LanguageModel
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def staff(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 
-KEY = boards.KEY
+KEY = bench_rows.KEY
 
 
 def test_the_key_is_kept_and_never_shown(staff):
@@ -107,7 +107,7 @@ def test_test_connection(async_client, endpoint, status, body, words):
     from asgiref.sync import async_to_sync
 
     Endpoint.status, Endpoint.body = status, body
-    user = boards.staff()
+    user = bench_rows.staff()
     model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
 
     async def ask():

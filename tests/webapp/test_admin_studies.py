@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from llm.methods import METHODS
-from tests.webapp import boards, rows
+from tests.webapp import bench_rows, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
 from webapp.bench.admin.studies import EVERYBODY_THE_SAME, invite
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def staff(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.core.files.base import ContentFile
 
-from tests.webapp import reasoners, rows
-from tests.webapp.reasoners import GOOD, HALF, RIGHT, WRONG
+from tests.webapp import problem_rows, rows
+from tests.webapp.problem_rows import GOOD, HALF, RIGHT, WRONG
 from webapp.experiments import headless, loop
 from webapp.experiments.execute import ask
 from webapp.problems.brackets import _closing
@@ -48,8 +48,8 @@ def cast(client, someone, **choice):
 
 def test_a_person_judges_answers_to_the_end(client, settings):
     settings.UNDO_SECONDS = 0
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
         someone = person("sum", model)
         assert "New answers are being written" in page(client, someone)
         assert go_on(someone).status == "waiting"
@@ -74,8 +74,8 @@ def test_a_person_judges_answers_to_the_end(client, settings):
 
 
 def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 1.0}) as (model, _):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 1.0}) as (model, _):
         someone = person("sum", model)
         go_on(someone)
     page(client, someone)
@@ -87,8 +87,8 @@ def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
 
 
 def test_pages_of_answers_say_nothing_of_method_score_or_model(client):
-    reasoners.add_problem()
-    with reasoners.model({GOOD: 0.5, HALF: 0.5}) as (model, _):
+    problem_rows.add_problem()
+    with problem_rows.model({GOOD: 0.5, HALF: 0.5}) as (model, _):
         someone = person("add", model, n=1)
         waiting = page(client, someone)
         go_on(someone)
@@ -104,8 +104,8 @@ def test_pages_of_answers_say_nothing_of_method_score_or_model(client):
 
 
 def test_hostile_answers_are_text(client):
-    reasoners.sum_problem()
-    with reasoners.model({HOSTILE: 1.0}) as (model, _):
+    problem_rows.sum_problem()
+    with problem_rows.model({HOSTILE: 1.0}) as (model, _):
         someone = person("sum", model)
         assert go_on(someone).status == "waiting"
     shown = page(client, someone)
@@ -157,12 +157,12 @@ def test_many_openings_look_for_a_closing_once():
 
 
 def test_files_of_a_problem_are_for_those_who_judge_it(client):
-    problem = reasoners.sum_problem()
+    problem = problem_rows.sum_problem()
     picture = Attachment(problem=problem, name="figure.png")
     picture.file.save("figure.png", ContentFile(b"\x89PNG"))
     evil = Attachment(problem=problem, name="page.html")
     evil.file.save("page.html", ContentFile(b"<script>"))
-    with reasoners.model({RIGHT: 1.0}) as (model, server):
+    with problem_rows.model({RIGHT: 1.0}) as (model, server):
         someone = person("sum", model)
         go_on(someone)
     content = server.asked[0]["messages"][-1]["content"]

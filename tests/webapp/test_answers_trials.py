@@ -5,8 +5,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from tests.webapp import boards, reasoners, rows
-from tests.webapp.reasoners import RIGHT, WRONG
+from tests.webapp import bench_rows, problem_rows, rows
+from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
 from webapp.review import quality, trials
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
@@ -22,7 +22,7 @@ TEXTS = [RIGHT, WRONG, RIGHT.replace("101", "a hundred and one")]
 @pytest.fixture
 def person(settings):
     settings.UNDO_SECONDS = 0
-    reasoners.judging(reasoners.sum_problem(), TEXTS)
+    problem_rows.judging(problem_rows.sum_problem(), TEXTS)
     Participant.objects.update(label="P39")  # whose single trials are drawn for the first wait that there is for them
     return Participant.objects.get()
 
@@ -88,7 +88,7 @@ def test_a_gold_set_of_answers(client, person):
         Candidate.objects.create(iteration=past(), index=index, source=text, status="trained")
         for index, text in enumerate((RIGHT, WRONG), 1)
     )
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     add = reverse("admin:review_goldset_add")
     assert f'<option value="{right.pk}">' in client.get(add).content.decode()
     fields = {"study": person.study_id, "best": right.pk, "worst": wrong.pk}

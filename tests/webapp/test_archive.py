@@ -9,7 +9,7 @@ import pytest
 
 from llm import replay
 from tests.webapp import archives
-from tests.webapp.packages import everything, exported, rows_of
+from tests.webapp.exports import everything, exported, rows_of
 from webapp.archive import dictionary, restore
 from webapp.archive.models import Origin
 from webapp.archive.rules import Table, fields_of, keep, own_models, undecided

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.webapp import archives
-from tests.webapp.packages import edited, repacked, rows_of, set_in
+from tests.webapp.exports import edited, repacked, rows_of, set_in
 from webapp.archive import restore
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry

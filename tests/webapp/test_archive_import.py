@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import archives, boards, polls
-from tests.webapp.packages import edited, exported, opened, plain, repacked, rows_of, set_in, staff_pages
+from tests.webapp import archives, bench_rows, poll_rows
+from tests.webapp.exports import edited, exported, opened, plain, repacked, rows_of, set_in, staff_pages
 from webapp import reaper
 from webapp.archive import restore
 from webapp.archive.models import Imported, Origin
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 class TestImport:
     def test_brings_back_every_page_and_figure(self, taken, client):
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         study = restore.restore(taken.path, "ada")
         after = staff_pages(client, study)
         assert list(after) == list(taken.pages) and len(after) > 20
@@ -221,7 +221,7 @@ def solved():
 def read_and_closed(study):
     """A closed vote between an answer of the study and somebody else's."""
     mine = Candidate.objects.get(iteration__experiment__assignments__participant__study=study)
-    poll = polls.of_answers(mine, polls.answer_of("other", "int main() { return 0; }", "sum-of-two"))
+    poll = poll_rows.of_answers(mine, poll_rows.answer_of("other", "int main() { return 0; }", "sum-of-two"))
     assert vote_opening.open_poll(poll) == []
     vote_opening.close(poll)
     return poll
@@ -259,7 +259,7 @@ class TestProblems:
     def test_what_evaluators_read_is_shown_as_before_with_its_figures(self, solved, tmp_path, client, here):
         """Also where the problem is here already, under other keys and with files of other names."""
         poll = read_and_closed(solved)
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         before = figures_of(client, poll)
         exported(solved, tmp_path / "one.zip")
         archives.empty_database()

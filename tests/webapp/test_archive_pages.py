@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import boards, rows
+from tests.webapp import bench_rows, rows
 from webapp.archive import export, tasks, work
 from webapp.archive.models import Export, Import, Origin
 from webapp.audit.models import Entry
@@ -42,7 +42,7 @@ def study():
 
 @pytest.fixture
 def ada(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 

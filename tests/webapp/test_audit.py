@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.urls import reverse
 
-from tests.webapp import boards, polls, rows
+from tests.webapp import bench_rows, poll_rows, rows
 from webapp.audit import chain, record
 from webapp.audit.models import AppendOnly, Entry, Head
 from webapp.comparisons.models import Comparison
@@ -128,7 +128,7 @@ def test_values_that_no_database_would_give_back_as_they_were_are_text():
 
 @pytest.fixture
 def staff(client):
-    user = boards.staff()
+    user = bench_rows.staff()
     client.force_login(user)
     return user
 
@@ -151,7 +151,7 @@ def test_logging_in_and_out(client):
 
 
 def test_bench_actions(client, staff):
-    experiment = boards.training()
+    experiment = bench_rows.training()
     client.post(reverse("bench:act", args=[experiment.public_id, "pause"]))
     row = Entry.objects.get(action="pause")
     assert (row.actor, row.target_type, row.target_id) == ("ada", "experiments.experiment", str(experiment.pk))
@@ -198,7 +198,7 @@ def test_what_was_chosen_and_is_no_key_is_told_as_well(client, staff):
 
 
 def test_downloads(client, staff):
-    experiment = boards.played()
+    experiment = bench_rows.played()
     address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])
     assert client.get(address).status_code == 200
     row = Entry.objects.get(action="downloaded")
@@ -229,7 +229,7 @@ def test_rights_and_deletions(client, staff):
 
 
 def test_what_was_refused_is_recorded_too(client, staff):
-    experiment = boards.training()
+    experiment = bench_rows.training()
     client.post(reverse("bench:act", args=[experiment.public_id, "explode"]))
     assert Entry.objects.get(action="explode").detail["refused"] == 404
 
@@ -252,7 +252,7 @@ def test_withdrawals_are_recorded_once_by_label():
 
 
 def test_closing_and_unblinding_a_vote(client, staff):
-    poll = polls.poll()
+    poll = poll_rows.poll()
     opening.open_poll(poll)
     client.post(reverse("votes:close", args=[poll.public_id]), {"sure": "yes"})
     client.get(poll.get_absolute_url())

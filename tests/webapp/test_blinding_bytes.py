@@ -18,7 +18,7 @@ from django.urls import reverse
 from scipy.optimize import minimize
 from scipy.stats import binomtest
 
-from tests.webapp import polls, rows
+from tests.webapp import poll_rows, rows
 from webapp.experiments.models import Candidate
 from webapp.review import padding
 from webapp.review.screenings import screening_of, tiles
@@ -78,9 +78,9 @@ def told_apart(right: int, of: int) -> bool:
 
 def seen_by_evaluators() -> tuple[list[list[float]], list[bool]]:
     """For every evaluator: what was received of the left clip, less of the right one; whether A was on the left."""
-    poll, browser, features, labels = polls.poll(evaluators_wanted=EVALUATORS), Client(), [], []
+    poll, browser, features, labels = poll_rows.poll(evaluators_wanted=EVALUATORS), Client(), [], []
     for _ in range(EVALUATORS):
-        person = polls.evaluator(poll)
+        person = poll_rows.evaluator(poll)
         html = browser.get(person.get_absolute_url()).content.decode()
         showing = Showing.objects.get(evaluator=person)
         sides = []

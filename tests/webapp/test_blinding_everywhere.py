@@ -17,7 +17,7 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import reasoners, rows
+from tests.webapp import problem_rows, rows
 from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks, walk
 from webapp.experiments import events
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
@@ -147,13 +147,13 @@ def a_trial(browser):
 
 
 def answers_to_a_problem(browser):
-    problem = reasoners.add_problem()
+    problem = problem_rows.add_problem()
     row = Attachment(problem=problem, name="data.txt")
     row.file.save("data.txt", ContentFile(b"1 2 3"))
     cases = [{"subtask": 1, "number": 1, "verdict": "ok", "said": ""}]
     subtasks = [{"number": 1, "points": 30, "earned": 30}]
     tried = [{"subtasks": subtasks, "cases": cases, "points": 77.31415}, {"subtasks": [], "cases": []}]
-    address = reasoners.judging(problem, [reasoners.GOOD, reasoners.BROKEN], tried)
+    address = problem_rows.judging(problem, [problem_rows.GOOD, problem_rows.BROKEN], tried)
     person = Participant.objects.get(token=address.split("/")[2])
     Participant.objects.filter(pk=person.pk).update(instructed_at=None)
     Study.objects.filter(pk=person.study_id).update(practice=True)

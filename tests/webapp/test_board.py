@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.webapp import boards, rows
+from tests.webapp import bench_rows, rows
 from webapp.bench.studies import overview, reliability
 from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Run
 from webapp.review import ballot
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ada(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 
@@ -91,7 +91,7 @@ def test_what_is_used_and_still_to_come():
     request.status = "done"
     request.save()
     Run.objects.create(request=request, seconds=50, samples=1000)
-    ModelCall.objects.create(request=request, request_hash="1", seed=1, **boards.call("text"))
+    ModelCall.objects.create(request=request, request_hash="1", seed=1, **bench_rows.call("text"))
     started = timezone.now() - timedelta(seconds=100)
     for kind, seconds in (("write", 10), ("train", 50)):
         ended = started + timedelta(seconds=seconds)

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.webapp import reasoners
-from tests.webapp.reasoners import RIGHT, WRONG
+from tests.webapp import problem_rows
+from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.base.statistics.proportions import binomial_test
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import comparable
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def two_problems():
-    first = reasoners.sum_problem()
+    first = problem_rows.sum_problem()
     Problem.objects.create(name="sum-two", title="The same", statement="Once more.", answer="5050")
     return first
 
@@ -29,7 +29,7 @@ def two_problems():
 def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, settings):
     settings.DATA_DIR = tmp_path
     two_problems()
-    with reasoners.model({RIGHT: 0.3, WRONG: 0.7}) as (model, _):
+    with problem_rows.model({RIGHT: 0.3, WRONG: 0.7}) as (model, _):
         given = {"tasks": ["sum", "sum-two"], "methods": METHODS, "experiments": 2, "model": model.name}
         call_command("compare", **given, budget="candidates=3", out=tmp_path / "out")
         row = Comparison.objects.create(name="C", candidates=3, **{**given, "model": model})
@@ -53,9 +53,9 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
 
 def test_a_budget_that_is_named_holds_for_what_has_begun_and_a_higher_one_goes_on(tmp_path, settings):
     settings.DATA_DIR = tmp_path
-    reasoners.sum_problem()
+    problem_rows.sum_problem()
     given = {"tasks": ["sum"], "methods": ["scaling_context"], "experiments": 1}
-    with reasoners.model({RIGHT: 1.0}) as (model, _):
+    with problem_rows.model({RIGHT: 1.0}) as (model, _):
         plan = Comparison(candidates=1, **given, model=model).plan
         row = plan.experiment(next(plan.cells()))
         loop.start(row)  # and then somebody stopped it

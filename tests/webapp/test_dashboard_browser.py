@@ -23,9 +23,9 @@ from django.conf import settings
 settings.MEDIA_ROOT.mkdir(exist_ok=True)
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from tests.webapp import boards
-row = boards.training()
-user = boards.staff(); user.set_password("pw"); user.save()
+from tests.webapp import bench_rows
+row = bench_rows.training()
+user = bench_rows.staff(); user.set_password("pw"); user.save()
 print(row.public_id)
 """
 CHANGE = """

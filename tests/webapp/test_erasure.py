@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from llm import replay
 from llm.backend import Reply
-from tests.webapp import archives, boards, rows
+from tests.webapp import archives, bench_rows, rows
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export, Redaction
 from webapp.audit.models import Entry
@@ -71,7 +71,7 @@ def remains(person):
     Address.objects.create(participant=person, email="sentinel@example.org")
     kind = ContentType.objects.get_for_model(Participant)
     LogEntry.objects.create(
-        user=boards.staff(), content_type=kind, object_id=person.pk, object_repr=person.label, action_flag=CHANGE
+        user=bench_rows.staff(), content_type=kind, object_id=person.pk, object_repr=person.label, action_flag=CHANGE
     )
 
 
@@ -272,7 +272,7 @@ class TestErasingOnTheBench:
     def test_needs_the_tick_and_the_right(self, client):
         person = rows.participant()
         address = reverse("archive:erase", args=[person.study_id])
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         page = client.post(address, {"participant": person.pk}, follow=True)
         assert "Tick the box" in page.content.decode()
         page = client.post(address, {"participant": person.pk, "sure": "yes"}, follow=True)
@@ -283,14 +283,14 @@ class TestErasingOnTheBench:
 
     @pytest.mark.parametrize("nobody", ["", "P07", "1e3", "9" * 40])
     def test_what_names_nobody_is_said(self, client, nobody):
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         address = reverse("archive:erase", args=[rows.participant().study_id])
         page = client.post(address, {"participant": nobody, "sure": "yes"}, follow=True)
         assert "Choose whose data" in page.content.decode()
 
     def test_not_of_another_study(self, client):
         person, other = rows.participant(), rows.study(title="Another")
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         page = client.post(
             reverse("archive:erase", args=[other.pk]), {"participant": person.pk, "sure": "yes"}, follow=True
         )

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from tests.webapp import polls, rows
+from tests.webapp import poll_rows, rows
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def addresses():
     yield "/"
     yield rows.participant().get_absolute_url()
-    yield polls.evaluator(polls.poll()).get_absolute_url()
+    yield poll_rows.evaluator(poll_rows.poll()).get_absolute_url()
     yield reverse("studio", args=["leads-nowhere"])
 
 

@@ -19,8 +19,8 @@ from llm.records import Ask, Look, Train, Write
 from simulation import catalog
 from simulation.rollout import write_rollout
 from tests.llm.faulty import completion, serving
-from tests.webapp.asked import TALK, answered
 from tests.webapp.loops import advance, experiment, play, started
+from tests.webapp.request_answers import TALK, answered
 from trainer.records import rollout_path
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.train import candidates_of, job_of

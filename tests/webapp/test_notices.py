@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
-from tests.webapp.notified import SECRETS, waiting_to_hear
+from tests.webapp.notice_rows import SECRETS, waiting_to_hear
 from tests.webapp.servers import free_port
 from webapp.experiments.models import Request
 from webapp.notices import notifier, push

@@ -19,7 +19,7 @@ from django.utils import timezone
 from py_vapid import Vapid02
 
 from tests.webapp import rows
-from tests.webapp.notified import SECRETS, waiting_to_hear
+from tests.webapp.notice_rows import SECRETS, waiting_to_hear
 from webapp.notices import notifier, push
 from webapp.notices.models import Notice, Subscription
 from webapp.studies.models import Participant

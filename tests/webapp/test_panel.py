@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm.judges import panel
 from llm.records import Pick, result_from_json
-from tests.webapp import boards, loops, rows
+from tests.webapp import bench_rows, loops, rows
 from webapp import reaper
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Request
@@ -116,7 +116,7 @@ def test_who_waits_for_people_that_are_kept_out_is_told(what, values, plan, pane
     joined(of, 2)
     type(of).objects.update(**values)
     of.arms.update(**plan)
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     told = client.get(reverse("board:study", args=[of.pk])).content.decode()
     assert ("1 panel waits for people who may not come any more" in told) == bool(panels), what
 
@@ -140,7 +140,7 @@ def test_nobody_joins_a_panel_that_all_have_left():
 
 def test_an_experimenter_can_begin_with_fewer(client):
     [first, second] = joined(study(), 2)
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     client.post(reverse("bench:act", args=[first.experiment.public_id, "start"]))
     assert first.experiment.status == "running"
     filmed(first.experiment)
@@ -306,7 +306,7 @@ def test_an_experiment_that_all_have_left_ends(people, experiment):
 
 
 def close(client, experiment):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client.post(reverse("bench:act", args=[experiment.public_id, "close"]), follow=True).content.decode()
 
 
@@ -328,7 +328,7 @@ def test_a_round_without_choices_is_not_closed(client, people, experiment):
 
 
 def test_the_bench_says_who_has_chosen_and_how_it_was_decided(client, people, experiment):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     address = reverse("bench:experiment", args=[experiment.public_id])
     vote(people[0], "1-1", "1-3")
     html = client.get(address).content.decode()

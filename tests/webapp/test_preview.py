@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from tests.webapp import boards, reasoners, rows
+from tests.webapp import bench_rows, problem_rows, rows
 from webapp.problems.models import Attachment
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 from webapp.studio import samples
@@ -30,7 +30,7 @@ def study():
 
 @pytest.fixture
 def staff(client):
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return client
 
 
@@ -89,7 +89,7 @@ def test_pages_that_a_study_does_not_have(staff):
     assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
 
 
-@pytest.mark.parametrize("make", [reasoners.sum_problem, reasoners.add_problem])
+@pytest.mark.parametrize("make", [problem_rows.sum_problem, problem_rows.add_problem])
 def test_every_page_of_a_problem_is_there(staff, make):
     problem = make()
     Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="a.gif"))

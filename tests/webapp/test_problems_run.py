@@ -4,8 +4,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from programs import judging
-from tests.webapp import reasoners
-from tests.webapp.reasoners import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
+from tests.webapp import problem_rows
+from tests.webapp.problem_rows import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
 from webapp.experiments.execute import writing_progress
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
@@ -18,8 +18,8 @@ def prompts(server):
 
 
 def test_3d_with_the_proxy_judge_feeds_back_best_and_worst_answers_alone():
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 0.4, WRONG: 0.6}) as (model, server):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 0.4, WRONG: 0.6}) as (model, server):
         row = drive(model=model, seed=3)
     assert row.status == "finished", row.error
     first, *later = dict.fromkeys(prompts(server))
@@ -45,8 +45,8 @@ def test_3d_with_the_proxy_judge_feeds_back_best_and_worst_answers_alone():
     ],
 )
 def test_every_way_of_scaling_ends_with_an_answer(method, values, expected):
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 0.35, WRONG: 0.65}) as (model, server):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 0.35, WRONG: 0.65}) as (model, server):
         row = drive(model=model, method=method, **values)
     assert row.status == "finished", row.error
     assert row.winner.source in ((expected,) if expected else (RIGHT, WRONG))
@@ -59,8 +59,8 @@ def test_every_way_of_scaling_ends_with_an_answer(method, values, expected):
 
 
 def test_programs_run_on_the_cases_and_the_best_score_wins():
-    reasoners.add_problem()
-    with reasoners.model({GOOD: 0.3, HALF: 0.5, BROKEN: 0.2}) as (model, server):
+    problem_rows.add_problem()
+    with problem_rows.model({GOOD: 0.3, HALF: 0.5, BROKEN: 0.2}) as (model, server):
         row = drive(task="add", model=model, method="scaling_batch_score", k=6, n=1, seed=1)
     assert row.status == "finished", row.error
     scores = {c.source: c.rts for c in Candidate.objects.filter(iteration__experiment=row)}
@@ -71,15 +71,15 @@ def test_programs_run_on_the_cases_and_the_best_score_wins():
 
 
 def test_a_vote_on_programs_counts_what_they_print():
-    reasoners.add_problem()
-    with reasoners.model({GOOD: 0.2, HALF: 0.8}) as (model, _):
+    problem_rows.add_problem()
+    with problem_rows.model({GOOD: 0.2, HALF: 0.8}) as (model, _):
         row = drive(task="add", model=model, method="scaling_batch_vote", k=5, n=1)
     assert row.status == "finished", row.error
     assert row.winner.rts == 0.3
 
 
 def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
-    problem = reasoners.sum_problem()
+    problem = problem_rows.sum_problem()
     problem.answer = "all sums of pairs"
     problem.save()
     told = []
@@ -91,7 +91,7 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
         tell(self, said)
 
     monkeypatch.setattr(WritingProgress, "tell", tell_us)
-    with reasoners.model({RIGHT.replace("$5050$", "every such pair"): 1.0}) as (model, server):
+    with problem_rows.model({RIGHT.replace("$5050$", "every such pair"): 1.0}) as (model, server):
         monkeypatch.setattr(type(server.reasoner), "_judge", lambda self, prompt, rng: "Best: 1\nWorst: 2")
         say = type(server.reasoner).say
         monkeypatch.setattr(
@@ -109,11 +109,11 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
 
 
 def test_a_missing_compiler_stops_with_a_clear_message_and_retry_goes_on(monkeypatch):
-    problem = reasoners.add_problem()
+    problem = problem_rows.add_problem()
     problem.language = "cpp"
     problem.save()
     cpp = '```cpp\n#include <cstdio>\nint main() { int a, b; scanf("%d %d", &a, &b); printf("%d", a + b); }\n```'
-    with reasoners.model({cpp: 1.0}) as (model, server):
+    with problem_rows.model({cpp: 1.0}) as (model, server):
         with monkeypatch.context() as patched:
             patched.setattr(judging.shutil, "which", lambda *a, **k: None)
             row = drive(task="add", model=model, method="scaling_context", k=1, n=1)
@@ -125,8 +125,8 @@ def test_a_missing_compiler_stops_with_a_clear_message_and_retry_goes_on(monkeyp
 
 
 def test_the_command_line_solves_a_problem_and_says_what_cannot_be(capsys):
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 1.0}) as (model, _):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 1.0}) as (model, _):
         call_command("run_experiment", problem="sum", method="scaling_3d", model=model.name, k=2, n=1)
     assert Experiment.objects.get().winner.rts == 1.0
     assert "5050" in capsys.readouterr().out
@@ -137,8 +137,8 @@ def test_the_command_line_solves_a_problem_and_says_what_cannot_be(capsys):
 
 
 def test_the_bench_shows_an_experiment_on_a_problem(admin_client):
-    reasoners.add_problem()
-    with reasoners.model({GOOD: 1.0}) as (model, _):
+    problem_rows.add_problem()
+    with problem_rows.model({GOOD: 1.0}) as (model, _):
         row = drive(task="add", model=model, k=2, n=1)
     for address in (
         "/bench/",

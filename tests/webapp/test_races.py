@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from tests.webapp import polls, reasoners, rows
+from tests.webapp import poll_rows, problem_rows, rows
 from webapp.archive import erasure, retention
 from webapp.experiments.models import Candidate, Experiment
 from webapp.review import ballot
@@ -86,11 +86,11 @@ def over_since_today():
 def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypatch):
     person = rows.participant()
     assert chooses(person)().vote
-    reasoners.sum_problem()
+    problem_rows.sum_problem()
     Experiment.objects.update(task="sum")
     quoting, other = Candidate.objects.order_by("pk")[:2]
     Candidate.objects.filter(pk=quoting.pk).update(source=f"As somebody said: {REASON}.")
-    poll = polls.of_answers(quoting, other)
+    poll = poll_rows.of_answers(quoting, other)
     midway = Midway(monkeypatch, answers, "copied")
     found, gone = both(midway, lambda: opening.open_poll(poll), lambda: erasure.erase(person))
     assert found == [] and gone.total

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
-from tests.webapp.arrivals import CAME, PID, agree, look, text
+from tests.webapp.enrolments import CAME, PID, agree, look, text
 from webapp.archive import erasure
 from webapp.bench.admin.studies import invite
 from webapp.experiments.models import Event, Experiment

@@ -13,8 +13,8 @@ from django.test import Client
 
 from llm.records import Ask, Compare, Train, Write, fingerprint, payload
 from tests.llm.faulty import completion, serving
-from tests.webapp.asked import TALK, answered
 from tests.webapp.loops import advance, finish, job, open_requests, pick, play, started
+from tests.webapp.request_answers import TALK, answered
 from webapp.bench.experiments import candidate_details
 from webapp.experiments import execute, loop, progress
 from webapp.experiments.execute import calls

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import archives, boards, rows
+from tests.webapp import archives, bench_rows, rows
 from webapp.archive import orphan_files, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
@@ -89,7 +89,7 @@ class TestRetention:
 
     def test_is_announced_on_every_page_of_the_bench(self, client):
         closed(95)
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         for address in (reverse("bench:index"), reverse("votes:index"), reverse("archive:index")):
             page = client.get(address).content.decode()
             assert "in 5 days" in page and "Robots that learn to walk" in page

@@ -16,7 +16,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from tests.webapp import boards, rows
+from tests.webapp import bench_rows, rows
 from tests.webapp.test_events import emit, opened
 from webapp.accounts import roles, sessions, twofactor
 from webapp.accounts.addresses import client_address
@@ -90,7 +90,7 @@ def test_the_menu_offers_nothing_that_is_refused() -> None:
 
 
 def test_a_viewer_changes_nothing_on_the_bench() -> None:
-    row = boards.training()
+    row = bench_rows.training()
     viewer, experimenter = signed_in(account()), signed_in(account("ann", roles.Role.EXPERIMENTER))
     pause = reverse("bench:act", args=[row.public_id, "pause"])
     assert viewer.get(reverse("bench:experiment", args=[row.public_id])).status_code == 200
@@ -202,7 +202,7 @@ def test_a_recovery_code_works_once(client: Client) -> None:
 def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
     settings.REQUIRE_2FA = True
     client = signed_in(account("root", roles.Role.ADMINISTRATOR))
-    row = boards.played()
+    row = bench_rows.played()
     places = [reverse("bench:index"), reverse("admin:index"), reverse("audit:index"), reverse("votes:index")]
     places.append(reverse("bench:rounds_figure", args=[row.public_id, "csv"]))
     clip = row.winner.clips.get(percent=100)
@@ -284,7 +284,7 @@ def test_a_session_ends_with_the_account_the_sign_in_and_the_password(settings: 
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_open_websocket_hears_nothing_after_its_account_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = await sync_to_async(boards.training)()
+    row = await sync_to_async(bench_rows.training)()
     key = await sync_to_async(lambda: str(signed_in(account()).session.session_key))()
     socket = await opened(f"/ws/bench/{row.public_id}/", (b"cookie", f"sessionid={key}".encode()))
     await emit(row, "written", "heard")

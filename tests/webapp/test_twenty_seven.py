@@ -1,7 +1,7 @@
 """People run the published design, each in a browser of their own; the export tells exactly what they did.
 
 Twenty-seven of them, or seven with habits that differ and rounds of three.
-Real site, workers, rewards, training and films. Robots practise briefly and films are short (tests/webapp/brief.py).
+Real site, workers, rewards, training and films. Robots practise briefly, films are short (short_training.py).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any
 import pytest
 
 from llm import replay
-from tests.webapp import brief, habits, voters
-from tests.webapp.crowd import Crowd, Memory, Pick
-from tests.webapp.elsewhere import check_import
+from tests.webapp import evaluators, participant_habits, short_training
+from tests.webapp.evaluators import Votes
+from tests.webapp.participants import Crowd, Memory, Pick
+from tests.webapp.second_installation import check_import
 from tests.webapp.sites import ROOT, serve
-from tests.webapp.voters import Votes
 
 pytestmark = pytest.mark.slow
 
-LEAVER, SLIPS = f"Crowd-{habits.LEAVER}", "Crowd-2"
+LEAVER, SLIPS = f"Crowd-{participant_habits.LEAVER}", "Crowd-2"
 ARMS = ("sentinel_first", "sentinel_second")
 ROUNDS = 3
 FORBIDDEN = ("icpl", "sentinel", "compute_reward", "crowd-", "final_score", "episode duration")
@@ -59,7 +59,7 @@ class Cast:
 
 
 TWENTY_SEVEN = Cast(tuple(range(1, 8)), 20, 6)
-SEVEN = Cast((1, habits.LEAVER, habits.CHEATER), 4, 3)
+SEVEN = Cast((1, participant_habits.LEAVER, participant_habits.CHEATER), 4, 3)
 SET_UP = f"""
 from webapp.studies import opening
 from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
@@ -97,7 +97,7 @@ out["people"] = {{person.label: person.get_absolute_url() for person in enrolmen
 
 @pytest.fixture
 def site(tmp_path_factory):
-    python = brief.python(tmp_path_factory.mktemp("python"))
+    python = short_training.python(tmp_path_factory.mktemp("python"))
     with serve(tmp_path_factory.mktemp("crowd"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="3600") as site:
         yield site
 
@@ -127,9 +127,9 @@ class Export:
 )
 def test_people(cast, site, tmp_path, tmp_path_factory):
     made = site.python(cast.set_up)
-    people = asyncio.run(habits.study(site, made["people"], FORBIDDEN))
+    people = asyncio.run(participant_habits.study(site, made["people"], FORBIDDEN))
     invited = site.python(cast.poll)["people"]
-    votes, complaints = asyncio.run(voters.poll(site, invited, cast.evaluators, FORBIDDEN))
+    votes, complaints = asyncio.run(evaluators.poll(site, invited, cast.evaluators, FORBIDDEN))
     assert people.complaints == complaints == []
     assert (sorted(people.memories), len(votes.picked)) == (cast.labels, cast.evaluators)
     assert votes.refused == [f"E{cast.evaluators + 1:02}"]

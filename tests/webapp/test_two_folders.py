@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.webapp.elsewhere import check_import
+from tests.webapp.second_installation import check_import
 from tests.webapp.sites import beside
 
 MADE = """
@@ -17,10 +17,10 @@ made = archives.made()
 export.write(made.study, Path({path!r}))
 """
 BROUGHT = """
-from tests.webapp import archives, boards
+from tests.webapp import archives, bench_rows
 from webapp.archive import restore
 from pathlib import Path
-boards.played(name="somebody else's", task="Ant")
+bench_rows.played(name="somebody else's", task="Ant")
 rows.round_of(rows.participant(rows.study(title="Another")))
 restore.restore(Path({path!r}), "ada")
 """

@@ -13,7 +13,7 @@ from llm.messages import chat, first_prompt
 from llm.method import Method
 from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
-from tests.webapp import boards, rows
+from tests.webapp import bench_rows, rows
 from tests.webapp.loops import advance, finish, open_requests, pick, play, started
 from webapp.experiments import loop, progress, provenance, results, revisions, upgrades
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
@@ -311,7 +311,7 @@ class TestAnotherFlow:
         assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-1"
 
     def test_the_bench_offers_both_ways(self, upgrade, client) -> None:
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
         address = reverse("bench:experiment", args=[row.public_id])
         page = client.get(address).text
@@ -329,7 +329,7 @@ class TestAnotherFlow:
         assert "Nothing was changed." in told
 
     def test_an_experiment_that_ended_early_says_so(self, upgrade, client) -> None:
-        client.force_login(boards.staff())
+        client.force_login(bench_rows.staff())
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
         client.post(reverse("bench:act", args=[row.public_id, "end"]))
         advance(row)

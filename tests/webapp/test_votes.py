@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from tests.webapp import polls
+from tests.webapp import poll_rows
 from webapp.experiments.models import Clip, Experiment
 from webapp.votes import ballot, enrolment, opening, results
 from webapp.votes.ballot import Answer, cast, current
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.django_db
 
 
 def test_opening_fixes_the_plan():
-    poll = polls.poll(pairs=3, alpha=0.01)
+    poll = poll_rows.poll(pairs=3, alpha=0.01)
     assert poll.status == "open" and poll.opened_at
     for words in ("ICPL against OpenLoop", "at most 0.01", "Holm", "20 evaluators", "sentinel_hypothesis", "99%"):
         assert words in poll.plan, words
-    assert "Bradley-Terry" in poll.plan and "Bradley-Terry" not in polls.poll().plan
+    assert "Bradley-Terry" in poll.plan and "Bradley-Terry" not in poll_rows.poll().plan
     assert opening.open_poll(poll) == ["It was opened before."]
 
 
@@ -37,7 +37,7 @@ def files(pair, ending):
 def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
     import imageio_ffmpeg
 
-    pair = polls.poll().pairs.get()
+    pair = poll_rows.poll().pairs.get()
     originals = [Path(settings.MEDIA_ROOT) / clip.video for clip in (pair.first, pair.second)]
     assert originals[0].stat().st_size != originals[1].stat().st_size
     for ending in ("mp4", "jpg"):
@@ -49,8 +49,8 @@ def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
 
 
 def test_a_deleted_experiment_leaves_the_vote_as_it_was():
-    poll = polls.poll()
-    polls.evaluator(poll)
+    poll = poll_rows.poll()
+    poll_rows.evaluator(poll)
     Experiment.objects.all().delete()
     pair = poll.pairs.get()
     assert pair.first is None and pair.origin["first"]["method"] == "icpl"
@@ -64,7 +64,7 @@ def _words(poll, **changes):
 
 
 def test_what_stands_against_opening_is_said():
-    poll = polls.poll(opened=False)
+    poll = poll_rows.poll(opened=False)
     assert opening.problems(poll) == []
     assert "would read “ICPL”" in _words(poll, title="icpl or not")
     pair = poll.pairs.get()
@@ -72,7 +72,7 @@ def test_what_stands_against_opening_is_said():
     assert "not ready" in _words(poll, title="x")
     Pair.objects.filter(pk=pair.pk).update(first=pair.second)
     assert "both clips are the same" in _words(poll)
-    other = polls.winner("Eureka", task="Humanoid")
+    other = poll_rows.winner("Eureka", task="Humanoid")
     Pair.objects.filter(pk=pair.pk).update(first=other)
     assert "different tasks" in _words(poll)
     Pair.objects.filter(pk=pair.pk).update(second_arm="")
@@ -88,8 +88,8 @@ def test_what_stands_against_opening_is_said():
 
 
 def test_sides_are_balanced_and_orders_differ():
-    poll = polls.poll(pairs=3)
-    people = [polls.evaluator(poll) for _ in range(20)]
+    poll = poll_rows.poll(pairs=3)
+    people = [poll_rows.evaluator(poll) for _ in range(20)]
     for pair in poll.pairs.all():
         sides = Showing.objects.filter(pair=pair).order_by("evaluator__slot").values_list("first_left", flat=True)
         assert Counter(sides) == {True: 10, False: 10}
@@ -99,9 +99,9 @@ def test_sides_are_balanced_and_orders_differ():
 
 
 def test_sides_can_be_drawn_again_from_the_seed_and_pairs_are_independent():
-    poll = polls.poll(pairs=3, seed=7)
+    poll = poll_rows.poll(pairs=3, seed=7)
     for _ in range(12):
-        polls.evaluator(poll)
+        poll_rows.evaluator(poll)
     for showing in Showing.objects.select_related("pair", "evaluator"):
         assert showing.first_left == enrolment.first_left(7, showing.pair.position, showing.evaluator.slot)
     drawn = [[enrolment.first_left(seed, pair, 0) for pair in (1, 2)] for seed in range(400)]
@@ -111,17 +111,17 @@ def test_sides_can_be_drawn_again_from_the_seed_and_pairs_are_independent():
 
 
 def test_the_place_of_somebody_who_left_goes_to_the_next():
-    poll = polls.poll()
-    first, second, third = (polls.evaluator(poll) for _ in range(3))
+    poll = poll_rows.poll()
+    first, second, third = (poll_rows.evaluator(poll) for _ in range(3))
     assert [person.slot for person in (first, second, third)] == [0, 1, 2]
     enrolment.withdraw(second)
     Evaluator.objects.filter(pk=first.pk).update(consented_at=timezone.now() - timedelta(hours=3))
-    assert [polls.evaluator(poll).slot for _ in range(3)] == [0, 1, 3]
+    assert [poll_rows.evaluator(poll).slot for _ in range(3)] == [0, 1, 3]
 
 
 def test_agreeing_twice_draws_nothing_twice():
-    poll = polls.poll(pairs=2)
-    person = polls.evaluator(poll)
+    poll = poll_rows.poll(pairs=2)
+    person = poll_rows.evaluator(poll)
     before = list(person.showings.values_list("token", flat=True))
     enrolment.consent(person)
     assert list(person.showings.values_list("token", flat=True)) == before and len(before) == 2
@@ -131,8 +131,8 @@ def test_agreeing_twice_draws_nothing_twice():
 
 
 def test_one_vote_each_in_order():
-    poll = polls.poll(pairs=2)
-    person, other = polls.evaluator(poll), polls.evaluator(poll)
+    poll = poll_rows.poll(pairs=2)
+    person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
     first, second = person.showings.all()
     assert cast(person, second.token, Answer("left")) == ballot.OUT_OF_DATE  # out of order
     assert cast(other, first.token, Answer("left")) == ballot.OUT_OF_DATE  # for somebody else
@@ -147,14 +147,14 @@ def test_one_vote_each_in_order():
 
 @pytest.mark.parametrize("choice", ["", "same", "first", "A", "<script>"])
 def test_only_what_was_asked_is_an_answer(choice):
-    person = polls.evaluator(polls.poll())
+    person = poll_rows.evaluator(poll_rows.poll())
     assert "Choose one" in cast(person, current(person).token, Answer(choice))
     assert not Vote.objects.exists()
 
 
 def test_no_difference_and_how_much_better():
-    poll = polls.poll(pairs=2, allow_tie=True, ask_strength=True)
-    person = polls.evaluator(poll)
+    poll = poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True)
+    person = poll_rows.evaluator(poll)
     for strength in ("", "0", "4", "much"):
         assert "how much better" in cast(person, current(person).token, Answer("left", strength))
     assert cast(person, current(person).token, Answer("left", "3", {"decide_ms": 5, "name": 1})) == ""
@@ -164,23 +164,23 @@ def test_no_difference_and_how_much_better():
 
 
 def test_the_answer_does_not_depend_on_the_side():
-    poll = polls.poll()
+    poll = poll_rows.poll()
     for _ in range(4):
-        polls.prefer(polls.evaluator(poll), "OpenLoop")
+        poll_rows.prefer(poll_rows.evaluator(poll), "OpenLoop")
     votes = Vote.objects.select_related("showing")
     assert {vote.answer for vote in votes} == {"second"}
     assert Counter(vote.choice for vote in votes) == {"left": 2, "right": 2}
 
 
 def test_it_stops_at_n_and_a_late_answer_is_not_counted():
-    poll = polls.poll(pairs=2, evaluators_wanted=2)
-    late, *others = (polls.evaluator(poll) for _ in range(3))
-    assert polls.prefer(late, "ICPL") == ""
+    poll = poll_rows.poll(pairs=2, evaluators_wanted=2)
+    late, *others = (poll_rows.evaluator(poll) for _ in range(3))
+    assert poll_rows.prefer(late, "ICPL") == ""
     for person in others:
-        assert polls.prefer(person, "ICPL") == polls.prefer(person, "ICPL") == ""
+        assert poll_rows.prefer(person, "ICPL") == poll_rows.prefer(person, "ICPL") == ""
     poll.refresh_from_db()
     assert (poll.status, poll.closed_by) == ("closed", "")
-    assert polls.prefer(late, "ICPL") == ballot.TOO_LATE
+    assert poll_rows.prefer(late, "ICPL") == ballot.TOO_LATE
     assert Vote.objects.count() == 5 and len(results.counted(poll)) == 4
     assert results.results_of(poll).left_out == 1
 
@@ -188,8 +188,8 @@ def test_it_stops_at_n_and_a_late_answer_is_not_counted():
 @pytest.mark.django_db(transaction=True)
 def test_many_at_once_are_exactly_n():
     """Eight people give their last answer at the same moment, twice each; five are wanted."""
-    poll = polls.poll(evaluators_wanted=5)
-    people = [polls.evaluator(poll) for _ in range(8)]
+    poll = poll_rows.poll(evaluators_wanted=5)
+    people = [poll_rows.evaluator(poll) for _ in range(8)]
     tokens = {person.pk: current(person).token for person in people}
     gate, said = threading.Barrier(16), []
 
@@ -208,12 +208,12 @@ def test_many_at_once_are_exactly_n():
 
 
 def test_leaving_deletes_the_answers_while_it_is_open():
-    poll = polls.poll(evaluators_wanted=2)
-    person, other = polls.evaluator(poll), polls.evaluator(poll)
-    polls.prefer(person, "ICPL")
+    poll = poll_rows.poll(evaluators_wanted=2)
+    person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
+    poll_rows.prefer(person, "ICPL")
     assert enrolment.withdraw(person) and not Vote.objects.exists() and opening.complete(poll) == 0
-    assert polls.prefer(person, "ICPL") == ballot.OUT_OF_DATE
-    polls.prefer(other, "ICPL")
+    assert poll_rows.prefer(person, "ICPL") == ballot.OUT_OF_DATE
+    poll_rows.prefer(other, "ICPL")
     opening.close(poll, "ada")
     assert not enrolment.withdraw(other) and Vote.objects.count() == 1
     assert not opening.close(poll, "eve") and Poll.objects.get().closed_by == "ada"
@@ -226,13 +226,13 @@ def voted(poll, counts, **answers):
     """So many people for each arm, on every pair."""
     for arm, count in counts.items():
         for _ in range(count):
-            person = polls.evaluator(poll)
+            person = poll_rows.evaluator(poll)
             while current(person):
-                assert polls.prefer(person, arm, **answers) == ""
+                assert poll_rows.prefer(person, arm, **answers) == ""
 
 
 def test_seventeen_to_three():
-    poll = polls.poll()
+    poll = poll_rows.poll()
     voted(poll, {"ICPL": 17, "OpenLoop": 3})
     found = results.results_of(Poll.objects.get(status="closed"))
     [pair] = found.pairs
@@ -246,11 +246,11 @@ def test_seventeen_to_three():
 
 
 def test_several_pairs_are_corrected_and_ranked():
-    poll = polls.poll(pairs=3, evaluators_wanted=9, allow_tie=True)
+    poll = poll_rows.poll(pairs=3, evaluators_wanted=9, allow_tie=True)
     voted(poll, {"ICPL": 8})
-    person = polls.evaluator(poll)
+    person = poll_rows.evaluator(poll)
     while current(person):
-        polls.prefer(person, "ICPL", choice="same")
+        poll_rows.prefer(person, "ICPL", choice="same")
     found = results.results_of(Poll.objects.get())
     assert [pair.equal for pair in found.pairs] == [1, 1, 1]
     assert all(pair.adjusted == min(1, 3 * pair.preference.p) == 3 * 2 / 2**8 for pair in found.pairs)
@@ -260,7 +260,7 @@ def test_several_pairs_are_corrected_and_ranked():
 
 
 def test_strengths_are_counted_by_side_of_the_result():
-    poll = polls.poll(evaluators_wanted=5, ask_strength=True)
+    poll = poll_rows.poll(evaluators_wanted=5, ask_strength=True)
     voted(poll, {"ICPL": 3}, strength="3")
     voted(poll, {"OpenLoop": 2}, strength="1")
     [pair] = results.results_of(poll).pairs

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import ProtectedError
 from django.urls import reverse
 
-from tests.webapp import boards, polls, reasoners, rows
-from tests.webapp.reasoners import RIGHT, WRONG
+from tests.webapp import bench_rows, poll_rows, problem_rows, rows
+from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import exchange
 from webapp.problems.models import Attachment
@@ -21,19 +21,19 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def problem():
-    return reasoners.sum_problem()
+    return problem_rows.sum_problem()
 
 
 @pytest.fixture
 def two(problem):
-    return polls.answer_of("one", RIGHT, "sum"), polls.answer_of("two", WRONG, "sum")
+    return poll_rows.answer_of("one", RIGHT, "sum"), poll_rows.answer_of("two", WRONG, "sum")
 
 
 def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two):
-    poll = polls.of_answers(*two, evaluators_wanted=1)
+    poll = poll_rows.of_answers(*two, evaluators_wanted=1)
     assert opening.open_poll(poll) == []
-    person = polls.evaluator(poll)
-    html = polls.page(client, person)
+    person = poll_rows.evaluator(poll)
+    html = poll_rows.page(client, person)
     assert "5050" in html and "5049" in html and "1 + " in html and "Use <strong>pairs</strong>" in html
     assert not any(word in html for word in ("sentinel", "Turns", "Batch", "3D", "scaling", str(rows.RTS), "<video"))
     problem.statement = "Another one."
@@ -41,10 +41,10 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
     Experiment.objects.all().delete()
     Candidate.objects.all().delete()
     showing = person.showings.get().token
-    assert polls.page(client, person).count(showing) == html.count(showing)
-    assert "5050" in polls.page(client, person) and "Another one." not in polls.page(client, person)
-    assert "Choose one of the two answers" in polls.answer(client, person, choice="").content.decode()
-    assert polls.prefer(person, "Batch") == ""
+    assert poll_rows.page(client, person).count(showing) == html.count(showing)
+    assert "5050" in poll_rows.page(client, person) and "Another one." not in poll_rows.page(client, person)
+    assert "Choose one of the two answers" in poll_rows.answer(client, person, choice="").content.decode()
+    assert poll_rows.prefer(person, "Batch") == ""
     poll.refresh_from_db()
     assert poll.status == "closed"
     [found] = results.results_of(poll).pairs
@@ -54,14 +54,14 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
 
 def test_pairs_that_nobody_could_judge_are_refused(problem, two):
     def said(first, second, **values):
-        return " ".join(opening.problems(polls.of_answers(first, second, **values)))
+        return " ".join(opening.problems(poll_rows.of_answers(first, second, **values)))
 
     assert said(*two) == ""
-    assert "word for word" in said(two[0], polls.answer_of("three", RIGHT + "\n", "sum"))
-    assert "different problems (add, sum)" in said(two[0], polls.answer_of("four", "print(1)", "add"))
+    assert "word for word" in said(two[0], poll_rows.answer_of("three", RIGHT + "\n", "sum"))
+    assert "different problems (add, sum)" in said(two[0], poll_rows.answer_of("four", "print(1)", "add"))
     assert "about a robot" in said(*two, question=Poll._meta.get_field("question").default)
     assert "“Video” stands in the instructions" in said(*two, instructions="Watch both videos.")
-    poll = polls.of_answers(*two)
+    poll = poll_rows.of_answers(*two)
     Experiment.objects.filter(name="sentinel_experiment one").delete()
     assert "an answer was deleted" in " ".join(opening.problems(poll))
 
@@ -70,14 +70,14 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two):
     figure, other = (
         Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name=f"{name}.gif")) for name in "ab"
     )
-    poll = polls.of_answers(*two)
+    poll = poll_rows.of_answers(*two)
     other.delete()
     assert opening.open_poll(poll) == []
     late = Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="c.gif"))
-    person = polls.evaluator(poll)
+    person = poll_rows.evaluator(poll)
     token = person.showings.get().token
     address = reverse("pair_file", args=[token, figure.pk])
-    assert address in polls.page(client, person)
+    assert address in poll_rows.page(client, person)
     assert b"".join(client.get(address)) == b"GIF89a"
     assert client.get(reverse("pair_file", args=[token, late.pk])).status_code == 404
     opening.close(poll)
@@ -85,8 +85,8 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two):
 
 
 def test_answers_are_chosen_in_the_admin(client, problem, two):
-    polls.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
-    client.force_login(boards.staff())
+    poll_rows.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
+    client.force_login(bench_rows.staff())
     add = reverse("admin:votes_poll_add")
     html = client.get(add, {"kind": "answers"}).content.decode()
     assert "Which answer is better?" in html and "You read two answers" in html
@@ -125,9 +125,9 @@ def figures(*names, captions=None, **contents):
 
 def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two):
     before = figures("a", "b")
-    poll = polls.of_answers(*two)
+    poll = poll_rows.of_answers(*two)
     assert opening.open_poll(poll) == []
-    html = polls.page(client, polls.evaluator(poll))
+    html = poll_rows.page(client, poll_rows.evaluator(poll))
     addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
     assert figures("a", "b", "c")[:2] == before
     assert {b"".join(client.get(address)) for address in addresses} == {b"GIF89aa", b"GIF89ab"}
@@ -143,9 +143,9 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
 def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two):
     figures("a")
     figure = Attachment.objects.get()
-    poll = polls.of_answers(*two)
+    poll = poll_rows.of_answers(*two)
     assert opening.open_poll(poll) == []
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     address = reverse("admin:problems_problem_change", args=[problem.pk])
     groups = ("attachments", "subtasks", "cases")
     fields = {f"{group}-{count}_FORMS": 0 for group in groups for count in ("TOTAL", "INITIAL")}
@@ -165,10 +165,10 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
 
 def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two):
     figures("a")
-    poll = polls.of_answers(*two)
+    poll = poll_rows.of_answers(*two)
     assert opening.open_poll(poll) == []
     Experiment.objects.all().delete()
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     address = reverse("admin:problems_problem_delete", args=[problem.pk])
     html = client.post(address, {"post": "yes"}).content.decode()
     assert "is used by the open A/B vote “Which is better”" in html

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from tests.webapp import boards, polls
+from tests.webapp import bench_rows, poll_rows
 from webapp.votes import ballot, opening
 from webapp.votes.models import Evaluator, Poll
 
@@ -14,17 +14,17 @@ pytestmark = pytest.mark.django_db
 
 
 def test_results_are_sealed_until_it_is_closed(client):
-    poll = polls.poll(pairs=3, evaluators_wanted=2)
+    poll = poll_rows.poll(pairs=3, evaluators_wanted=2)
     address = poll.get_absolute_url()
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     for word in ("ICPL", "OpenLoop"):
         html = client.get(address).content.decode()
         assert "Results</h2>" not in html and "How many evaluators?" in html
         assert client.get(f"{address}votes.csv").status_code == 403
         assert client.get(f"{address}preferences.svg").status_code == 403
-        person = polls.evaluator(poll)
+        person = poll_rows.evaluator(poll)
         while ballot.current(person):
-            polls.prefer(person, word)
+            poll_rows.prefer(person, word)
     html = client.get(address).content.decode()
     assert "Nobody has looked at them yet" in html and "Bayesian mean" not in html
     assert client.get(f"{address}votes.csv").status_code == 403
@@ -40,9 +40,9 @@ def test_results_are_sealed_until_it_is_closed(client):
 
 
 def test_opening_closing_and_inviting_by_the_page(client):
-    poll = polls.poll(opened=False)
+    poll = poll_rows.poll(opened=False)
     address = poll.get_absolute_url()
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
 
     def post(name, **fields):
         return client.post(reverse(f"votes:{name}", args=[poll.public_id]), fields, follow=True).content.decode()
@@ -59,8 +59,8 @@ def test_opening_closing_and_inviting_by_the_page(client):
 
 
 def test_power_before_the_start(client):
-    poll = polls.poll(pairs=1, opened=False)
-    client.force_login(boards.staff())
+    poll = poll_rows.poll(pairs=1, opened=False)
+    client.force_login(bench_rows.staff())
     html = client.get(poll.get_absolute_url()).content.decode()
     row = re.search(r"20 \(planned\)</th>(.*?)</tr>", html)[1]
     assert re.findall(r"<td>([\d.]+)</td>", row)[4] == "0.80"  # 80% prefer it
@@ -70,7 +70,7 @@ def test_power_before_the_start(client):
 
 
 def test_only_staff(client):
-    poll = polls.poll()
+    poll = poll_rows.poll()
     addresses = [poll.get_absolute_url(), reverse("votes:index"), f"{poll.get_absolute_url()}power.svg"]
     for user in (None, User.objects.create(username="eve")):
         if user:
@@ -99,8 +99,8 @@ def admin_form(first, second, **values):
 
 
 def test_setting_up_in_the_admin(client):
-    client.force_login(boards.staff())
-    first, second = polls.winner("ICPL"), polls.winner("OpenLoop")
+    client.force_login(bench_rows.staff())
+    first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
     add = reverse("admin:votes_poll_add")
     assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in client.get(add).content.decode()
     html = client.post(add, admin_form(first, second, alpha="3")).content.decode()
@@ -119,7 +119,7 @@ def test_setting_up_in_the_admin(client):
     assert (poll.alpha, poll.contact, poll.question) == (0.05, "bob", "Which?")
     assert poll.pairs.get().first == first
     assert client.post(reverse("admin:votes_poll_delete", args=[poll.pk]), {"post": "yes"}).status_code == 403
-    draft = polls.poll(pairs=2, opened=False)
-    polls.evaluator(draft, consented=False)
+    draft = poll_rows.poll(pairs=2, opened=False)
+    poll_rows.evaluator(draft, consented=False)
     client.post(reverse("admin:votes_poll_delete", args=[draft.pk]), {"post": "yes"})
     assert list(Poll.objects.all()) == [poll]

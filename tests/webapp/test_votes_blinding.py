@@ -9,8 +9,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import polls, rows
-from tests.webapp.polls import agree, page
+from tests.webapp import poll_rows, rows
+from tests.webapp.poll_rows import agree, page
 from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks
 from webapp.experiments.models import Clip
 from webapp.votes import opening
@@ -40,8 +40,8 @@ async def test_no_answer_about_a_clip_tells_which_it_is(async_client):
 
 
 def _addresses():
-    poll = polls.poll()
-    people = [polls.evaluator(poll) for _ in range(2)]
+    poll = poll_rows.poll()
+    people = [poll_rows.evaluator(poll) for _ in range(2)]
     tokens = [token for person in people for s in person.showings.all() for token in (s.left_token, s.right_token)]
     return poll, [reverse(name, args=[token]) for token in tokens for name in ("pair_clip", "pair_poster")]
 
@@ -57,13 +57,13 @@ async def test_the_file_is_that_of_the_side(async_client):
 
 
 def _expected():
-    poll = polls.poll()
+    poll = poll_rows.poll()
     pair = poll.pairs.get()
     files = [Path(settings.MEDIA_ROOT) / opening.copy_name(file, "mp4") for file in (pair.first_file, pair.second_file)]
     first, second = (file.read_bytes() for file in files)
     found = {}
     for _ in range(2):
-        showing = polls.evaluator(poll).showings.get()
+        showing = poll_rows.evaluator(poll).showings.get()
         found[showing.left_token] = first if showing.first_left else second
         found[showing.right_token] = second if showing.first_left else first
     return found
@@ -74,23 +74,23 @@ def _expected():
 
 def walk(browser, poll):
     """Every page and message that an evaluator can get to."""
-    person = polls.evaluator(poll, consented=False)
+    person = poll_rows.evaluator(poll, consented=False)
     browser.get(person.get_absolute_url())
     agree(browser, poll, reverse("evaluate_consent", args=[person.token]), agree="")
     agree(browser, poll, reverse("evaluate_consent", args=[person.token]))
     for fields in ({"showing": "x"}, {"choice": "x"}, {"strength": ""}, {"choice": "left"}, {"choice": "same"}):
-        polls.answer(browser, person, **{"strength": "2", **fields})
+        poll_rows.answer(browser, person, **{"strength": "2", **fields})
     showing = person.showings.first()
     browser.post(reverse("evaluate_vote", args=[person.token]), {"showing": showing.token, "choice": "x"}, follow=True)
-    polls.answer(browser, person, strength="1")
+    poll_rows.answer(browser, person, strength="1")
     browser.get(reverse("evaluate_leave", args=[person.token]))
     browser.get(reverse("join", args=[poll.recruitment_token]))
-    gone = polls.evaluator(poll)
+    gone = poll_rows.evaluator(poll)
     browser.post(reverse("evaluate_leave", args=[gone.token]), follow=True)
-    late = polls.evaluator(poll)
+    late = poll_rows.evaluator(poll)
     opening.close(poll)
     for someone in (late, person):
-        polls.answer(browser, someone)
+        poll_rows.answer(browser, someone)
         browser.post(reverse("evaluate_leave", args=[someone.token]), follow=True)
     browser.get(reverse("evaluate", args=["foreign"]))
 
@@ -118,11 +118,11 @@ def secrets_of(poll):
 @pytest.fixture
 def blinded():
     """A poll whose rows have ids far from the small numbers that a page may rightly show."""
-    other = polls.evaluator(polls.poll())
-    polls.prefer(other, "ICPL")
+    other = poll_rows.evaluator(poll_rows.poll())
+    poll_rows.prefer(other, "ICPL")
     for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
         _number_from(table, 100_001 * number)
-    return polls.poll(pairs=2, allow_tie=True, ask_strength=True, recruiting=True)
+    return poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True, recruiting=True)
 
 
 def test_no_page_no_header_tells_what_is_compared(blinded):
@@ -147,8 +147,8 @@ def test_the_search_finds_what_is_planted(blinded):
 
 
 def test_two_evaluators_with_opposite_sides_receive_the_same_but_for_tokens(client):
-    poll = polls.poll()
-    people = [polls.evaluator(poll) for _ in range(2)]
+    poll = poll_rows.poll()
+    people = [poll_rows.evaluator(poll) for _ in range(2)]
     assert people[0].showings.get().first_left != people[1].showings.get().first_left
 
     def received(person):

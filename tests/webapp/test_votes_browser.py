@@ -12,26 +12,26 @@ TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.curr
 SECONDS = 60_000
 expect.set_options(timeout=SECONDS)
 MADE = """
-from tests.webapp import polls
-poll = polls.poll(pairs=2, ask_strength=True, allow_tie=True)
-out["people"] = [polls.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
+from tests.webapp import poll_rows
+poll = poll_rows.poll(pairs=2, ask_strength=True, allow_tie=True)
+out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
 """
 READ = """
 from benchmarks.simulated import answer
-from tests.webapp import polls, reasoners
+from tests.webapp import poll_rows, problem_rows
 from webapp.votes import opening
-reasoners.sum_problem()
+problem_rows.sum_problem()
 def solved(text, name):
-    with reasoners.model({text: 1.0}) as (model, _):
-        row = reasoners.drive(model=model, name=name, k=2, n=1)
+    with problem_rows.model({text: 1.0}) as (model, _):
+        row = problem_rows.drive(model=model, name=name, k=2, n=1)
     assert row.status == "finished", row.error
     model.name = name
     model.save()
     return row.winner
 right = answer("\\\\tfrac{100 \\\\cdot 101}{2} = 5050", "In pairs: $$\\\\sum_{k=1}^{50} 101$$" * 9)
-poll = polls.of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
+poll = poll_rows.of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
 out["refused"] = opening.open_poll(poll)
-out["people"] = [polls.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
+out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
 """
 SAID = """
 from webapp.votes.models import Vote

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import polls
+from tests.webapp import poll_rows
 from webapp.archive import erasure
 from webapp.votes import enrolment, opening
 from webapp.votes.models import Evaluator
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def poll():
-    return polls.poll(recruiting=True)
+    return poll_rows.poll(recruiting=True)
 
 
 def agree(browser, poll, query=""):

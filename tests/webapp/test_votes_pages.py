@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import boards, polls
-from tests.webapp.polls import agree, page
+from tests.webapp import bench_rows, poll_rows
+from tests.webapp.poll_rows import agree, page
 from webapp.studies import limits
 from webapp.votes import ballot, enrolment, opening
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
@@ -20,13 +20,15 @@ pytestmark = pytest.mark.django_db
 
 
 def test_from_consent_to_thanks(client):
-    poll = polls.poll(pairs=2, completion_code="C0DE-7", completion_url="https://recruit.example/complete?cc=C0DE-7")
-    person = polls.evaluator(poll, consented=False)
+    poll = poll_rows.poll(
+        pairs=2, completion_code="C0DE-7", completion_url="https://recruit.example/complete?cc=C0DE-7"
+    )
+    person = poll_rows.evaluator(poll, consented=False)
     assert "I have read this" in page(client, person)
     html = agree(client, poll, reverse("evaluate_consent", args=[person.token])).content.decode()
     assert "Pair 1 of 2" in html and html.count("<video") == 2 and "C0DE-7" not in html
-    assert "Pair 2 of 2" in polls.answer(client, person).content.decode()
-    response = polls.answer(client, person)
+    assert "Pair 2 of 2" in poll_rows.answer(client, person).content.decode()
+    response = poll_rows.answer(client, person)
     html = response.content.decode()
     assert "You have answered everything" in html and "C0DE-7" in html and Vote.objects.count() == 2
     assert "no-store" in response["Cache-Control"]
@@ -35,7 +37,7 @@ def test_from_consent_to_thanks(client):
 
 
 def test_double_click_and_reload_are_one_vote(client):
-    person = polls.evaluator(polls.poll(pairs=2))
+    person = poll_rows.evaluator(poll_rows.poll(pairs=2))
     data = {"showing": ballot.current(person).token, "choice": "right", "client": '{"decide_ms": 900, "x": 1}'}
     for _ in range(2):
         html = client.post(reverse("evaluate_vote", args=[person.token]), data, follow=True).content.decode()
@@ -45,20 +47,20 @@ def test_double_click_and_reload_are_one_vote(client):
 
 
 def test_a_page_read_while_the_last_answer_arrives_says_thank_you(client):
-    person = polls.evaluator(polls.poll())
+    person = poll_rows.evaluator(poll_rows.poll())
     Vote.objects.create(showing=ballot.current(person), choice="left")
     assert "You have answered everything" in page(client, person)
 
 
 def test_n_is_reached_while_somebody_votes(client):
-    poll = polls.poll(pairs=2, evaluators_wanted=1, completion_code="C0DE-7")
-    slow, quick = polls.evaluator(poll), polls.evaluator(poll)
-    polls.answer(client, slow)
-    polls.answer(client, quick), polls.answer(client, quick)
-    html = polls.answer(client, slow).content.decode()
+    poll = poll_rows.poll(pairs=2, evaluators_wanted=1, completion_code="C0DE-7")
+    slow, quick = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
+    poll_rows.answer(client, slow)
+    poll_rows.answer(client, quick), poll_rows.answer(client, quick)
+    html = poll_rows.answer(client, slow).content.decode()
     assert "was not counted" in html and "Enough people have answered meanwhile" in html and "C0DE-7" in html
     assert Vote.objects.count() == 3
-    newcomer = polls.evaluator(poll, consented=False)
+    newcomer = poll_rows.evaluator(poll, consented=False)
     html = page(client, newcomer)
     assert "This study is closed" in html and "C0DE-7" not in html
     agree(client, poll, reverse("evaluate_consent", args=[newcomer.token]))
@@ -67,26 +69,26 @@ def test_n_is_reached_while_somebody_votes(client):
 
 
 def test_before_the_opening_and_after_withdrawal(client):
-    poll = polls.poll(opened=False)
-    person = polls.evaluator(poll, consented=False)
+    poll = poll_rows.poll(opened=False)
+    person = poll_rows.evaluator(poll, consented=False)
     assert "has not opened yet" in page(client, person)
     opening.open_poll(poll)
     enrolment.consent(person)
-    polls.answer(client, person)
+    poll_rows.answer(client, person)
     leave = reverse("evaluate_leave", args=[person.token])
     assert "Your answers are deleted" in client.get(leave).content.decode() and Vote.objects.exists()
     html = client.post(leave, follow=True).content.decode()
     assert "You have left the study" in html and not Vote.objects.exists()
     assert client.get(leave, follow=True).status_code == 200
     opening.close(poll)
-    other = polls.evaluator(poll)
+    other = poll_rows.evaluator(poll)
     html = client.post(reverse("evaluate_leave", args=[other.token]), follow=True).content.decode()
     assert "cannot be taken out any more" in html
 
 
 def test_consent_needs_the_tick_and_the_text_that_stands(client):
-    poll = polls.poll()
-    person = polls.evaluator(poll, consented=False)
+    poll = poll_rows.poll()
+    person = poll_rows.evaluator(poll, consented=False)
     address = reverse("evaluate_consent", args=[person.token])
     assert "tick the box" in agree(client, poll, address, agree="").content.decode()
     assert "was changed" in agree(client, poll, address, hash="0" * 64).content.decode()
@@ -97,7 +99,7 @@ def test_consent_needs_the_tick_and_the_text_that_stands(client):
 
 
 def test_the_open_link_enrols_by_agreeing_and_knows_people_again(client):
-    poll = polls.poll(recruiting=True)
+    poll = poll_rows.poll(recruiting=True)
     address = reverse("join", args=[poll.recruitment_token])
     query = "?" + urlencode({"PROLIFIC_PID": "5f3a0c", "STUDY_ID": "s", "SESSION_ID": "t"})
     html = client.get(address + query).content.decode()
@@ -114,7 +116,7 @@ def test_the_open_link_enrols_by_agreeing_and_knows_people_again(client):
 
 
 def test_without_an_id_the_browser_is_known_again(client):
-    poll = polls.poll(recruiting=True)
+    poll = poll_rows.poll(recruiting=True)
     address = reverse("join", args=[poll.recruitment_token])
     agree(client, poll, address)
     assert client.get(address).url == Evaluator.objects.get().get_absolute_url()
@@ -122,7 +124,7 @@ def test_without_an_id_the_browser_is_known_again(client):
 
 
 def test_the_open_link_refuses(client, monkeypatch):
-    poll = polls.poll(recruiting=True)
+    poll = poll_rows.poll(recruiting=True)
     address = reverse("join", args=[poll.recruitment_token])
     for wrong in ("<script>alert(1)</script>", "a b", "x" * 65, "\0"):
         response = client.get(address, {"PROLIFIC_PID": wrong})
@@ -143,7 +145,7 @@ def test_the_open_link_refuses(client, monkeypatch):
 
 
 def test_foreign_and_altered_links(client):
-    person = polls.evaluator(polls.poll())
+    person = poll_rows.evaluator(poll_rows.poll())
     for token in ("foreign", person.token[:-1], person.token.swapcase(), "\0", "a" * 3000):
         for name in ("evaluate", "evaluate_leave"):
             assert client.get(reverse(name, args=[token])).status_code == 404
@@ -160,22 +162,22 @@ def test_many_wrong_links_are_slowed_down(client, monkeypatch):
 
 
 def test_votes_for_others_out_of_order_and_nonsense(client):
-    poll = polls.poll(pairs=2)
-    person, other = polls.evaluator(poll), polls.evaluator(poll)
+    poll = poll_rows.poll(pairs=2)
+    person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
     theirs, later = ballot.current(other).token, person.showings.last().token
     for fields in ({"showing": theirs}, {"showing": later}, {"showing": "\0"}, {"choice": "first"}, {"choice": "\0"}):
-        html = polls.answer(client, person, **fields).content.decode()
+        html = poll_rows.answer(client, person, **fields).content.decode()
         assert 'role="alert"' in html and "Pair 1 of 2" in html
     for nonsense in ("[" * 5000, "{}{}", '{"decide_ms": -1, "plays": true, "load_ms": 1e400}', "null", "\0"):
         assert ballot.cast(person, "", ballot.Answer("left")) == ballot.OUT_OF_DATE
-        polls.answer(client, person, client=nonsense, choice="")
+        poll_rows.answer(client, person, client=nonsense, choice="")
     assert not Vote.objects.exists()
-    polls.answer(client, person, client='{"decide_ms": 1e400, "plays": 2, "focus_lost": true}')
+    poll_rows.answer(client, person, client='{"decide_ms": 1e400, "plays": 2, "focus_lost": true}')
     assert Vote.objects.get().client == {"plays": 2}
 
 
 def test_an_oversized_post_is_refused_and_saves_nothing(client):
-    person = polls.evaluator(polls.poll())
+    person = poll_rows.evaluator(poll_rows.poll())
     address = reverse("evaluate_vote", args=[person.token])
     big = {"showing": ballot.current(person).token, "choice": "left", "client": "x" * 3_000_000}
     assert client.post(address, urlencode(big), content_type="application/x-www-form-urlencoded").status_code == 400
@@ -184,8 +186,8 @@ def test_an_oversized_post_is_refused_and_saves_nothing(client):
 
 
 def test_a_form_without_its_csrf_token_saves_nothing():
-    person = polls.evaluator(polls.poll())
-    response = polls.answer(Client(enforce_csrf_checks=True), person)
+    person = poll_rows.evaluator(poll_rows.poll())
+    response = poll_rows.answer(Client(enforce_csrf_checks=True), person)
     assert response.status_code == 403 and not Vote.objects.exists()
 
 
@@ -193,15 +195,15 @@ def test_scripts_in_text_stay_text(client):
     evil = "<script>alert(1)</script>"
     texts = dict.fromkeys(("title", "question", "instructions", "consent_text", "contact", "thanks_text"), evil)
     texts["contact"] += " ada@example.org"  # else it cannot be opened
-    poll = polls.poll(**texts, completion_code=evil[:40], hypothesis=evil, evaluators_wanted=1)
-    person = polls.evaluator(poll, consented=False)
+    poll = poll_rows.poll(**texts, completion_code=evil[:40], hypothesis=evil, evaluators_wanted=1)
+    person = poll_rows.evaluator(poll, consented=False)
     seen = [page(client, person)]
     enrolment.consent(person)
     seen.append(page(client, person))
     Pair.objects.update(first_arm=evil)
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     seen.append(client.get(poll.get_absolute_url()).content.decode())
-    seen.append(polls.answer(client, person).content.decode())
+    seen.append(poll_rows.answer(client, person).content.decode())
     seen.append(client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode())
     seen.append(client.get(f"{poll.get_absolute_url()}preferences.svg").content.decode())
     assert "answered everything" in seen[3] and "Results" in seen[4]

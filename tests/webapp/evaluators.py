@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.webapp import crowd
-from tests.webapp.crowd import FILMS, Crowd
+from tests.webapp import participants
+from tests.webapp.participants import FILMS, Crowd
 from tests.webapp.sites import Site
 
 AT_ONCE = 5
@@ -167,7 +167,7 @@ async def poll(site: Site, people: dict[str, str], wanted: int, forbidden: tuple
             await _votes(among, votes, number, label, address, habits.get(number, votes_plainly))
 
     invited = list(people.items())
-    async with crowd.gather(site, forbidden) as among:
+    async with participants.gather(site, forbidden) as among:
         async with asyncio.TaskGroup() as together:
             for number, (label, address) in enumerate(invited[:wanted], 1):
                 together.create_task(enters(number, label, address))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.webapp.packages import opened, rows_of
+from tests.webapp.exports import opened, rows_of
 from tests.webapp.sites import beside
 
 OWN = ("manifest.json", "SHA256SUMS", "versions.json")

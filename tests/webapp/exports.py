@@ -14,7 +14,7 @@ from django.db import transaction
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from tests.webapp import archives, boards
+from tests.webapp import archives, bench_rows
 from webapp.archive import export
 from webapp.archive.scope import Options
 from webapp.experiments.models import Candidate, Clip, Experiment
@@ -77,7 +77,7 @@ def _taken(folder, media):
     exported(made.study, folder / "fresh.zip", fresh_labels=True, clips=False)
     exported(made.study, folder / "policies.zip", checkpoints=True, clips=False)
     client = Client()
-    client.force_login(boards.staff())
+    client.force_login(bench_rows.staff())
     return Taken(
         folder=folder,
         media=media,

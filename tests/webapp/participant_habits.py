@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from playwright.async_api import expect
 
-from tests.webapp.crowd import FILMS, LETTERS, Crowd, Habit, Person, Pick, gather
+from tests.webapp.participants import FILMS, LETTERS, Crowd, Habit, Person, Pick, gather
 from tests.webapp.sites import Site
 
 
