@@ -233,6 +233,12 @@ class TestAnotherFlow:
         assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2", "1-3"]
         assert to_the_end(row) == ["Choose"]
 
+    def test_what_failed_is_no_answer(self, upgrade) -> None:
+        row = stopped_by(upgrade, thoughtful_rounds, kept=3, judge="human")
+        row.requests.filter(status="open").update(status="failed", finished_at=timezone.now(), error="No answer.")
+        assert upgrades.end_here(row) and revisions.set_aside(row) == []
+        assert to_the_end(row) == [] and row.winner.key == "1-1"
+
     def test_nothing_trained_is_nothing_to_end_with(self, upgrade) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
         assert not upgrades.end_here(row)
@@ -288,9 +294,11 @@ class TestAnotherFlow:
         advance(row)
         assert loop.waiting_request(row) == waiting
 
-    def test_a_training_that_was_dropped_is_taken_up(self, upgrade) -> None:
+    @pytest.mark.parametrize("status", ["queued", "running", "failed"])
+    def test_a_training_that_was_dropped_is_taken_up(self, upgrade, status) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
         training = row.requests.get(kind="Train")
+        training.jobs.update(status=status)
         upgrades.follow_today(row)
         assert [job.status for job in training.jobs.all()] == ["cancelled"]
         advance(row)

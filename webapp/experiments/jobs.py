@@ -53,6 +53,12 @@ def requeue(job: Job) -> None:
     ring(job)
 
 
+def drop(request: Request) -> None:
+    """Let go of all work on a request at once: what a worker still makes of it is not taken."""
+    unfinished = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.FAILED)
+    Job.objects.filter(request=request, status__in=unfinished).update(status=Job.Status.CANCELLED, finished_at=Now())
+
+
 def revive(request: Request) -> None:
     """Queue again what was dropped of a request that is wanted after all. Early clips are not."""
     dropped = Job.objects.filter(request=request, status=Job.Status.CANCELLED)

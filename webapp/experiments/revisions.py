@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from llm.records import TRIED, Train, Write, fingerprint, meaning, payload
 from llm.records import Request as Asked
@@ -99,8 +99,7 @@ def _tried(row: Request) -> list[str]:
 
 def set_all_aside(experiment: Experiment) -> None:
     """Begin the flow anew: every answer waits to be taken over. The caller holds the experiment's lock."""
-    jobs.cancel(experiment)
-    experiment.requests.filter(status=Request.Status.FAILED).update(error="", finished_at=None)
+    _forget_failures(experiment)
     _put_aside(experiment, experiment.requests.exclude(status=Request.Status.ASIDE))
     blank: dict[str, Any] = {
         "best": None,
@@ -113,9 +112,18 @@ def set_all_aside(experiment: Experiment) -> None:
     experiment.iterations.update(**blank, aside=True)
 
 
+def _forget_failures(experiment: Experiment) -> None:
+    """What failed is as if it had not been answered yet."""
+    experiment.requests.filter(status=Request.Status.FAILED).update(error="", finished_at=None)
+
+
 def _put_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
-    """With the candidates that the rows wrote; a training keeps its folder wherever its row goes."""
+    """With the candidates that the rows wrote, and without the work on what has no answer; films of what was answered
+    are still made. A training keeps its folder wherever its row goes.
+    """
     for row in rows:
+        if row.status != Request.Status.DONE:
+            jobs.drop(row)
         if row.kind in TRIED:
             row.folder = row.run_dir.name
         row.status = Request.Status.ASIDE
@@ -127,10 +135,9 @@ def _put_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
 
 def set_open_aside(experiment: Experiment) -> None:
     """What is asked and not answered is not waited for any more, but for the choice of a winner."""
-    unanswered = (Request.Status.OPEN, Request.Status.FAILED)
-    rows = experiment.requests.filter(status__in=unanswered).exclude(kind="Choose")
-    jobs.cancel(experiment)
-    _put_aside(experiment, rows)
+    _forget_failures(experiment)
+    done_or_chosen = Q(status=Request.Status.DONE) | Q(status=Request.Status.OPEN, kind="Choose")
+    _put_aside(experiment, experiment.requests.exclude(done_or_chosen).exclude(status=Request.Status.ASIDE))
     begun = experiment.requests.exclude(status=Request.Status.ASIDE).values_list("payload__iteration", flat=True)
     experiment.iterations.exclude(number__in=[number for number in begun if number]).update(aside=True)
 
