@@ -24,7 +24,7 @@ HOSTILE = (
 
 
 def person(task, model, **plan):
-    study = rows.study(task=task, method="scaling_3d", judge="human", model=model, **{"k": 3, "n": 2, **plan})
+    study = rows.study(task=task, judge="human", model=model, **{"method": "scaling_3d", "k": 3, "n": 2, **plan})
     return rows.participant(study)
 
 
@@ -71,6 +71,29 @@ def test_a_person_judges_answers_to_the_end(client, settings):
     assert experiment.status == "finished", experiment.error
     end = page(client, someone)
     assert "The answer that was chosen" in end and experiment.winner == Vote.objects.latest("pk").best
+
+
+@pytest.mark.parametrize("method", ["icpl", "open_loop"])
+def test_a_person_chooses_in_the_end_among_the_best_answers_of_the_rounds(client, settings, method):
+    settings.UNDO_SECONDS = 0
+    reasoners.sum_problem()
+    with reasoners.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
+        someone = person("sum", model, method=method, n=3)
+        for number in (1, 2, 3):
+            assert go_on(someone).status == "waiting"
+            assert f"Round {number} of 3" in page(client, someone)
+            cast(client, someone, best="A", worst="B", reason=f"clear in {number}")
+        assert go_on(someone).status == "waiting"
+        shown = page(client, someone)
+        assert "Final choice" in shown and shown.count('class="answer is-ready"') == 3 and 'name="worst"' not in shown
+        cast(client, someone, best="B")
+        experiment = go_on(someone)
+    assert experiment.status == "finished", experiment.error
+    assert experiment.winner == Vote.objects.latest("pk").best
+    told = [request.payload["messages"][-1]["content"] for request in experiment.requests.filter(kind="Write")]
+    assert ("clear in 2" in told[2] and "What changed against" in told[2]) == (method == "icpl")
+    assert len(set(told)) == (3 if method == "icpl" else 1)
+    assert "The answer that was chosen" in page(client, someone)
 
 
 def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
