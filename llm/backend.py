@@ -50,18 +50,18 @@ def reply_from_json(data: Mapping[str, Any]) -> Reply:
     return Reply(**{**data, "usage": usage})
 
 
-def digested(messages: Sequence[Message]) -> list[Message]:
+def hash_images(messages: Sequence[Message]) -> list[Message]:
     """The messages with a hash in place of each image: what is saved, and what tells requests apart."""
-    return [{**m, "content": _digested(m["content"])} for m in messages]
+    return [{**m, "content": _hash_images_of(m["content"])} for m in messages]
 
 
-def _digested(content: Any) -> Any:
+def _hash_images_of(content: Any) -> Any:
     if not isinstance(content, list):
         return content
-    return [_digest(part) if part.get("type") == "image_url" else part for part in content]
+    return [_hash_image(part) if part.get("type") == "image_url" else part for part in content]
 
 
-def _digest(part: Mapping[str, Any]) -> dict[str, Any]:
+def _hash_image(part: Mapping[str, Any]) -> dict[str, Any]:
     url = part["image_url"]["url"]
     known = url.startswith("sha256:")
     return {

@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llm import errors, failures, prices
-from llm.asking import Asking, Turn, open_client
-from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, digested, request_hash, without_credentials
+from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, hash_images, request_hash, without_credentials
 from llm.gate import Gate, Slots
 from llm.records import Message
+from llm.request_batch import RequestBatch, Turn, open_client
 from llm.shortening import token_estimate
 from llm.wire import Answer
 
@@ -69,32 +69,32 @@ class OpenAIBackend:
         replies: list[Reply] = []
         failed: list[errors.ModelError] = []
 
-        def ended(turn: Turn, result: Answer | failures.Failure) -> bool:
+        def take_end(turn: Turn, result: Answer | failures.Failure) -> bool:
             if not isinstance(result, Answer):
                 where = (self.endpoint, self.model, turn.tries, self._secrets)
-                failed.append(failures.translated(result, *where))
+                failed.append(failures.to_model_error(result, *where))
                 return not failed[-1].permanent
             replies.append(self._reply(messages, turn, result))
             if on_reply:
                 on_reply(replies[-1])
             return True
 
-        def lost(turn: Turn, usage: prices.Usage | None) -> None:
+        def take_loss(turn: Turn, usage: prices.Usage | None) -> None:
             if on_reply:
                 on_reply(self._reply(messages, turn, Answer("".join(turn.heard), LOST, usage, "", "")))
 
-        asking = Asking(
+        batch = RequestBatch(
             gate=self.gate,
             body=lambda number: self._body(messages, number, tokens),
-            refused=partial(_remember_refused, self.endpoint, self.model),
-            ended=ended,
-            lost=lost,
+            on_refusal=partial(_remember_refused, self.endpoint, self.model),
+            on_end=take_end,
+            on_loss=take_loss,
             size=token_estimate(messages) + tokens,
             most_tries=self.max_retries + 1,
             watch=watch,
         )
         with open_client(self._base_url, self._key, self.timeout) as client:
-            asking.run(client, range(seed, seed + count))
+            batch.run(client, range(seed, seed + count))
         permanent = [failure for failure in failed if failure.permanent]
         if permanent or not replies:
             raise (permanent or failed)[0]
@@ -108,17 +108,17 @@ class OpenAIBackend:
         except ValueError:  # a port that is none
             possible = False
         if not possible:
-            raise failures.unreachable(self.endpoint or repr(self._base_url))
+            raise failures.unreachable_error(self.endpoint or repr(self._base_url))
 
     def _body(self, messages: Sequence[Message], seed: int, tokens: int) -> dict[str, Any]:
         streaming = {"stream": True, "stream_options": {"include_usage": True}}
         wanted = {**streaming, **self._parameters(seed, tokens)}
-        no = refused(self.endpoint, self.model)
+        no = refused_parameters(self.endpoint, self.model)
         return {"model": self.model, "messages": list(messages)} | {k: v for k, v in wanted.items() if k not in no}
 
     def _parameters(self, seed: int, tokens: int) -> dict[str, Any]:
         """What shapes the answer beside the messages. A server that refuses one name of the limit gets the other."""
-        no = refused(self.endpoint, self.model)
+        no = refused_parameters(self.endpoint, self.model)
         wanted: dict[str, Any] = {"seed": seed, "temperature": self.temperature}
         if tokens:
             wanted["max_completion_tokens" if "max_tokens" in no else "max_tokens"] = tokens
@@ -126,17 +126,17 @@ class OpenAIBackend:
 
     def _reply(self, messages: Sequence[Message], turn: Turn, answer: Answer) -> Reply:
         shaping = {name: value for name, value in turn.sent.items() if name not in PLUMBING}
-        request = {"endpoint": self.endpoint, **shaping, "messages": digested(messages)}
+        request = {"endpoint": self.endpoint, **shaping, "messages": hash_images(messages)}
         now = datetime.now(UTC)
-        usage = answer.usage or estimated(messages, turn.heard or [answer.text])
+        usage = answer.usage or estimate_usage(messages, turn.heard or [answer.text])
         return Reply(
-            text=_storable(answer.text),
-            finish_reason=_storable(answer.finish_reason),
+            text=_strip_unstorable(answer.text),
+            finish_reason=_strip_unstorable(answer.finish_reason),
             usage=usage,
             cost=prices.cost(usage, self.prices, now.date()),
             latency=time.monotonic() - (turn.started or 0.0),
-            model=_storable(answer.model)[:MODEL_LETTERS] or self.model,
-            fingerprint=_storable(answer.fingerprint),
+            model=_strip_unstorable(answer.model)[:MODEL_LETTERS] or self.model,
+            fingerprint=_strip_unstorable(answer.fingerprint),
             request=request,
             request_hash=request_hash(request),
             seed=turn.seed,
@@ -144,13 +144,13 @@ class OpenAIBackend:
         )
 
 
-def estimated(messages: Sequence[Message], pieces: Sequence[str]) -> prices.Usage:
+def estimate_usage(messages: Sequence[Message], pieces: Sequence[str]) -> prices.Usage:
     """About what an answer in these pieces cost, where the endpoint does not say; a piece is a token or more."""
     written = max(len(pieces), token_estimate([{"content": "".join(pieces)}]))
     return prices.Usage(token_estimate(messages), written, estimated=True)
 
 
-def _storable(text: str) -> str:
+def _strip_unstorable(text: str) -> str:
     """Without what JSON can carry and files and databases cannot: lone surrogates and NUL."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
@@ -158,10 +158,10 @@ def _storable(text: str) -> str:
 _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
-def refused(endpoint: str, model: str) -> frozenset[str]:
+def refused_parameters(endpoint: str, model: str) -> frozenset[str]:
     """The parameters that this endpoint has refused for this model since the process started."""
     return _refused.get((endpoint, model), frozenset())
 
 
 def _remember_refused(endpoint: str, model: str, parameter: str) -> None:
-    _refused[endpoint, model] = refused(endpoint, model) | {parameter}
+    _refused[endpoint, model] = refused_parameters(endpoint, model) | {parameter}

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from llm import extract
-from llm.offline.program import accesses
+from llm.offline.syntax_tree import accesses
 from llm.records import Outcome
 
 T = TypeVar("T")

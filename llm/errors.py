@@ -81,7 +81,7 @@ class BrokenOff(ModelError):
     """The answer ended in the middle."""
 
 
-def unscored(candidate: str, instead: str) -> str:
+def unscored_text(candidate: str, instead: str) -> str:
     """What to say of a trained candidate without a task score; `instead`: what to do on a task that has none."""
     return (
         f"candidate {candidate} has no task score: its task has no metric ({instead}), or its training ended before "

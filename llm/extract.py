@@ -109,7 +109,7 @@ def parse(code: str) -> ast.Module | None:
         return None
 
 
-def essence(code: str) -> str:
+def normal_form(code: str) -> str:
     """The program without comments, docstring and formatting: equal for programs that do exactly the same."""
     tree = parse(code)
     if tree is None:

@@ -27,30 +27,30 @@ LONGEST_PAUSE = 600.0
 FIRST_BACKOFF, LAST_BACKOFF = 0.5, 8.0
 
 
-def again(failure: Failure) -> bool:
+def may_pass(failure: Failure) -> bool:
     """Whether the same request may succeed a little later."""
     if isinstance(failure, openai.APIStatusError):
         said = failure.response.headers.get("x-should-retry", "")
         if said in ("true", "false"):
             return said == "true"
-        return passes(failure.status_code)
+        return is_passing_status(failure.status_code)
     if isinstance(failure, openai.APIConnectionError | httpx2.TransportError | BrokenOff):
         return True
-    return isinstance(failure, openai.APIError) and passes(status_said(failure))
+    return isinstance(failure, openai.APIError) and is_passing_status(status_of(failure))
 
 
-def kept_silent(failure: Failure | None) -> bool:
+def is_silence(failure: Failure | None) -> bool:
     """Whether the server took the request and then let its time pass: it has read it, and may have thought."""
     cause = failure.__cause__ if isinstance(failure, openai.APITimeoutError) else failure
     return isinstance(cause, httpx2.ReadTimeout)
 
 
-def passes(status: int) -> bool:
+def is_passing_status(status: int) -> bool:
     """Whether what this status speaks of may be over a little later."""
     return status in (408, 409, 429) or status >= 500
 
 
-def status_said(failure: openai.APIError) -> int:
+def status_of(failure: openai.APIError) -> int:
     """The status; where the error came with a success (an event of a stream, or in place of an answer) its body's.
 
     500 where it says nothing known: what failed in the middle of an answer had been understood.
@@ -63,15 +63,15 @@ def status_said(failure: openai.APIError) -> int:
     return int(code) if code.isdecimal() and len(code) == 3 else 500
 
 
-def pause(failure: Failure, tries: int) -> float:
+def pause_before_next_try(failure: Failure, tries: int) -> float:
     """Seconds until the next try: as the server asks (Retry-After), else 0.5, 1, 2, 4, 8, ... a little shortened."""
-    asked = asked_pause(failure)
+    asked = pause_asked_for(failure)
     if asked is not None:
         return asked
     return float(min(FIRST_BACKOFF * 2 ** (tries - 1), LAST_BACKOFF) * (1 - 0.25 * random.random()))
 
 
-def asked_pause(failure: Failure) -> float | None:
+def pause_asked_for(failure: Failure) -> float | None:
     """What the server's answer asks for, in seconds; None where it asks for nothing that can be read."""
     if not isinstance(failure, openai.APIStatusError):
         return None
@@ -104,13 +104,13 @@ ROOM = re.compile(
 """Where servers say how much fits: "maximum context length is 8192 tokens", "context size (4096 tokens)" and so on."""
 
 
-def room_said(failure: Failure) -> int | None:
+def context_named(failure: Failure) -> int | None:
     """The model's context in tokens, as a refusal of what is too long for it names it; 0 where it names none; None of
     any other failure.
     """
-    if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 413, 422):
+    if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 413, 422):
         return None
-    said = words(failure)
+    said = server_words(failure)
     if not TOO_LONG.search(f"{failure.code} {said}"):
         return None
     found = ROOM.search(said)
@@ -119,18 +119,18 @@ def room_said(failure: Failure) -> int | None:
 
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
     """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
-    if not isinstance(failure, openai.APIError) or status_said(failure) not in (400, 422):
+    if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 422):
         return None
-    said = f"{failure.param or ''} {words(failure)}".lower()
+    said = f"{failure.param or ''} {server_words(failure)}".lower()
     if MINDS_THE_VALUE.search(said):
         return None
     return next((name for name in OPTIONAL if name in sent and re.search(rf"(?<![\w-]){name}(?![\w-])", said)), None)
 
 
-def translated(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:
-    """The failure as one of ours, with what to do, without secrets."""
-    said = cleaned(failure, secrets)
-    room = room_said(failure)
+def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:
+    """The failure as a ModelError that says what to do and holds no secret."""
+    said = clean_words(failure, secrets)
+    room = context_named(failure)
     if room is not None:
         return errors.TooLong(
             f"{where} refuses a prompt that is too long for {model}. Name its context in tokens (*Context* of its row "
@@ -146,7 +146,7 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
         case BrokenOff():
             return errors.BrokenOff(f"{where} broke off in the middle of its answer, {tries} times; try again later.")
         case openai.APIConnectionError() | httpx2.HTTPError():
-            return unreachable(where)
+            return unreachable_error(where)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return errors.Unauthorized(f"{where} refuses the API key. Check the key and that it may use {model}.")
         case openai.NotFoundError():
@@ -154,7 +154,7 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
                 f"{where} knows no model {model!r}, or the address is wrong (it often ends in /v1)."
             )
         case openai.RateLimitError():
-            wait = asked_pause(failure)
+            wait = pause_asked_for(failure)
             long = f" It asks to wait for {wait / 60:.0f} minutes." if wait and wait > LONGEST_PAUSE else ""
             return errors.RateLimited(
                 f"{where} says too many requests, or the quota is used up: wait, lower the concurrency, or check the "
@@ -166,7 +166,7 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
             )
         case openai.APIStatusError():
             return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
-        case openai.APIError() if not passes(status_said(failure)):  # said within a success
+        case openai.APIError() if not is_passing_status(status_of(failure)):  # said within a success
             return errors.BadRequest(f"{where} refuses the request with status {failure.code}. It said: {said}")
         case openai.APIError():
             return errors.ServerFailed(f"{where} failed while it answered; try again later. It said: {said}")
@@ -175,14 +175,14 @@ def translated(failure: Failure, where: str, model: str, tries: int, secrets: Se
     return errors.BadAnswer(f"{where} answered with something that is not a chat completion. Check the address.")
 
 
-def unreachable(where: str) -> errors.Unreachable:
+def unreachable_error(where: str) -> errors.Unreachable:
     """What is said of an address that cannot be reached, or can be none."""
     return errors.Unreachable(
         f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
     )
 
 
-def words(failure: Failure) -> str:
+def server_words(failure: Failure) -> str:
     """What the server said. OpenAI's client passes on {"error": {"message": ...}} alone; others say {"error": text},
     {"detail": text or list}, or plain text.
     """
@@ -196,9 +196,9 @@ def words(failure: Failure) -> str:
     return f"{said} - {text}" if body and not text.startswith("<") else said  # no pages for browsers
 
 
-def cleaned(failure: Failure, secrets: Sequence[str]) -> str:
+def clean_words(failure: Failure, secrets: Sequence[str]) -> str:
     """The server's words, short and without anything that looks like a key."""
-    text = words(failure)
+    text = server_words(failure)
     for secret in secrets:
         text = text.replace(secret, "[key]")
     text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)

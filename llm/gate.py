@@ -15,20 +15,20 @@ class Gate(Protocol):
     """One endpoint's door. Any thread may call it."""
 
     def enter(self, tokens: int) -> Any | None:
-        """A ticket for one request of about so many tokens; None where it has to wait: ask again a little later.
+        """A ticket for one request of about this many tokens; None where it has to wait: ask again a little later.
 
         May raise errors.BudgetSpent where no waiting helps, but never while a request that it let in is under way.
         """
 
     def leave(self, ticket: Any, tokens: int | None) -> None:
-        """The request is over and took so many tokens; None where that is not known."""
+        """The request is over and took this many tokens; None where that is not known."""
 
     def rest(self, seconds: float) -> None:
         """The endpoint asked not to be asked for so long, by anybody."""
 
 
 class Slots:
-    """The gate of one process: so many requests at once."""
+    """The gate of one process: it limits the requests at once."""
 
     def __init__(self, most: int) -> None:
         self._free = threading.BoundedSemaphore(most)

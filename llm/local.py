@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from llm import errors, extract
-from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
+from llm.backend import OnReply, Reply, Underway, Watch, hash_images, request_hash
 from llm.gate import Gate, Slots, inside
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
@@ -83,7 +83,7 @@ class LocalWriter:
         request = {
             "endpoint": self.endpoint,
             "model": self.model,
-            "messages": digested(messages),
+            "messages": hash_images(messages),
             "seed": seed,
             "temperature": self.temperature,
         }

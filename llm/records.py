@@ -177,7 +177,7 @@ class Ask:
     seed: int
     role: str = "writer"
     choices: int = 0
-    """The answer must name one of so many as the best (judges.model.names_one); 0: any words will do."""
+    """The answer must name one of this many as the best (judges.model.names_one); 0: any words will do."""
     scene: bool = False
     """Whether a picture of the task's robot in its scene stands behind the last message."""
 

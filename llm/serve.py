@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
             status, body = 200, action()
         except BadCall as bad:
             status, body = bad.status, bad.body
-        finally:  # a mistake of ours goes on to the log; unanswered, the client would take it for a lost connection
+        finally:  # the log gets the error, too; unanswered, the client would see a lost connection
             self.send(status, body or _mistake(sys.exception()))
 
     def authorise(self) -> None:

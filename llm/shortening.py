@@ -77,7 +77,7 @@ class Conversation:
 
 
 def shorten(conversation: Conversation, room: int, images: int = 0) -> Conversation:
-    """The conversation without what goes first where it would not fit into `room` tokens beside so many images.
+    """The conversation without what goes first where it would not fit into `room` tokens beside this many images.
 
     A room of 0 has no end. What is too long without any optional part stays so: the endpoint will refuse it.
     """

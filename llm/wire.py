@@ -1,7 +1,7 @@
 """One chat completion over HTTP: streamed where the server can, read whole where it cannot.
 
-All requests of a process run in one event loop, in a thread of its own. So whoever waits for them can give them up at
-any moment: the connection is closed then, and the server stops writing what is paid for by the token.
+All requests of a process run in one event loop, in a thread of its own. So the caller can give them up at any moment:
+the connection is closed then, and the server stops writing what is paid for by the token.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def tls() -> Any:
 
 
 def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
-    """A client without retries of its own, which are llm.asking's business. `timeout`: seconds of silence."""
+    """A client without retries of its own, which are llm.request_batch's business. `timeout`: seconds of silence."""
     limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
     http = httpx2.AsyncClient(
         verify=tls(), timeout=timeout, follow_redirects=True, limits=limits, event_hooks={"response": [bounded]}

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from llm import extract
-from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, digested
+from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, hash_images
 from llm.errors import ModelError, TooLong
 from llm.messages import inputs_text
 from llm.prompts import render
@@ -96,7 +96,7 @@ class OutOfBudget(Exception):
 
 
 @dataclass
-class Asking:
+class ReplyBuyer:
     """The replies of one request: new ones, and those saved by an earlier, interrupted run, which are used first."""
 
     backend: ChatBackend
@@ -119,7 +119,7 @@ class Asking:
     """Replies asked for, which the budget limits; saved ones are free."""
     lock: Lock = field(default_factory=Lock)
 
-    def seeds(self, count: int) -> list[int]:
+    def next_seeds(self, count: int) -> list[int]:
         """The next unused seeds, at most as many as the budget allows. Raises OutOfBudget when it allows none."""
         count = min(count, self.budget - self.asked)
         if count <= 0:
@@ -129,26 +129,26 @@ class Asking:
         self.used = given[-1] + 1 - self.seed
         return given
 
-    def shortened(self, conversation: Conversation, images: Sequence[str] = (), wanted: int = 1) -> Conversation:
+    def shorten(self, conversation: Conversation, images: Sequence[str] = (), wanted: int = 1) -> Conversation:
         """What of it the model has room for beside these images: all where all the wanted answers were given before."""
-        if len(self.unused(with_images(conversation.messages, images))) >= wanted:
+        if len(self.unused_replies(with_images(conversation.messages, images))) >= wanted:
             return conversation
         shorter = shorten(conversation, self.room, len(images))
         self.left_out = max(self.left_out, shorter.left_out)
         return shorter
 
-    def replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
+    def get_replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
-        saved = self.kept([self.unused(messages)] * len(seeds), seeds)
+        saved = self.use_saved([self.unused_replies(messages)] * len(seeds), seeds)
         new = [seed for seed, reply in zip(seeds, saved, strict=True) if reply is None]
         found = [reply for reply in saved if reply is not None]
-        return sorted([*found, *self.bought(messages, new)], key=lambda r: r.seed)
+        return sorted([*found, *self.buy(messages, new)], key=lambda r: r.seed)
 
-    def unused(self, messages: Sequence[Message]) -> dict[int, Reply]:
+    def unused_replies(self, messages: Sequence[Message]) -> dict[int, Reply]:
         """The saved replies to these messages that have not been used."""
-        return self.saved.get(canonical(digested(messages)), {})
+        return self.saved.get(canonical(hash_images(messages)), {})
 
-    def kept(self, pools: Sequence[dict[int, Reply]], seeds: Sequence[int]) -> list[Reply | None]:
+    def use_saved(self, pools: Sequence[dict[int, Reply]], seeds: Sequence[int]) -> list[Reply | None]:
         """Out of each pool of unused replies the one that is used now; None where one has to be bought.
 
         It is the reply of the same seed. Where that one never came, and an earlier run went on without it, it is
@@ -162,20 +162,20 @@ class Asking:
         self.calls.extend(reply for reply in found if reply is not None)
         return found
 
-    def bought(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
+    def buy(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
         """New replies, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
         if seeds and self.stop_check:
             self.stop_check()
         with self.lock:
             self.asked += len(seeds)
         found: list[Reply] = []
-        for first, count in _stretches(seeds):
+        for first, count in _runs_of_seeds(seeds):
             more: dict[str, Any] = {"tokens": self.tokens, "watch": self.watch}
             set_here = {name: value for name, value in more.items() if value}
-            found.extend(self.backend.complete(messages, count, first, self._arrived, **set_here))
+            found.extend(self.backend.complete(messages, count, first, self._note_reply, **set_here))
         return found
 
-    def _arrived(self, reply: Reply) -> None:
+    def _note_reply(self, reply: Reply) -> None:
         with self.lock:
             if reply.finish_reason != LOST:
                 self.calls.append(reply)
@@ -183,7 +183,7 @@ class Asking:
                 self.on_call(reply)
 
 
-def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
+def _runs_of_seeds(seeds: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of consecutive seeds as (first, count)."""
     runs: list[tuple[int, int]] = []
     for seed in seeds:
@@ -195,11 +195,11 @@ def _stretches(seeds: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def saved_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
-    """Whole replies by what was asked, then by seed. Whoever answered, and with which parameters: it is paid for."""
+    """Whole replies by what was asked, then by seed: from any model and with any parameters, for they are paid for."""
     found: dict[str, dict[int, Reply]] = {}
     for reply in saved:
         if reply.finish_reason != LOST:
-            found.setdefault(canonical(digested(reply.request["messages"])), {})[reply.seed] = reply
+            found.setdefault(canonical(hash_images(reply.request["messages"])), {})[reply.seed] = reply
     return found
 
 
@@ -243,32 +243,32 @@ def write(
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     shared = (saved_replies(saved), on_call, stop_check, request.tokens, watch, room)
-    asking = Asking(backend, request.seed, budget, *shared)
-    conversation = asking.shortened(Conversation(request.messages, request.optional), wanted=request.count)
+    buyer = ReplyBuyer(backend, request.seed, budget, *shared)
+    conversation = buyer.shorten(Conversation(request.messages, request.optional), wanted=request.count)
     messages = conversation.messages
     accepted: dict[str, Answer] = {}  # by the essence of its program
     refused: list[Refused] = []
     error, permanent, named = "", False, 0
     try:
         while len(accepted) < request.count:
-            seeds = asking.seeds(request.count - len(accepted))
-            answers = [Answer(conversation, reply) for reply in asking.replies(messages, seeds)]
+            seeds = buyer.next_seeds(request.count - len(accepted))
+            answers = [Answer(conversation, reply) for reply in buyer.get_replies(messages, seeds)]
             for repairs_left in range(REPAIRS, -1, -1):
-                failed = sift(answers, check, accepted, refused)
+                failed = sort_answers(answers, check, accepted, refused)
                 if not failed or not repairs_left or len(accepted) >= request.count:
                     break
-                answers = repair_answers(failed, problem, asking, may_buy=not asking.unused(messages))
+                answers = repair_answers(failed, problem, buyer, may_buy=not buyer.unused_replies(messages))
     except OutOfBudget:
-        error = too_few(len(accepted), request.count, asking.used, refused)
+        error = too_few_text(len(accepted), request.count, buyer.used, refused)
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, room_named(failure)
+        error, permanent, named = str(failure), failure.permanent, context_named(failure)
     good = list(accepted.values())[: request.count]
     candidates = tuple(candidate(request, index, answer) for index, answer in enumerate(good, request.first))
-    calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
+    calls = tuple(sorted(buyer.calls, key=lambda r: r.seed))
+    return Written(candidates, calls, tuple(refused), error, permanent, buyer.left_out, named)
 
 
-def room_named(failure: ModelError) -> int:
+def context_named(failure: ModelError) -> int:
     """The context that a refusal named, in tokens; 0 where there was none to name, or it did not."""
     return failure.room if isinstance(failure, TooLong) else 0
 
@@ -280,7 +280,7 @@ def candidate(request: Write, index: int, answer: Answer) -> Candidate:
     return Candidate(f"{request.iteration}-{index}", answer.source, request.parent, thought, answer.notes)
 
 
-def sift(
+def sort_answers(
     answers: Sequence[Answer], check: Check, accepted: dict[str, Answer], refused: list[Refused]
 ) -> list[tuple[Answer, Refused]]:
     """Put new executable programs into `accepted`, the rest into `refused`; give back what a repair may save."""
@@ -292,7 +292,7 @@ def sift(
         verdict = next(verdicts) if source is not None else None
         refusal = _refusal(answer.reply, source, verdict, accepted)
         if source is not None and refusal is None:
-            accepted[extract.essence(source)] = replace(answer, notes=verdict.notes if verdict else ())
+            accepted[extract.normal_form(source)] = replace(answer, notes=verdict.notes if verdict else ())
         if refusal is not None:
             refused.append(refusal)
             if refusal.stage not in ("cut off", "duplicate"):
@@ -307,7 +307,7 @@ def _refusal(
     if verdict is not None and source is not None:
         if not verdict.ok and reply.finish_reason != "length":
             return Refused(reply.seed, verdict.stage, verdict.reason, source)
-        if verdict.ok and extract.essence(source) in accepted:
+        if verdict.ok and extract.normal_form(source) in accepted:
             return Refused(reply.seed, "duplicate", "the same program was already written in this iteration", source)
         if verdict.ok:
             return None
@@ -320,31 +320,31 @@ def _refusal(
 
 
 def repair_answers(
-    failed: Sequence[tuple[Answer, Refused]], problem: Problem, asking: Asking, may_buy: bool
+    failed: Sequence[tuple[Answer, Refused]], problem: Problem, buyer: ReplyBuyer, may_buy: bool
 ) -> list[Answer]:
     """Each failed answer asked again with what was wrong, concurrently; a call that fails costs only its repair.
 
     Where none may be bought, as saved first answers wait for their use, those that are saved. Raises OutOfBudget, and
     ModelError where asking on is useless.
     """
-    seeds = asking.seeds(len(failed))
-    talks = [asking.shortened(ask_for_repair(answer, refusal, problem)) for answer, refusal in failed[: len(seeds)]]
+    seeds = buyer.next_seeds(len(failed))
+    talks = [buyer.shorten(ask_for_repair(answer, refusal, problem)) for answer, refusal in failed[: len(seeds)]]
     sent = [talk.messages for talk in talks]
-    saved = asking.kept([asking.unused(messages) for messages in sent], seeds)
+    saved = buyer.use_saved([buyer.unused_replies(messages) for messages in sent], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
-        replies = list(pool.map(partial(repair, asking, may_buy), sent, seeds, saved))
+        replies = list(pool.map(partial(repair, buyer, may_buy), sent, seeds, saved))
     thoughts = [answer.thought or extract.thought(answer.reply.text) for answer, _ in failed[: len(seeds)]]
     return [Answer(talk, reply, said) for talk, reply, said in zip(talks, replies, thoughts, strict=True) if reply]
 
 
 def repair(
-    asking: Asking, may_buy: bool, messages: tuple[Message, ...], seed: int, saved: Reply | None
+    buyer: ReplyBuyer, may_buy: bool, messages: tuple[Message, ...], seed: int, saved: Reply | None
 ) -> Reply | None:
     """The saved reply, else a bought one; None where that may not be, or its call failed in a way that may pass."""
     if saved or not may_buy:
         return saved
     try:
-        return next(iter(asking.bought(messages, [seed])), None)
+        return next(iter(buyer.buy(messages, [seed])), None)
     except ModelError as failure:
         if failure.permanent:
             raise
@@ -359,7 +359,7 @@ def ask_for_repair(answer: Answer, refusal: Refused, problem: Problem) -> Conver
     return answer.conversation.add_attempt(attempt)
 
 
-def too_few(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
+def too_few_text(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
     """What failed most, for the person who has to decide what to change."""
     stage, times = Counter(r.stage for r in refused).most_common(1)[0] if refused else ("no reply", asked)
     last = next((r.reason for r in reversed(refused) if r.stage == stage), "")
@@ -383,19 +383,19 @@ def ask(
 
     `images` are data URLs; `stop_check` and `watch` as in `write`. The prompt is sent as it is, however long.
     """
-    asking = Asking(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
+    buyer = ReplyBuyer(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
     messages = with_images(request.messages, images)
     error, permanent, text, named = "", False, "", 0
     try:
         while not text:
-            reply = next(iter(asking.replies(messages, asking.seeds(1))), None)
+            reply = next(iter(buyer.get_replies(messages, buyer.next_seeds(1))), None)
             said = extract.without_thinking(reply.text).strip() if reply and reply.finish_reason != "length" else ""
             text = said if accept(said) else ""
     except OutOfBudget:
-        error = f"the model gave no usable answer in {asking.used} tries. Try another model, or ask again."
+        error = f"the model gave no usable answer in {buyer.used} tries. Try another model, or ask again."
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, room_named(failure)
-    return Asked(text, tuple(sorted(asking.calls, key=lambda r: r.seed)), error, permanent, named)
+        error, permanent, named = str(failure), failure.permanent, context_named(failure)
+    return Asked(text, tuple(sorted(buyer.calls, key=lambda r: r.seed)), error, permanent, named)
 
 
 def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:

@@ -1,7 +1,7 @@
 """A language model as the judge: it reads code and reward traces, or answers to a problem.
 
-With the option `frames` it is a vision model that also sees so many pictures of each film. Never the hidden metric, a
-reference answer or test cases.
+With the option `frames` it is a vision model that also sees that many pictures of each film. It never sees the hidden
+metric, a reference answer or test cases.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read(asked: Question, text: str) -> Pick | str | None:
 
 
 def names_one(text: str, choices: int) -> bool:
-    """Whether the answer names one of so many as the best."""
+    """Whether the answer names one of `choices` as the best."""
     return _number(_BEST, text, choices) > 0
 
 

@@ -52,14 +52,14 @@ def independence(k: int, worst: bool = True) -> float:
     Without a worst there are K - 1 pairs: 2/K.
 
     Fisher information about a contrast, of equals: the choice of the best of K has 1/K, that of the worst of the rest
-    1/K - 1/(K (K-1)^2); so many pairs, were they independent, half of their number over K - 1.
+    1/K - 1/(K (K-1)^2); as many independent pairs would have half of their number over K - 1.
     """
     if not worst:
         return 2 / k if k > 1 else 1.0
     return (2 / k - 1 / (k * (k - 1) ** 2)) * 2 * (k - 1) / (2 * k - 3) if k > 1 else 1.0
 
 
-def compared(first: str, second: str, answer: str) -> list[Comparison]:
+def read_comparison(first: str, second: str, answer: str) -> list[Comparison]:
     """What an answer to a Compare says: one comparison, half of one each way for `equal`, none for `skip`."""
     if answer == "skip":
         return []
@@ -106,7 +106,7 @@ def bradley_terry(seen: Sequence[Comparison], prior: float = 1.0, names: Sequenc
     wins = np.zeros((2, len(players), len(players)))  # wins[0, i, j]: how often i beat j; wins[1]: over their shares
     for c in seen:
         wins[:, index[c.winner], index[c.loser]] += c.weight, c.weight / c.share
-    if not prior and not _comparable(wins[0]):
+    if not prior and not _is_connected(wins[0]):
         raise ValueError("somebody always wins, always loses or met none of the others: give a prior above 0")
     strengths = _fit(wins[0], prior)
     inverse = np.linalg.pinv(_information(wins[0], prior, strengths))  # without a prior: under "strengths sum to zero"
@@ -143,7 +143,7 @@ def _information(wins: np.ndarray, prior: float, strengths: np.ndarray) -> np.nd
     return information
 
 
-def _comparable(wins: np.ndarray) -> bool:
+def _is_connected(wins: np.ndarray) -> bool:
     """Whether everybody beat everybody else through some chain (Ford's condition for a finite estimate)."""
     reach = (wins > 0) | np.eye(len(wins), dtype=bool)
     for _ in range(len(wins)):
@@ -151,7 +151,7 @@ def _comparable(wins: np.ndarray) -> bool:
     return bool(reach.all())
 
 
-def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
+def pool_picks(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     """One pick for a panel: highest and lowest Bradley-Terry strength; ties go to the better best-worst score, then to
     the first shown. Reasons are joined, marked where they speak of another best. Tags are kept as often as they were
     given to this best and this worst, the commonest first. Raises ValueError without picks.
@@ -165,7 +165,7 @@ def pooled(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     best, worst = ranked[0], ranked[-1] if len(ranked) > 1 else None
     said = [(pick, pick.reason.strip()) for pick, _ in picks]
     reasons = "\n".join(text if pick.best == best else f"{DISSENT} {text}" for pick, text in said if text)
-    tags = commonest([_about(best, worst, pick) for pick, _ in picks])
+    tags = count_tags([_about(best, worst, pick) for pick, _ in picks])
     return Pick(best, worst, reasons, tuple(tag for tag, times in tags.items() for _ in range(times)))
 
 
@@ -175,7 +175,7 @@ def _about(best: str, worst: str | None, pick: Pick) -> tuple[str, ...]:
     return tuple(tag for tag in pick.tags if not tag.startswith(tuple(others)))
 
 
-def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
+def count_tags(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
     """How often each tag was given, the commonest first, then by name."""
     counts: dict[str, int] = {}
     for given in tags:
@@ -186,10 +186,10 @@ def commonest(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
 
 def reason_text(pick: Pick) -> str:
     """A person's sentence and tags as one text; empty when there are none."""
-    tags = f"Tags: {counted(pick.tags)}" if pick.tags else ""
+    tags = f"Tags: {tags_text(pick.tags)}" if pick.tags else ""
     return "\n".join(part for part in (pick.reason.strip(), tags) if part)
 
 
-def counted(tags: Sequence[str]) -> str:
+def tags_text(tags: Sequence[str]) -> str:
     """The tags in their order, each once; behind one that several people gave stands how many."""
     return ", ".join(f"{tag} ({times} people)" if times > 1 else tag for tag, times in Counter(tags).items())

@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from llm.errors import JudgeError, unscored
+from llm.errors import JudgeError, unscored_text
 from llm.judges import teacher
 from llm.method import Value
 from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
@@ -29,10 +29,10 @@ def judge(
     """
     seen = shown(request)
     noise = teacher.Teacher(**(options or {}))  # type: ignore[arg-type]
-    values = teacher.utilities(scored(seen), noise, unit)
+    values = teacher.utilities(check_scored(seen), noise, unit)
     rng = random.Random(seed)
     if isinstance(request, Compare):
-        first, second = teacher.utilities(scored(seen), replace(noise, gamma=1.0), unit)
+        first, second = teacher.utilities(check_scored(seen), replace(noise, gamma=1.0), unit)
         return teacher.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
     best = teacher.best_of(values, noise, rng)
     rest = [i for i in range(len(seen)) if i != best]
@@ -45,11 +45,11 @@ def judge(
     return Pick(named, None if worst is None or not request.worst else seen[worst].candidate.id)
 
 
-def scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+def check_scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The outcomes, all of which have a score. Raises JudgeError."""
     if not outcomes:
         raise JudgeError("there is no trained candidate to judge")
     for outcome in outcomes:
         if outcome.rts is None:
-            raise JudgeError(unscored(outcome.candidate.id, "it needs a person as judge"))
+            raise JudgeError(unscored_text(outcome.candidate.id, "it needs a person as judge"))
     return outcomes

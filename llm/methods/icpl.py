@@ -14,7 +14,7 @@ from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Candidate, Choose, Judge, Message, Outcome, Problem, Write
 from llm.sections import Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
-from llm.stepping import Steps, by_id, make_seed, picked
+from llm.steps import Steps, by_id, make_seed, outcome_named
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def icpl(
         outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
-        best = picked(seen, pick.best)
-        worst = picked(seen, pick.worst) if pick.worst else None
+        best = outcome_named(seen, pick.best)
+        worst = outcome_named(seen, pick.worst) if pick.worst else None
         difference = ""
         if shown.differences and rounds and iteration < n:  # no prompt follows the last round
             question = describe_prompt(problem, rounds[-1].best, best, shown)

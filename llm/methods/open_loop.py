@@ -7,7 +7,7 @@ import random
 from llm.forms import form_of
 from llm.method import Method
 from llm.records import Choose, Judge, Outcome, Problem, Write
-from llm.stepping import Steps, by_id, make_seed, picked
+from llm.steps import Steps, by_id, make_seed, outcome_named
 
 
 def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Steps:
@@ -22,7 +22,7 @@ def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> S
         outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
-        bests.append(picked(seen, pick.best))
+        bests.append(outcome_named(seen, pick.best))
     if n == 1:
         return bests[0].candidate.id
     winner: str = yield Choose(tuple(bests))

@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from llm.errors import MethodError, unscored
+from llm.errors import MethodError, unscored_text
 from llm.judges import panel
 from llm.messages import chat, first_prompt, number, problem_text, trace_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Candidate, Compare, Judge, Message, Outcome, Problem, Request, Train, Write
-from llm.stepping import Steps, by_id, make_seed
+from llm.steps import Steps, by_id, make_seed
 
 CROSSOVER = 0.5
 """Probability of two parents; else one parent mutates."""
 MIGRATION = 0.3
-"""Probability, after each generation, that the weaker half of the islands begins anew with migrants."""
+"""Probability, after each generation, that the weaker half of the islands is refilled with migrants."""
 CAP = 8
 """Members of an island."""
 TAGS = 3
-"""So many of the commonest good and of the commonest bad tags of all generations go into a prompt."""
+"""How many of the commonest good tags, and of the commonest bad ones, of all generations go into a prompt."""
 OWN_TAGS = 2
-"""So many of each of a parent stand beside it."""
+"""How many good and bad tags of a parent stand beside it."""
 
 
 @dataclass
@@ -42,16 +42,16 @@ class Fitness(Protocol):
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
         """Take in a generation, asking for what is needed."""
 
-    def of(self, outcome: Outcome) -> float:
+    def value_of(self, outcome: Outcome) -> float:
         """The fitness of a candidate that was taken in, as known now."""
 
-    def told(self, parent: Outcome) -> str:
+    def fitness_text(self, parent: Outcome) -> str:
         """The fitness of a parent, as its children's prompt says it."""
 
-    def said_of(self, parent: Outcome) -> str:
+    def remarks_on(self, parent: Outcome) -> str:
         """What the raters said of a parent; empty when nothing."""
 
-    def words(self) -> str:
+    def remarks(self) -> str:
         """What the raters said of all, for the next prompt; empty when nothing."""
 
 
@@ -62,22 +62,22 @@ class ByScore:
         """Asks nobody. Raises MethodError where a candidate has no score."""
         for outcome in outcomes:
             if outcome.rts is None:
-                raise MethodError(unscored(outcome.candidate.id, "use revolve_human"))
+                raise MethodError(unscored_text(outcome.candidate.id, "use revolve_human"))
         yield from ()
 
-    def of(self, outcome: Outcome) -> float:
+    def value_of(self, outcome: Outcome) -> float:
         """The task score (RTS)."""
         return float(outcome.rts or 0.0)
 
-    def told(self, parent: Outcome) -> str:
+    def fitness_text(self, parent: Outcome) -> str:
         """The task score, as published."""
         return f"Fitness: {number(parent.rts)} (the task score; more is better)"
 
-    def said_of(self, parent: Outcome) -> str:
+    def remarks_on(self, parent: Outcome) -> str:
         """Nothing: a score says no words."""
         return ""
 
-    def words(self) -> str:
+    def remarks(self) -> str:
         """Nothing."""
         return ""
 
@@ -109,40 +109,40 @@ class ByJudges:
         best = ids[pick.best]
         if self.champion is not None:
             answer = yield Compare(iteration, best, self.champion)
-            self.seen += panel.compared(best.candidate.id, self.champion.candidate.id, answer)
+            self.seen += panel.read_comparison(best.candidate.id, self.champion.candidate.id, answer)
         self.strengths = panel.bradley_terry(self.seen, names=[*self.strengths, *ids])
-        if self.champion is None or self.of(best) > self.of(self.champion):
+        if self.champion is None or self.value_of(best) > self.value_of(self.champion):
             self.champion = best
 
-    def of(self, outcome: Outcome) -> float:
+    def value_of(self, outcome: Outcome) -> float:
         """The Bradley-Terry strength. Raises KeyError for a candidate that was not taken in."""
         return self.strengths[outcome.candidate.id].value
 
-    def told(self, parent: Outcome) -> str:
+    def fitness_text(self, parent: Outcome) -> str:
         """Its place between the least and the most preferred of all so far, from 0 to 1."""
         values = [rating.value for rating in self.strengths.values()]
         spread = max(values) - min(values)
-        share = (self.of(parent) - min(values)) / spread if spread else 0.5
+        share = (self.value_of(parent) - min(values)) / spread if spread else 0.5
         return f"Fitness: {share:.2f} (by what raters preferred: 0 the least of all so far, 1 the most)"
 
-    def said_of(self, parent: Outcome) -> str:
+    def remarks_on(self, parent: Outcome) -> str:
         """The commonest good and bad tags that it was given as the best or the worst of a generation."""
         given = self.tags_of.get(parent.candidate.id, [])
-        liked = [tag.removeprefix("best: ") for tag in commonest("best: ", given, OWN_TAGS)]
-        missed = [tag.removeprefix("worst: ") for tag in commonest("worst: ", given, OWN_TAGS)]
+        liked = [tag.removeprefix("best: ") for tag in commonest_tags("best: ", given, OWN_TAGS)]
+        missed = [tag.removeprefix("worst: ") for tag in commonest_tags("worst: ", given, OWN_TAGS)]
         lines = [f"Raters liked about it: {', '.join(liked)}."] if liked else []
         return "\n".join([*lines, *([f"Raters want it mended: {', '.join(missed)}."] if missed else [])])
 
-    def words(self) -> str:
+    def remarks(self) -> str:
         """The commonest good and bad tags of all generations, and the last judge's reason."""
-        common = [*commonest("best: ", self.tags, TAGS), *commonest("worst: ", self.tags, TAGS)]
+        common = [*commonest_tags("best: ", self.tags, TAGS), *commonest_tags("worst: ", self.tags, TAGS)]
         said = [f"Raters say most often: {', '.join(common)}."] if common else []
         return "\n".join([*said, *self.reasons])
 
 
-def commonest(place: str, tags: Sequence[Sequence[str]], count: int) -> list[str]:
-    """So many of the commonest tags that begin with `place`."""
-    return [tag for tag in panel.commonest(tags) if tag.startswith(place)][:count]
+def commonest_tags(place: str, tags: Sequence[Sequence[str]], count: int) -> list[str]:
+    """The `count` commonest tags that begin with `place`."""
+    return [tag for tag in panel.count_tags(tags) if tag.startswith(place)][:count]
 
 
 def revolve(
@@ -176,7 +176,7 @@ def revolve(
             if candidate.id in children:
                 join(home, children[candidate.id], fitness, founding=iteration == 1)
         migrate(population, fitness, rng)
-    return max(everybody, key=fitness.of).candidate.id
+    return max(everybody, key=fitness.value_of).candidate.id
 
 
 def offspring(
@@ -211,7 +211,7 @@ def select(population: Sequence[Island], fitness: Fitness, rng: random.Random) -
     pool = list(home.members)
     chosen: list[Outcome] = []
     for _ in range(2 if crossed else 1):
-        (parent,) = rng.choices(pool, weights([fitness.of(m) for m in pool]))
+        (parent,) = rng.choices(pool, weights([fitness.value_of(m) for m in pool]))
         pool.remove(parent)
         chosen.append(parent)
     return home, chosen
@@ -219,7 +219,7 @@ def select(population: Sequence[Island], fitness: Fitness, rng: random.Random) -
 
 def mean(island: Island, fitness: Fitness) -> float:
     """The mean fitness of an island that has members."""
-    return sum(fitness.of(m) for m in island.members) / len(island.members)
+    return sum(fitness.value_of(m) for m in island.members) / len(island.members)
 
 
 def weights(values: Sequence[float]) -> list[float]:
@@ -230,11 +230,11 @@ def weights(values: Sequence[float]) -> list[float]:
 
 def join(island: Island, newcomer: Outcome, fitness: Fitness, founding: bool = False) -> bool:
     """Let the newcomer in when it is at least as fit as the island's mean, and the least fit out beyond the cap."""
-    if island.members and not founding and fitness.of(newcomer) < mean(island, fitness):
+    if island.members and not founding and fitness.value_of(newcomer) < mean(island, fitness):
         return False
     island.members.append(newcomer)
     if len(island.members) > CAP:
-        island.members.remove(min(island.members, key=fitness.of))
+        island.members.remove(min(island.members, key=fitness.value_of))
     return True
 
 
@@ -246,16 +246,16 @@ def migrate(population: Sequence[Island], fitness: Fitness, rng: random.Random) 
     """
     if len(population) < 2 or rng.random() >= MIGRATION:
         return
-    ranked = sorted(population, key=lambda island: max(map(fitness.of, island.members), default=-math.inf))
+    ranked = sorted(population, key=lambda island: max(map(fitness.value_of, island.members), default=-math.inf))
     half = len(ranked) // 2
     for weak in ranked[:half]:
-        weak.members = [max(weak.members, key=fitness.of)] if weak.members else []
+        weak.members = [max(weak.members, key=fitness.value_of)] if weak.members else []
         sources = [island for island in ranked[half:] if len(island.members) > 1]
         if sources:
             source = rng.choice(sources)
-            best = max(source.members, key=fitness.of)
+            best = max(source.members, key=fitness.value_of)
             others = [m for m in source.members if m is not best]
-            (migrant,) = rng.choices(others, weights([fitness.of(m) for m in others]))
+            (migrant,) = rng.choices(others, weights([fitness.value_of(m) for m in others]))
             source.members.remove(migrant)
             weak.members.append(migrant)
 
@@ -266,11 +266,11 @@ def breeding_prompt(
     """The prompt to mutate one parent or to cross two: code, reward trace and fitness of each, and what raters say."""
     shown = []
     for place, p in enumerate(parents, 1):
-        told = [fitness.told(p), *([fitness.said_of(p)] if reasons and fitness.said_of(p) else [])]
+        told = [fitness.fitness_text(p), *([fitness.remarks_on(p)] if reasons and fitness.remarks_on(p) else [])]
         source, trace = p.candidate.annotated_source, trace_text(p.trace)
         shown.append(render("parent", number=place, source=source, trace=trace, fitness="\n".join(told)))
-    if reasons and fitness.words():
-        shown.append(render("reason", reason=fitness.words()))
+    if reasons and fitness.remarks():
+        shown.append(render("reason", reason=fitness.remarks()))
     name = "revolve_crossover" if len(parents) > 1 else "revolve_mutation"
     return chat(render(name, problem=problem_text(problem), parents="\n\n".join(shown)))
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from llm.errors import MethodError, unscored
+from llm.errors import MethodError, unscored_text
 from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.judges.panel import reason_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
-from llm.stepping import Steps, by_id, make_seed, picked
+from llm.steps import Steps, by_id, make_seed, outcome_named
 
 TRIES = 3
 """How often a model that groups is asked before what no rule could compare counts as different."""
@@ -49,7 +49,7 @@ def by_score(
     """The highest score; the first of equal ones."""
     for a in answers:
         if a.rts is None:
-            raise MethodError(unscored(a.candidate.id, "choose by model or vote"))
+            raise MethodError(unscored_text(a.candidate.id, "choose by model or vote"))
     yield from ()
     return max(answers, key=lambda a: a.rts or 0.0)
 
@@ -64,7 +64,7 @@ def by_model(
     while not isinstance(chosen, str):
         question = model_judge.question(Choose(tuple(answers)), problem, make_seed(rng))
         chosen = model_judge.read(question, (yield replace(question.ask, choices=len(answers))))
-    return picked({a.candidate.id: a for a in answers}, chosen)
+    return outcome_named({a.candidate.id: a for a in answers}, chosen)
 
 
 def by_vote(
@@ -180,12 +180,12 @@ def three_d(
         outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, tuple(seen.values()), worst=negative == "judge")
-        positive = picked(seen, pick.best)
+        positive = outcome_named(seen, pick.best)
         rest = [o for o in seen.values() if o is not positive]
         if negative == "uniform":
             other = rng.choice(rest) if rest else None
         else:
-            other = picked(seen, pick.worst) if pick.worst else None
+            other = outcome_named(seen, pick.worst) if pick.worst else None
         words = reason_text(pick) if reasons else ""
     assert positive is not None
     return positive.candidate.id

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from llm.backend import OnReply, Reply, Underway, Watch, digested, request_hash
+from llm.backend import OnReply, Reply, Underway, Watch, hash_images, request_hash
 from llm.gate import Gate, Slots, inside
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
@@ -62,7 +62,7 @@ class OfflineWriter:
     def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
         started = time.monotonic()
         text, finish = cut(answer(messages, seed), limit)
-        request = {"endpoint": self.endpoint, "model": MODEL, "messages": digested(messages), "seed": seed}
+        request = {"endpoint": self.endpoint, "model": MODEL, "messages": hash_images(messages), "seed": seed}
         return Reply(
             text=text,
             finish_reason=finish,
@@ -123,6 +123,6 @@ def _program(reading: Reading, seed: int, rng: random.Random, quantities: list[Q
 
 
 def stuck(reading: Reading) -> bool:
-    """Whether a task score is told that no moment of the training raised: then every other answer begins anew."""
+    """Whether a task score is told that no moment of the training raised: then every other answer is a new draft."""
     row = reading.preferred.trace.get("task_score") if reading.preferred else None
     return row is not None and len(row.samples) > 1 and max(row.samples[1:]) <= row.samples[0]

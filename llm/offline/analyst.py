@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llm import extract
-from llm.offline.program import Program
 from llm.offline.quantities import LESS, NEAR_ZERO, STAYING, Quantity, relevance
 from llm.offline.reading import Row, trace, words
 from llm.offline.refining import flat, reads
+from llm.offline.syntax_tree import Program
 
 LABEL = "The offline analyst judges by rules from recorded numbers; it has seen no picture."
 _FALLS = re.compile(r"began anew (\d+) times")
@@ -29,7 +29,7 @@ class Known:
     program: Program | None
     rows: Mapping[str, Row]
     falls: int | None
-    """How often the episode began anew in the film; None where that was not recorded."""
+    """How often the episode began again in the film; None where that was not recorded."""
     upright: float | None
     """Mean cosine of the tilt in the film."""
 
@@ -45,7 +45,7 @@ class Judged:
 
 def analyse(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], quantities: Sequence[Quantity]) -> str:
     """The analysis in the format that RDA asks for."""
-    known = recorded(parts)
+    known = read_records(parts)
     judged = [judge(subtask, known, quantities) for subtask in subtasks[:-1]]
     mean = sum(j.score for j in judged) / len(judged) if judged else 0.0
     lowest = min((j.score for j in judged), default=0.0)
@@ -59,7 +59,7 @@ def analyse(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], quantitie
     return "\n\n".join([LABEL, *blocks])
 
 
-def recorded(parts: Sequence[tuple[str, str]]) -> Known:
+def read_records(parts: Sequence[tuple[str, str]]) -> Known:
     """Program, traces and state statistics of the prompt."""
     body = next((body for title, body in reversed(parts) if words(title) & {"reward"} and "def " in body), "")
     states = next((body for title, body in parts if title.strip() == "State statistics"), "")
@@ -71,9 +71,9 @@ def recorded(parts: Sequence[tuple[str, str]]) -> Known:
 
 def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
     """One subtask: from falls where it is about keeping going, else from the component that measures it."""
-    quantity = spoken_of(subtask, quantities)
+    quantity = quantity_meant(subtask, quantities)
     if quantity is None or quantity.aim == STAYING:
-        return keeping_going(known)
+        return judge_staying(known)
     if known.upright is not None and "upright" in quantity.name:
         value = 1.0 if known.upright > 0.9 else 0.5 if known.upright > 0.6 else 0.0
         return Judged(
@@ -85,10 +85,10 @@ def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
     if not names:
         return Judged(0.5, "no component of the reward measures this", "nothing that was recorded speaks of it")
     name = max(names, key=lambda n: measures(program, n, quantity) if program else 0.0)
-    return developed(name, known.rows[name], quantity)
+    return judge_component(name, known.rows[name], quantity)
 
 
-def spoken_of(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
+def quantity_meant(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
     """The quantity whose name the subtask holds, else the one whose meaning it shares most; None for keeping going."""
     named = [q for q in quantities if plain(q) in subtask.lower()]
     if named:
@@ -111,7 +111,7 @@ def measures(program: Program, component: str, quantity: Quantity) -> float:
     return overlap if overlap >= 0.5 else 0.0
 
 
-def keeping_going(known: Known) -> Judged:
+def judge_staying(known: Known) -> Judged:
     """Judges the subtask of staying in the episode, by restarts in the film or else by the length of episodes."""
     if known.falls is not None:
         value = 1.0 if known.falls == 0 else 0.5 if known.falls <= 2 else 0.0
@@ -126,7 +126,7 @@ def keeping_going(known: Known) -> Judged:
     return Judged(0.5 if longest else 0.0, said, "they still grow" if longest else "they were longer before")
 
 
-def developed(name: str, row: Row, quantity: Quantity) -> Judged:
+def judge_component(name: str, row: Row, quantity: Quantity) -> Judged:
     """A component is a reward: whatever it measures, it is done when the component is near its best and has risen."""
     if not row.samples:
         return Judged(0.5, f"`{name}` has no numbers", "nothing that was recorded speaks of it")

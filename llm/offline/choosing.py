@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from llm import extract
-from llm.offline.program import Program
 from llm.offline.quantities import Quantity, derive
 from llm.offline.reading import Example, Reading, asked_text, sections, trace
 from llm.offline.searching import rating
+from llm.offline.syntax_tree import Program
 from llm.records import Message
 
 _NUMBER = re.compile(r"^Number (\d+)$")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llm.offline.program import Program
 from llm.offline.reading import Example, Row
 from llm.offline.refining import size
+from llm.offline.syntax_tree import Program
 
 
 def describe(earlier: Example, later: Example) -> str:

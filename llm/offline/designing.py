@@ -10,10 +10,10 @@ from dataclasses import replace
 from llm.offline import analyst
 from llm.offline.analyst import plain
 from llm.offline.drafting import Component, component, source
-from llm.offline.program import Program
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
 from llm.offline.reading import Reading, asked_text, sections
 from llm.offline.refining import Search, typical
+from llm.offline.syntax_tree import Program
 from llm.records import Message
 
 BOUNDED = {MORE: "saturating", NEAR_ONE: "peak", NEAR_ZERO: "bell", LESS: "decay", STAYING: "linear"}
@@ -31,23 +31,23 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
     if asked == "Now: list the subtasks":
         return "\n".join(f"{i}. {text}" for i, text in enumerate(subtasks(reading, quantities), 1))
     if asked == "Now: analyse the subtasks":
-        return analyst.analyse(parts, listed(parts), quantities)
+        return analyst.analyse(parts, read_subtasks(parts), quantities)
     if asked == "Now: revise the subtasks":
-        return revision(parts, listed(parts), rng)
+        return revision(parts, read_subtasks(parts), rng)
     if asked == "Now: reward the subtasks" and quantities:
-        return first_reward(reading, listed(parts), quantities, rng)
+        return first_reward(reading, read_subtasks(parts), quantities, rng)
     if asked == "Now: reward the subtasks better" and quantities and seed % 2:
         return better_reward(parts, reading, quantities, rng)
     return None
 
 
-def listed(parts: Sequence[tuple[str, str]]) -> list[str]:
+def read_subtasks(parts: Sequence[tuple[str, str]]) -> list[str]:
     """The subtasks that the prompt lists, in order."""
     body = next((body for title, body in parts if title.strip() == "Subtasks"), "")
     return [text for _, text in _NUMBERED.findall(body)]
 
 
-def failed(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
+def read_failures(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
     """(number, score) of the subtasks that the analysis calls not done."""
     said = next((body for title, body in parts if title.strip() == "What the analysis said"), "")
     return [(int(number), float(score)) for number, score in _FAILED.findall(said)]
@@ -64,15 +64,15 @@ def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
     lines = ["Keep going: the episode does not end early"]
     lines += [f"Hold {plain(q)}: {plain(q)} stays near its best value" for q in steady]
     for quantity in aims[:3]:
-        lines.append(f"Begin {plain(quantity)}: {wanted(quantity)} at the beginning already")
+        lines.append(f"Begin {plain(quantity)}: {goal_text(quantity)} at the beginning already")
     lines.append(
-        f"Keep {plain(aims[0])}: {wanted(aims[0])} for the whole episode" if aims else "Keep on: nothing stops"
+        f"Keep {plain(aims[0])}: {goal_text(aims[0])} for the whole episode" if aims else "Keep on: nothing stops"
     )
     lines += [f"Calm {plain(q)}: {plain(q)} is small while the task is done" for q in costs]
     return [*lines[:9], f"Success: {' '.join(reading.task.split()) or 'the task is done'}"]
 
 
-def wanted(quantity: Quantity) -> str:
+def goal_text(quantity: Quantity) -> str:
     """What is seen when the quantity is as it should be."""
     said = {MORE: "rises", LESS: "falls", NEAR_ZERO: "comes near zero", NEAR_ONE: "comes near one"}
     return f"{plain(quantity)} {said[quantity.aim]}"
@@ -80,7 +80,7 @@ def wanted(quantity: Quantity) -> str:
 
 def revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random.Random) -> str:
     """Where something before the last subtask was not done at all, half the time a first step towards it instead."""
-    lost = [number for number, score in failed(parts) if score == 0 and number < len(known)]
+    lost = [number for number, score in read_failures(parts) if score == 0 and number < len(known)]
     if not lost or rng.random() < 0.5:
         return "Keep all"
     text = known[lost[0] - 1].partition(":")[2].strip() or known[lost[0] - 1]
@@ -94,13 +94,13 @@ def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Qu
     """A component between 0 and 1 for each subtask that can be measured, later ones weighing more, and the bonus."""
     parts: list[Component] = []
     for number, subtask in enumerate(known[:-1], 1):
-        quantity = analyst.spoken_of(subtask, quantities) or next(
+        quantity = analyst.quantity_meant(subtask, quantities) or next(
             (q for q in quantities if q.aim == STAYING), quantities[0]
         )
-        if any(part.quantity.expression == bounded(quantity, 0).expression for part in parts):
+        if any(part.quantity.expression == bound_quantity(quantity, 0).expression for part in parts):
             continue
         parts.append(bounded_component(rng, quantity, number))
-    goal = analyst.spoken_of(known[-1], quantities) if known else None
+    goal = analyst.quantity_meant(known[-1], quantities) if known else None
     if not parts:
         parts.append(bounded_component(rng, goal or quantities[0], 1))
     parts.append(bonus(goal or quantities[0]))
@@ -109,7 +109,7 @@ def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Qu
     return f"A component for each subtask that can be measured: {names}.\n\n```python\n{code}```\n"
 
 
-def bounded(quantity: Quantity, number: int) -> Quantity:
+def bound_quantity(quantity: Quantity, number: int) -> Quantity:
     """The quantity under a name that says for which subtask it is, not below 0 where it should be more."""
     expression = quantity.expression
     if quantity.aim == MORE:
@@ -120,7 +120,7 @@ def bounded(quantity: Quantity, number: int) -> Quantity:
 def bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
     """A component for this subtask that cannot grow without end; later subtasks weigh more."""
     weight = (0.5 + 0.25 * number) * rng.uniform(0.6, 1.6)
-    return component(rng, bounded(quantity, number), weight, BOUNDED[quantity.aim])
+    return component(rng, bound_quantity(quantity, number), weight, BOUNDED[quantity.aim])
 
 
 def bonus(goal: Quantity) -> Component:
@@ -142,9 +142,9 @@ def better_reward(
     if program is None:
         return None
     search = Search(program, rng, reading, quantities, [])
-    known = listed(parts)
-    for number, score in failed(parts)[:2]:
-        quantity = analyst.spoken_of(known[number - 1], quantities) if number <= len(known) else None
+    known = read_subtasks(parts)
+    for number, score in read_failures(parts)[:2]:
+        quantity = analyst.quantity_meant(known[number - 1], quantities) if number <= len(known) else None
         if quantity is None:
             continue
         names = [n for n in program.components() if analyst.measures(program, n, quantity)]

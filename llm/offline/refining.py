@@ -10,9 +10,9 @@ from functools import cache
 
 from llm import syntax
 from llm.offline.drafting import component, rounded
-from llm.offline.program import Program, accesses
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, STAYING, Quantity
 from llm.offline.reading import Example, Reading, Row
+from llm.offline.syntax_tree import Program, accesses
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
 DOMINATES = 3.0  # a component this much larger than all others together drowns them

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from llm import extract
 from llm.offline.drafting import Component, component, draft, rounded, source
-from llm.offline.program import Program
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
 from llm.offline.reading import Example, Reading, asked_text, sections, trace, words
 from llm.offline.refining import (
@@ -23,6 +22,7 @@ from llm.offline.refining import (
     soften,
     typical,
 )
+from llm.offline.syntax_tree import Program
 from llm.records import Message
 
 _MOVE = re.compile(r"^Now:\s*(.+)$")

@@ -13,7 +13,7 @@ from llm.reasoning import formulas, units
 CLOSE = 1e-9
 """Relative difference up to which values of formulas are equal, where a problem sets none."""
 POINTS = 3
-"""Formulas with symbols are compared at so many points: two that agree at all of them are the same for our purpose."""
+"""At how many points formulas with symbols are compared: two that agree at all of them count as the same."""
 PARTS = 100
 """Longer lists are not compared: of two sets every part is held against every other."""
 DEPTH = 20

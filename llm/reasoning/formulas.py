@@ -72,7 +72,7 @@ class _Reader:
     def next(self) -> str:
         return self.tokens[self.place] if self.place < len(self.tokens) else ""
 
-    def take(self, wanted: str = "") -> str:
+    def consume(self, wanted: str = "") -> str:
         found = self.next
         if not found or (wanted and found != wanted):
             raise NoFormula
@@ -85,46 +85,46 @@ class _Reader:
             raise NoFormula
         total = self.product()
         while self.next in ("+", "-"):
-            total = _bounded(total + self.product() if self.take() == "+" else total - self.product())
+            total = _bounded(total + self.product() if self.consume() == "+" else total - self.product())
         self.depth -= 1
         return total
 
     def product(self) -> Value:
         sign = 1
         while self.next in ("+", "-"):
-            sign = -sign if self.take() == "-" else sign
+            sign = -sign if self.consume() == "-" else sign
         result = self.power()
         while self.next and self.next not in ("+", "-", ")", "}", "]", "|"):
             if self.next == "/":
-                self.take()
+                self.consume()
                 result = _divided(result, self.signed())
             else:
                 if self.next == "*":
-                    self.take()
+                    self.consume()
                 result = result * self.signed()
         return _bounded(sign * result)
 
     def signed(self) -> Value:
         sign = 1
         while self.next in ("+", "-"):
-            sign = -sign if self.take() == "-" else sign
+            sign = -sign if self.consume() == "-" else sign
         return sign * self.power()
 
     def power(self) -> Value:
         base = self.atom()
         while self.next in ("^", "!"):
-            base = _factorial(base) if self.take() == "!" else _power(base, self.argument())
+            base = _factorial(base) if self.consume() == "!" else _power(base, self.argument())
         return base
 
     def argument(self) -> Value:
         """A group in braces, or the next thing alone: 2^10 written without braces is meant as a whole."""
-        return -self.power() if self.next == "-" and self.take() else self.atom()
+        return -self.power() if self.next == "-" and self.consume() else self.atom()
 
     def atom(self) -> Value:
-        token = self.take()
+        token = self.consume()
         if token in ("(", "{", "["):
             inner = self.sum()
-            self.take({"(": ")", "{": "}", "[": "]"}[token])
+            self.consume({"(": ")", "{": "}", "[": "]"}[token])
             return inner
         if token[0].isdigit() or token[0] == ".":
             return Fraction(token)
@@ -144,7 +144,7 @@ class _Reader:
             above, below = self.atom(), self.atom()
             return _divided(_factorial(above), _factorial(below) * _factorial(above - below))
         if name in _FUNCTIONS:
-            exponent = self.argument() if self.next == "^" and self.take() else Fraction(1)
+            exponent = self.argument() if self.next == "^" and self.consume() else Fraction(1)
             return _power(_FUNCTIONS[name](complex(self.power())), exponent)
         return _symbol("\\" + name, self.point)
 

@@ -14,11 +14,11 @@ from llm.shortening import Conversation
 from llm.writer import (
     ANSWERS_PER_CANDIDATE,
     LEAST_ANSWERS,
-    Asking,
     OutOfBudget,
     Refused,
+    ReplyBuyer,
     Written,
-    room_named,
+    context_named,
     saved_replies,
     with_images,
 )
@@ -31,25 +31,27 @@ def write(
     saved: Sequence[Reply] = (),
     on_call: OnReply | None = None,
     images: Sequence[str] = (),
-    **asking_more: Any,
+    **buyer_fields: Any,
 ) -> Written:
     """Ask for `request.count` answers; one without a final answer, or without a whole program, is asked afresh.
 
     So is one that was cut off before that: a context of C tokens that gives no answer gives another sample, as often as
-    the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `asking_more` are fields of
-    `Asking`. Failures are in the result, not raised.
+    the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `buyer_fields` are fields of
+    `writer.ReplyBuyer`. Failures are in the result, not raised.
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
-    asking = Asking(backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **asking_more)
+    buyer = ReplyBuyer(
+        backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **buyer_fields
+    )
     conversation = Conversation(request.messages, request.optional)
-    messages = with_images(asking.shortened(conversation, images, request.count).messages, images)
+    messages = with_images(buyer.shorten(conversation, images, request.count).messages, images)
     form = form_of(problem)
     found: list[str] = []
     refused: list[Refused] = []
     error, permanent, named = "", False, 0
     try:
         while len(found) < request.count:
-            for reply in asking.replies(messages, asking.seeds(request.count - len(found))):
+            for reply in buyer.get_replies(messages, buyer.next_seeds(request.count - len(found))):
                 answer = form.read(reply.text)
                 if answer is None:
                     refused.append(_refused(reply, form))
@@ -57,15 +59,15 @@ def write(
                     found.append(answer)
     except OutOfBudget:
         last = refused[-1].reason if refused else "no reply came"
-        error = f"only {len(found)} of {request.count} answers were usable after {asking.used} replies: {last}"
+        error = f"only {len(found)} of {request.count} answers were usable after {buyer.used} replies: {last}"
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, room_named(failure)
+        error, permanent, named = str(failure), failure.permanent, context_named(failure)
     candidates = tuple(
         Candidate(f"{request.iteration}-{index}", text, request.parent)
         for index, text in enumerate(found[: request.count], request.first)
     )
-    calls = tuple(sorted(asking.calls, key=lambda r: r.seed))
-    return Written(candidates, calls, tuple(refused), error, permanent, asking.left_out, named)
+    calls = tuple(sorted(buyer.calls, key=lambda r: r.seed))
+    return Written(candidates, calls, tuple(refused), error, permanent, buyer.left_out, named)
 
 
 def _refused(reply: Reply, form: Form) -> Refused:

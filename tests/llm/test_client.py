@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from llm import client, errors
-from llm.backend import LOST, digested, reply_from_json, reply_to_json, request_hash
+from llm.backend import LOST, hash_images, reply_from_json, reply_to_json, request_hash
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Price, Usage
@@ -208,7 +208,7 @@ def test_a_refused_parameter_is_left_out_from_then_on():
     with serving(script) as server:
         first = backend(server).complete(ASK, 1, 0)
         again = backend(server).complete(ASK, 1, 5)
-        assert client.refused(server.base_url, "m-1") == {"seed", "temperature"}
+        assert client.refused_parameters(server.base_url, "m-1") == {"seed", "temperature"}
     assert [len(b) for b in server.seen] == [6, 5, 4, 4]
     assert first[0].text == again[0].text == "fine"
     assert set(again[0].request) == {"endpoint", "model", "messages"} and again[0].seed == 5
@@ -218,7 +218,7 @@ def test_a_refused_parameter_is_left_out_from_then_on():
 def test_a_longer_word_names_no_parameter(words):
     with serving(lambda body: failure(400, words)) as server, pytest.raises(errors.BadRequest, match=words):
         backend(server).complete(ASK, 1, 0, tokens=7)
-    assert client.refused(server.base_url, "m-1") == frozenset()
+    assert client.refused_parameters(server.base_url, "m-1") == frozenset()
 
 
 def test_a_parameter_refused_within_a_success_is_left_out_too():
@@ -302,4 +302,4 @@ def test_images_are_sent_whole_and_kept_as_hashes():
     assert server.seen[0]["messages"][0]["content"] == parts
     text, image = reply.request["messages"][0]["content"]
     assert text["text"] == "look" and image["image_url"]["url"].startswith("sha256:")
-    assert digested(reply.request["messages"]) == list(reply.request["messages"])
+    assert hash_images(reply.request["messages"]) == list(reply.request["messages"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llm import messages, method, records, stepping
+from llm import messages, method, records, steps
 from llm.methods import METHODS
 from llm.prompts import render
 from tests.llm import test_every_method as every
@@ -29,7 +29,7 @@ def my_prompt(problem, best):
 
 @pytest.fixture(scope="module")
 def whole():
-    names = {**vars(messages), **vars(method), **vars(records), **vars(stepping)}
+    names = {**vars(messages), **vars(method), **vars(records), **vars(steps)}
     names |= {"random": random, "my_prompt": my_prompt}
     exec(re.search(r"```python\n(def .*?)```", PAGE.read_text(), re.DOTALL)[1], names)
     (documented,) = names["METHODS"]

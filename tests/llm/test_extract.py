@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from llm.extract import arguments, essence, fenced_blocks, source, thought, without_thinking
+from llm.extract import arguments, fenced_blocks, normal_form, source, thought, without_thinking
 
 CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     b = a
@@ -75,9 +75,9 @@ def test_a_fence_inside_a_longer_fence_is_text():
 
 def test_essence_ignores_comments_docstring_and_layout_only():
     dressed = CODE.replace("    b = a", '    """Rewards b."""\n    # b is good\n    b = (a)')
-    assert essence(dressed) == essence(CODE)
-    assert essence(CODE.replace("b = a", "b = 2.0 * a")) != essence(CODE)
-    assert essence("not python (") == "not python ("
+    assert normal_form(dressed) == normal_form(CODE)
+    assert normal_form(CODE.replace("b = a", "b = 2.0 * a")) != normal_form(CODE)
+    assert normal_form("not python (") == "not python ("
 
 
 SHORT = "def compute_reward(dt):\n    return dt, {}"

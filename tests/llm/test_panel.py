@@ -10,12 +10,12 @@ from llm.judges.panel import (
     Comparison,
     best_worst,
     bradley_terry,
-    commonest,
-    compared,
     comparisons,
-    counted,
+    count_tags,
     independence,
-    pooled,
+    pool_picks,
+    read_comparison,
+    tags_text,
 )
 from llm.records import Pick
 
@@ -67,7 +67,7 @@ def test_published_example_of_three():
 def test_order_plays_no_part_and_a_draw_moves_nobody():
     seen = games(("a", "b"), ("b", "c"), ("a", "c"), ("d", "a"))
     assert bradley_terry(seen) == bradley_terry(seen[::-1])
-    even = bradley_terry(compared("a", "b", "equal"))
+    even = bradley_terry(read_comparison("a", "b", "equal"))
     assert even["a"].value == even["b"].value == 0
 
 
@@ -84,9 +84,9 @@ def test_a_pick_of_k_is_2k_minus_3_comparisons():
 
 
 def test_answers_to_a_comparison():
-    assert compared("a", "b", "second") == games(("b", "a"))
-    assert compared("a", "b", "skip") == []
-    assert sum(c.weight for c in compared("a", "b", "equal")) == 1
+    assert read_comparison("a", "b", "second") == games(("b", "a"))
+    assert read_comparison("a", "b", "skip") == []
+    assert sum(c.weight for c in read_comparison("a", "b", "equal")) == 1
 
 
 def test_best_worst_scores_by_hand():
@@ -148,24 +148,24 @@ def test_a_panel_is_pooled_into_one_pick():
         (Pick("b", "c", "", ("best: moves fast", "worst: falls over")), "abcd"),
         (Pick("a", "d", "it limps "), "abcd"),
     ]
-    assert pooled(picks) == Pick("a", "c", "smooth\nit limps", ("best: moves fast", "worst: falls over"))
+    assert pool_picks(picks) == Pick("a", "c", "smooth\nit limps", ("best: moves fast", "worst: falls over"))
 
 
 def test_tags_stay_with_what_they_were_said_of_and_as_often_as_they_were_said():
     one = (Pick("a", "b", tags=("best: fast", "worst: shakes")), "abc")
     other = (Pick("c", "b", tags=("best: smooth", "best: natural", "worst: falls over")), "abc")
     another = (Pick("a", "c", tags=("worst: looks strange",)), "abc")
-    pick = pooled([other, one, one, one, one, another])
+    pick = pool_picks([other, one, one, one, one, another])
     assert (pick.best, pick.worst) == ("a", "b")
     assert pick.tags == (*["best: fast"] * 4, *["worst: shakes"] * 4, "worst: falls over")
-    assert counted(pick.tags) == "best: fast (4 people), worst: shakes (4 people), worst: falls over"
-    assert counted(("worst: b", "best: a")) == "worst: b, best: a"
+    assert tags_text(pick.tags) == "best: fast (4 people), worst: shakes (4 people), worst: falls over"
+    assert tags_text(("worst: b", "best: a")) == "worst: b, best: a"
 
 
 def test_the_commonest_tags_come_first():
-    assert list(commonest([("x", "y"), ("y",), ("z", "y"), ("z",)])) == ["y", "z", "x"]
+    assert list(count_tags([("x", "y"), ("y",), ("z", "y"), ("z",)])) == ["y", "z", "x"]
 
 
 def test_a_panel_without_picks_decides_nothing():
     with pytest.raises(ValueError, match="nobody"):
-        pooled([])
+        pool_picks([])

@@ -8,8 +8,7 @@ import urllib.request
 
 import pytest
 
-from llm import asking as asking_module
-from llm import client, errors
+from llm import client, errors, request_batch
 from llm.backend import LOST
 from llm.client import OpenAIBackend
 from llm.gate import Slots
@@ -59,7 +58,7 @@ def raw(server, **body):
 
 
 def test_answers_are_streamed_and_say_what_they_cost(server, monkeypatch):
-    monkeypatch.setattr(asking_module, "TICK_SECONDS", 0.002)  # a fast server says twelve words in one common tick
+    monkeypatch.setattr(request_batch, "TICK_SECONDS", 0.002)  # a fast server says twelve words in one common tick
     told = []
     (reply,) = asking(server).complete(STORY, 1, 3, tokens=12, watch=told.append)
     assert max(under.tokens for under in told) > 0
@@ -97,7 +96,9 @@ def test_a_wrong_parameter_is_refused_by_name_and_left_out_from_then_on(server):
         status, said = raw(server, temperature="hot")
         assert status == 400 and "temperature" in said
         (reply,) = strange.complete(COUNT, 1, 0, tokens=2)
-        assert "temperature" not in reply.request and client.refused(strange.endpoint, strange.model) == {"temperature"}
+        assert "temperature" not in reply.request and client.refused_parameters(strange.endpoint, strange.model) == {
+            "temperature"
+        }
     else:  # it trips over the value and names nothing
         with pytest.raises(errors.ServerFailed, match="status 500.*Internal Server Error"):
             strange.complete(COUNT, 1, 0, tokens=2)

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from llm import asking, client, errors, failures, wire
+from llm import client, errors, failures, request_batch, wire
 from llm.backend import LOST
 from llm.client import OpenAIBackend
 from llm.gate import Slots
@@ -282,13 +282,13 @@ def test_an_answer_that_was_whole_when_all_were_given_up_is_kept():
         return stream("who", "le", finish="" if body["seed"] == 2 else "stop")
 
     gate = Slots(3)
-    with serving(script) as server, asking.open_client(server.base_url, "key", 60) as connection:
-        now = asking.Asking(
+    with serving(script) as server, request_batch.open_client(server.base_url, "key", 60) as connection:
+        now = request_batch.RequestBatch(
             gate=gate,
             body=lambda seed: {"model": "m", "messages": ASK, "seed": seed, "stream": True},
-            refused=lambda name: None,
-            ended=lambda turn, answer: kept.append((turn.seed, answer.text)) or True,
-            lost=lambda turn, usage: lost.append(turn.seed),
+            on_refusal=lambda name: None,
+            on_end=lambda turn, answer: kept.append((turn.seed, answer.text)) or True,
+            on_loss=lambda turn, usage: lost.append(turn.seed),
             size=1,
             most_tries=1,
             watch=watch,
@@ -454,7 +454,7 @@ def test_a_pause_that_is_too_long_is_a_failure_that_says_so():
 def test_pauses_are_read_in_every_form():
     def asked(headers):
         response = failures.httpx2.Response(429, headers=headers, request=failures.httpx2.Request("POST", "http://x"))
-        return failures.asked_pause(failures.openai.RateLimitError("slow", response=response, body=None))
+        return failures.pause_asked_for(failures.openai.RateLimitError("slow", response=response, body=None))
 
     assert asked({"retry-after": "3"}) == 3.0 and asked({"retry-after-ms": "1500", "retry-after": "3"}) == 1.5
     assert asked({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llm import errors
-from llm.backend import Reply, digested, request_hash
+from llm.backend import Reply, hash_images, request_hash
 from llm.prices import Usage
 from llm.records import Ask, Look, Write
 from llm.writer import ask, write
@@ -427,7 +427,7 @@ class Seeing(Scripted):
 
     def complete(self, messages, count, seed, on_reply=None):
         self.asked.append(list(messages))
-        reply = made(digested(messages), seed, "It walks.")
+        reply = made(hash_images(messages), seed, "It walks.")
         if on_reply:
             on_reply(reply)
         return [reply]

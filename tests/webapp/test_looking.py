@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.template.loader import render_to_string
 
 from llm.records import Ask, Look, Train, Write
 from simulation import catalog
@@ -22,6 +23,7 @@ from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, play, started
 from tests.webapp.request_answers import TALK, answered
 from trainer.records import rollout_path
+from webapp.bench.experiments import candidate_details
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.train import candidates_of, job_of
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
@@ -134,6 +136,10 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
     assert "- upright: 0.25, 0.25, 0.75, 0.75" in told and "- total: 0, 1" in told
     assert "an episode began anew: 3." in told
     assert not Clip.objects.exists()
+    assert "2, of which the film shows the first" in render_to_string(
+        "bench/experiments/_dossier.html",
+        {"dossier": (dossier := candidate_details.of(row, "1-2")), "experiment": row, "candidate": dossier.candidate},
+    )
 
 
 def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:

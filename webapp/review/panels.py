@@ -151,7 +151,7 @@ def _compared(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], str]
     """Strengths with intervals, and what the most said; a draw is a draw."""
     answers = [answer_of(vote) for vote in votes]
     one, other = request.payload["candidates"]
-    seen = [comparison for answer in answers for comparison in panel.compared(one, other, answer)]
+    seen = [comparison for answer in answers for comparison in panel.read_comparison(one, other, answer)]
     first, second = answers.count("first"), answers.count("second")
     result = "skip" if not seen else "equal" if first == second else "first" if first > second else "second"
     return {"strength": _listed(panel.bradley_terry(seen, names=[one, other]))}, result
@@ -166,7 +166,7 @@ def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
     picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]
     seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
     pooled = {"score": _listed(panel.best_worst(picks)), "strength": _listed(panel.bradley_terry(seen, names=shown))}
-    pick = replace(panel.pooled(picks), unseen=_unseen(request))
+    pick = replace(panel.pool_picks(picks), unseen=_unseen(request))
     return pooled, pick.best if request.kind == "Choose" else result_to_json("Judge", pick)
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from llm.judges.panel import Comparison, Rating, bradley_terry, compared
+from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.statistics.corrections import CORRECTIONS
 from webapp.base.statistics.proportions import Preference, preference
 from webapp.votes.ballot import STRENGTHS
@@ -117,7 +117,7 @@ def _ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tuple[tuple[
     arms = list(dict.fromkeys(arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)))
     seen: list[Comparison] = []
     for vote in votes:
-        seen += compared(vote.showing.pair.first_arm, vote.showing.pair.second_arm, vote.answer)
+        seen += read_comparison(vote.showing.pair.first_arm, vote.showing.pair.second_arm, vote.answer)
     if len(arms) < 3 or not seen:
         return (), True
     rated, plain = strengths(seen, arms)

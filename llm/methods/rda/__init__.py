@@ -7,14 +7,14 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llm.errors import MethodError, unscored
+from llm.errors import MethodError, unscored_text
 from llm.messages import first_prompt
 from llm.method import Method, Option
-from llm.methods.rda import prompts
-from llm.methods.rda.analysis import Summary, cascaded, read_analysis, scores_any, summarise, summary_text
-from llm.methods.rda.subtasks import read_subtasks, revised
+from llm.methods.rda import questions
+from llm.methods.rda.analysis import Summary, cascade_failures, read_analysis, scores_any, summarise, summary_text
+from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
-from llm.stepping import Steps, by_id, make_seed, picked
+from llm.steps import Steps, by_id, make_seed, outcome_named
 
 Part = Generator[Request | list[Request], Any, list[Summary]]
 TRIES = 3
@@ -48,16 +48,18 @@ def rda(
     """
     eyes = Eyes(analyst, frames, rollouts if analyst == "frames" else 1)
     sees = analyst == "frames"
-    listed = yield Ask(1, prompts.subtasks(problem), make_seed(rng), "vision" if sees else "writer", scene=sees)
+    listed = yield Ask(
+        1, questions.subtasks_prompt(problem), make_seed(rng), "vision" if sees else "writer", scene=sees
+    )
     subtasks = read_subtasks(listed, problem.description)
     best: Summary | None = None
     winner: Summary | None = None
     said = ""
     for iteration in range(1, n + 1):
         parent = best.outcome.candidate.id if best else None
-        messages = prompts.reward(problem, subtasks)
+        messages = questions.reward_prompt(problem, subtasks)
         if best:
-            messages = prompts.reflect(problem, subtasks, iteration - 1, best.outcome, said)
+            messages = questions.reflection_prompt(problem, subtasks, iteration - 1, best.outcome, said)
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None, eyes.rollouts)
         seen = by_id(iteration, outcomes)
@@ -66,8 +68,8 @@ def rda(
         winner = best if winner is None or best.score >= winner.score else winner
         said = summary_text(best, subtasks)
         if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
-            subtasks = revised(subtasks, answer)
+            answer = yield Ask(iteration, questions.revision_prompt(problem, subtasks, said), make_seed(rng))
+            subtasks = revise_subtasks(subtasks, answer)
     assert winner is not None
     return winner.outcome.candidate.id
 
@@ -83,22 +85,26 @@ def analyse(
     """Every rollout of every candidate, all at once, and a summary of each candidate whose analysis can be read."""
     requests: list[Ask | Look] = []
     for name, outcome in seen.items():
-        messages = prompts.look(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
+        messages = questions.analysis_prompt(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
         for rollout in range(1, eyes.rollouts + 1):
             seed = make_seed(rng)
             look = Look(iteration, messages, name, eyes.frames, seed, rollout)
             requests.append(look if eyes.analyst == "frames" else Ask(iteration, messages, seed))
-    answers = yield from answered(requests, rng, iteration, len(subtasks))
+    answers = yield from ask_until_scored(requests, rng, iteration, len(subtasks))
     summaries = []
     for place, outcome in enumerate(seen.values()):
         own = answers[place * eyes.rollouts : (place + 1) * eyes.rollouts]
-        found = [cascaded(read_analysis(answer, len(subtasks))) for answer in own if scores_any(answer, len(subtasks))]
+        found = [
+            cascade_failures(read_analysis(answer, len(subtasks)))
+            for answer in own
+            if scores_any(answer, len(subtasks))
+        ]
         if found:
             summaries.append(summarise(outcome, found))
     return summaries
 
 
-def answered(
+def ask_until_scored(
     requests: Sequence[Ask | Look], rng: random.Random, iteration: int, count: int
 ) -> Generator[list[Request], Any, list[str]]:
     """An answer to each, asked for up to three times where it scores no subtask. Raises MethodError if all do so."""
@@ -130,24 +136,26 @@ def rda_judged(
     reasons: bool = True,
 ) -> Steps:
     """RDA with the judge as its critic: best and worst, and the reasons in words, take the place of the analysis."""
-    subtasks = read_subtasks((yield Ask(1, prompts.subtasks(problem), make_seed(rng))), problem.description)
+    subtasks = read_subtasks((yield Ask(1, questions.subtasks_prompt(problem), make_seed(rng))), problem.description)
     bests: list[Outcome] = []
     said = ""
     for iteration in range(1, n + 1):
         best = bests[-1] if bests else None
         messages = (
-            prompts.reflect(problem, subtasks, iteration - 1, best, said) if best else prompts.reward(problem, subtasks)
+            questions.reflection_prompt(problem, subtasks, iteration - 1, best, said)
+            if best
+            else questions.reward_prompt(problem, subtasks)
         )
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
-        bests.append(picked(seen, pick.best))
-        said = prompts.critic(pick, len(pick.saw(seen)), reasons)
+        bests.append(outcome_named(seen, pick.best))
+        said = questions.critic_text(pick, len(pick.saw(seen)), reasons)
         if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, prompts.revise(problem, subtasks, said), make_seed(rng))
-            subtasks = revised(subtasks, answer)
+            answer = yield Ask(iteration, questions.revision_prompt(problem, subtasks, said), make_seed(rng))
+            subtasks = revise_subtasks(subtasks, answer)
     if n == 1:
         return bests[0].candidate.id
     winner: str = yield Choose(tuple(bests))
@@ -162,7 +170,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
     best: Outcome | None = None
     winner: Outcome | None = None
     for iteration in range(1, n + 1):
-        messages = prompts.scored(problem, iteration - 1, best) if best else first_prompt(problem)
+        messages = questions.score_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)
@@ -175,7 +183,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
 def score(outcome: Outcome) -> float:
     """The task's metric (RTS) of a candidate. Raises MethodError where it has none."""
     if outcome.rts is None:
-        raise MethodError(unscored(outcome.candidate.id, "use rda or rda_judged"))
+        raise MethodError(unscored_text(outcome.candidate.id, "use rda or rda_judged"))
     return outcome.rts
 
 

@@ -61,18 +61,18 @@ def _score(block: str) -> float | None:
 def _finding(block: str) -> Finding:
     score = _score(block)
     if score is None:
-        return Finding(0.0, _said(block, "behaviour"), reason=UNSEEN)
-    evidence = _said(block, "evidence")
+        return Finding(0.0, _labelled_text(block, "behaviour"), reason=UNSEEN)
+    evidence = _labelled_text(block, "evidence")
     evidence = "" if _NOTHING.match(evidence) else evidence
-    return Finding(score, _said(block, "behaviour"), evidence, _said(block, "reason"))
+    return Finding(score, _labelled_text(block, "behaviour"), evidence, _labelled_text(block, "reason"))
 
 
-def _said(block: str, label: str) -> str:
+def _labelled_text(block: str, label: str) -> str:
     found = re.search(rf"{label}\W{{0,4}}:\W*(.+)", block, re.IGNORECASE)
     return found[1].strip().strip("*").strip() if found else ""
 
 
-def cascaded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def cascade_failures(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """What follows a failed subtask fails too, unless there is evidence for it. One that nobody saw has not failed."""
     result: list[Finding] = []
     failed = 0

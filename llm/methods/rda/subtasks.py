@@ -28,12 +28,12 @@ def read_subtasks(text: str, task: str) -> tuple[str, ...]:
     return tuple(items) or (f"Success: {task.strip()}",)
 
 
-def numbered(subtasks: Sequence[str]) -> str:
+def numbered_text(subtasks: Sequence[str]) -> str:
     """The subtasks as a list, one a line, from 1."""
     return "\n".join(f"{i}. {subtask}" for i, subtask in enumerate(subtasks, 1))
 
 
-def revised(subtasks: Sequence[str], answer: str) -> tuple[str, ...]:
+def revise_subtasks(subtasks: Sequence[str], answer: str) -> tuple[str, ...]:
     """The subtasks with the first revision that the answer names; all others, and their number, stay."""
     for number, text in _REVISE.findall(answer):
         place = int(number) - 1

@@ -16,7 +16,7 @@ from llm.methods.rf_agent.tree import Node
 from llm.methods.rf_agent.valuing import ByJudge, ByMetric, Value
 from llm.records import Ask, Candidate, Problem, Request, Train, Write
 from llm.sections import Prompt
-from llm.stepping import Steps, by_id, make_seed
+from llm.steps import Steps, by_id, make_seed
 
 Part = Generator[Request | list[Request], Any, None]
 

@@ -14,7 +14,7 @@ from llm.records import Message, Outcome, Problem
 from llm.sections import REMARK, Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
 
 FEWEST, MOST = 2, 4
-"""So many nodes are shown by the actions that look beyond the parent."""
+"""How many nodes are shown by the actions that look beyond the parent."""
 
 
 @dataclass(frozen=True)

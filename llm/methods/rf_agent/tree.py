@@ -14,7 +14,7 @@ ETA = 0.7
 EXPLORATION = 0.4
 """Lambda before anything of the budget is spent."""
 ELITES = 10
-"""So many of the best nodes are elites."""
+"""How many of the best nodes are elites."""
 
 
 @dataclass(eq=False)
@@ -142,7 +142,7 @@ def backup(node: Node) -> None:
 
 
 def rebuild(root: Node, expanded: Sequence[Node]) -> None:
-    """All Q and N anew from the scores, which a judge may have moved; `expanded`: the nodes in order of expansion."""
+    """Compute all Q and N from the scores, which a judge may have moved; `expanded`: the nodes in order of expansion."""
     for node in root.below():
         node.q, node.visits = node.score, 1
     root.q, root.visits = 0.0, 1

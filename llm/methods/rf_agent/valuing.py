@@ -6,12 +6,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from llm.errors import MethodError, unscored
+from llm.errors import MethodError, unscored_text
 from llm.judges.panel import Comparison, bradley_terry, comparisons
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
 from llm.records import Judge, Outcome, Pick, Request
-from llm.stepping import picked
+from llm.steps import outcome_named
 
 Part = Generator[Request, Any, None]
 
@@ -33,7 +33,7 @@ class ByMetric:
         """Asks nobody. Raises MethodError where a node has no task score."""
         for node in root.below():
             if node.trained.rts is None:
-                raise MethodError(unscored(node.id, "use RF-Agent with a judge"))
+                raise MethodError(unscored_text(node.id, "use RF-Agent with a judge"))
             node.score, node.verdicts = node.trained.rts, [score_text(node.trained)]
         yield from ()
 
@@ -61,15 +61,15 @@ class ByJudge:
         if any(outcome is not self.incumbent for outcome in shown):
             pick = yield Judge(iteration, shown)
             seen = {o.candidate.id: o for o in shown}
-            self.incumbent = picked(seen, pick.best)
+            self.incumbent = outcome_named(seen, pick.best)
             self.seen += comparisons(pick, pick.saw(seen))
-            self.say(root, iteration, pick.saw(seen), pick)
+            self.add_verdicts(root, iteration, pick.saw(seen), pick)
         nodes = list(root.below())
         strengths = bradley_terry(self.seen, names=[node.id for node in nodes])
         for node in nodes:
             node.score = strengths[node.id].value
 
-    def say(self, root: Node, iteration: int, seen: Sequence[str], pick: Pick) -> None:
+    def add_verdicts(self, root: Node, iteration: int, seen: Sequence[str], pick: Pick) -> None:
         """What the prompts say about a node: how it fared in each round in which it was seen."""
         others = len(seen) - 1
         for node in root.below():

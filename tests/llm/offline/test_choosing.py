@@ -10,7 +10,7 @@ from llm.methods.eureka import feedback_prompt
 from llm.methods.revolve import ByScore, breeding_prompt
 from llm.methods.scaling import read_groups
 from llm.offline import NOTICE, answer
-from llm.offline.program import Program
+from llm.offline.syntax_tree import Program
 from llm.prompts import render
 from llm.records import Candidate, Judge, Outcome
 from tests.llm.experiment import PROBLEM, row

@@ -3,7 +3,6 @@ import random
 
 import pytest
 
-from llm.offline.program import Program
 from llm.offline.quantities import derive
 from llm.offline.reading import Example, Reading, Row
 from llm.offline.refining import (
@@ -18,6 +17,7 @@ from llm.offline.refining import (
     refine,
     restructure,
 )
+from llm.offline.syntax_tree import Program
 from tests.llm.experiment import PROBLEM
 
 PREFERRED = """\

@@ -9,7 +9,7 @@ from llm import extract
 from llm.methods.rf_agent import actions, rating, tree
 from llm.methods.rf_agent.tree import Node
 from llm.offline import answer
-from llm.offline.program import Program
+from llm.offline.syntax_tree import Program
 from llm.records import Candidate, Outcome
 from tests.llm.experiment import PROBLEM, row
 

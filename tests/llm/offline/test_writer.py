@@ -11,9 +11,9 @@ from llm import extract
 from llm.messages import first_prompt, trace_text
 from llm.offline import NOTICE, OfflineWriter, answer
 from llm.offline.drafting import draft
-from llm.offline.program import Program
 from llm.offline.quantities import derive
 from llm.offline.reading import Reading
+from llm.offline.syntax_tree import Program
 from llm.records import Outcome, Problem
 from simulation import catalog
 from tests.llm.experiment import PROBLEM, Experiment, row
@@ -97,7 +97,7 @@ def test_a_round_holds_different_programs(task):
     for seed in range(5):
         experiment = Experiment(seed=seed, k=6, n=1, problem=problem)
         experiment.run()
-        assert len({extract.essence(c.source) for c in experiment.results[0]}) == 6
+        assert len({extract.normal_form(c.source) for c in experiment.results[0]}) == 6
 
 
 def test_the_same_messages_and_seed_give_the_same_answer():

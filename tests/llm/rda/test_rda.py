@@ -6,8 +6,8 @@ import pytest
 
 from llm.errors import MethodError
 from llm.messages import trace_text
-from llm.methods.rda.analysis import cascaded, read_analysis, scores_any
-from llm.methods.rda.subtasks import read_subtasks, revised
+from llm.methods.rda.analysis import cascade_failures, read_analysis, scores_any
+from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.records import Ask, Choose, Judge, Look, Outcome, Pick, Train, Write, result_from_json, result_to_json
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -197,7 +197,7 @@ def test_at_most_one_subtask_is_revised_and_their_number_stays():
     "answer", ["Keep all", "Revise 9: Beyond: there is none", "I would revise the second one.", "", "Revise 0: x: y"]
 )
 def test_other_answers_revise_nothing(answer):
-    assert revised(("a: b", "c: d"), answer) == ("a: b", "c: d")
+    assert revise_subtasks(("a: b", "c: d"), answer) == ("a: b", "c: d")
 
 
 def test_a_model_that_lists_no_subtasks_leaves_the_task_as_the_only_one():
@@ -247,7 +247,7 @@ def test_a_failed_subtask_fails_the_later_ones_unless_there_is_evidence():
     findings = read_analysis(ANSWER, 5)
     assert [f.score for f in findings] == [1, 0, 0.5, 1, 0]
     assert findings[4].reason == "the analysis does not speak of it"
-    judged = cascaded(findings)
+    judged = cascade_failures(findings)
     assert [f.score for f in judged] == [1, 0, 0.5, 0, 0]
     assert judged[3].reason == "subtask 2 failed before it" and judged[1].reason == "it stays in place"
 
@@ -298,7 +298,7 @@ def test_subtasks_in_a_numbered_list_are_told_apart():
 
 
 class Refusing(Scripted):
-    """Refuses the first analyses, so many of them, and goes on as the offline analyst."""
+    """Refuses this many analyses, and then goes on as the offline analyst."""
 
     def __init__(self, times):
         from llm.offline import OfflineWriter
@@ -327,7 +327,7 @@ def test_an_analysis_that_scores_nothing_is_asked_for_again():
 
 def test_what_nobody_saw_has_not_failed():
     seen = read_analysis("Subtask 2\nScore: 1\n\nSubtask 3\nScore: 0.5\nReason: slowly\n", 3)
-    assert [f.score for f in cascaded(seen)] == [0, 1, 0.5]
+    assert [f.score for f in cascade_failures(seen)] == [0, 1, 0.5]
 
 
 def test_a_robot_of_which_nothing_can_be_read_is_left_out_and_not_the_worst():

@@ -93,6 +93,12 @@ class Dossier:
         return 1000 * self.experiment.seed + self.candidate.iteration.number
 
     @property
+    def rollouts_analysed(self) -> int:
+        """How many rollouts a vision model is shown; the clip is the first. 0 where it is shown none or one."""
+        wanted = self.training.payload.get("rollouts", 1) if self.training else 1
+        return wanted if wanted > 1 else 0
+
+    @property
     def metric_chart(self) -> charts.Chart:
         metric = self.experiment.task_info.metric or ""
         return figures.metric_chart(metric, self.candidate.metric_trace, self.complete)
@@ -145,10 +151,10 @@ def _calls(writing: Request | None, source: str) -> list[Call]:
     """The answers of the round's writing; the first whose code does exactly what the candidate's does made it."""
     if writing is None:
         return []
-    calls, wanted, found = [], extract.essence(source), False
+    calls, wanted, found = [], extract.normal_form(source), False
     for row in writing.calls.all():
         code = None if found else extract.source(str(row.data["text"]))
-        made_it = code is not None and extract.essence(code) == wanted
+        made_it = code is not None and extract.normal_form(code) == wanted
         found = found or made_it
         calls.append(Call(row, made_it))
     return calls

@@ -4,8 +4,8 @@ import random
 import pytest
 
 from llm.offline.drafting import Component, component
-from llm.offline.program import Program, joined, scaled, terms
 from llm.offline.quantities import LESS, MORE, Quantity
+from llm.offline.syntax_tree import Program, joined, scaled, terms
 
 OURS = """\
 def compute_reward(

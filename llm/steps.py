@@ -30,7 +30,7 @@ def by_id(iteration: int, outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
     return seen
 
 
-def picked(seen: dict[str, Outcome], candidate: str) -> Outcome:
+def outcome_named(seen: dict[str, Outcome], candidate: str) -> Outcome:
     """The outcome that a judge named. Raises MethodError for an id that the judge was not shown."""
     if candidate not in seen:
         raise MethodError(f"the judge named {candidate!r}, but was shown {', '.join(seen)}")

@@ -18,7 +18,7 @@ from llm.gate import Gate
 from llm.prices import Usage
 
 TICK_SECONDS = 0.2
-"""How often whoever waits for answers is told how far they are, and may give them up."""
+"""How often the caller is told how far the answers are, and may give them up."""
 
 
 @dataclass
@@ -36,20 +36,20 @@ class Turn:
 
 
 @dataclass
-class Asking:
-    """`body(seed)` is what to send now; `ended` takes each turn with its answer or its last failure.
+class RequestBatch:
+    """`body(seed)` is what to send now; `on_end` takes each turn with its answer or its last failure.
 
-    `lost` takes a turn whose try ended in the middle, also because it was given up, with what the server says that it
-    cost: what was heard is paid for. `refused` notes a parameter that the endpoint does not take. `size` is about how
-    many tokens one request costs.
+    `on_loss` takes a turn whose try ended in the middle, also because it was given up, with what the server says that
+    it cost: what was heard is paid for. `on_refusal` notes a parameter that the endpoint does not take. `size` is about
+    how many tokens one request costs.
     """
 
     gate: Gate
     body: Callable[[int], Mapping[str, Any]]
-    refused: Callable[[str], None]
-    ended: Callable[[Turn, wire.Answer | failures.Failure], bool]
+    on_refusal: Callable[[str], None]
+    on_end: Callable[[Turn, wire.Answer | failures.Failure], bool]
     """False when no further requests are to be started."""
-    lost: Callable[[Turn, Usage | None], None]
+    on_loss: Callable[[Turn, Usage | None], None]
     size: int
     most_tries: int
     watch: Watch | None = None
@@ -65,8 +65,8 @@ class Asking:
                 self._start(client)
                 if self.watch:
                     self.watch(self._underway(len(seeds)))
-                for future in self._next():
-                    self._take(self.running.pop(future), future)
+                for future in self._wait():
+                    self._settle(self.running.pop(future), future)
         except BaseException as reason:
             self._give_up_all(reason)
             raise
@@ -95,60 +95,60 @@ class Asking:
             asked = wire.ask(client, turn.sent, turn.heard.append)
             self.running[asyncio.run_coroutine_threadsafe(asked, wire.loop())] = turn
 
-    def _next(self) -> list[Future[wire.Answer]]:
+    def _wait(self) -> list[Future[wire.Answer]]:
         if not self.running:
             time.sleep(TICK_SECONDS)
             return []
         return list(wait(self.running, TICK_SECONDS, FIRST_COMPLETED).done)
 
-    def _take(self, turn: Turn, future: Future[wire.Answer]) -> None:
+    def _settle(self, turn: Turn, future: Future[wire.Answer]) -> None:
         """The place at the gate is left last: a budget counts what is under way until it is saved."""
         answer = None
         try:
-            answer, failure = _result(future)
+            answer, failure = _result_of(future)
             if failure is not None:
-                self._lose(turn, failure)
-                if self._again(turn, failure):
+                self._report_loss(turn, failure)
+                if self._try_again(turn, failure):
                     self.waiting.append(turn)
                     return
             self.answered += answer is not None
-            if not self.ended(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
+            if not self.on_end(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
                 self.waiting.clear()
         finally:
-            self.gate.leave(turn.ticket, _spent(answer))
+            self.gate.leave(turn.ticket, _tokens_of(answer))
 
     def _give_up(self, turn: Turn, future: Future[wire.Answer]) -> None:
         """An answer that was whole before it was given up is paid for, and kept."""
         answer = failure = None
         try:
             if not future.cancelled():
-                answer, failure = _result(future)
+                answer, failure = _result_of(future)
             if answer is None:
-                self._lose(turn, failure)
+                self._report_loss(turn, failure)
             else:
-                self.ended(turn, answer)
+                self.on_end(turn, answer)
         finally:
-            self.gate.leave(turn.ticket, _spent(answer))
+            self.gate.leave(turn.ticket, _tokens_of(answer))
 
-    def _lose(self, turn: Turn, failure: failures.Failure | None) -> None:
+    def _report_loss(self, turn: Turn, failure: failures.Failure | None) -> None:
         """What was heard is paid for, and what was read where the server only kept silent for too long."""
         usage = failure.usage if isinstance(failure, wire.BrokenOff) else None
-        if turn.heard or usage or failures.kept_silent(failure):
-            self.lost(turn, usage)
+        if turn.heard or usage or failures.is_silence(failure):
+            self.on_loss(turn, usage)
 
-    def _again(self, turn: Turn, failure: failures.Failure) -> bool:
+    def _try_again(self, turn: Turn, failure: failures.Failure) -> bool:
         """Whether this turn is to be tried once more, and from when on."""
         name = failures.refused_parameter(failure, turn.sent)
         if name is not None:
-            self.refused(name)
+            self.on_refusal(name)
             turn.tries -= 1
             return True
-        if not failures.again(failure) or turn.tries >= self.most_tries:
+        if not failures.may_pass(failure) or turn.tries >= self.most_tries:
             return False
-        asked = failures.asked_pause(failure)
+        asked = failures.pause_asked_for(failure)
         if asked is not None and asked > failures.LONGEST_PAUSE:
             return False
-        turn.not_before = time.monotonic() + failures.pause(failure, turn.tries)
+        turn.not_before = time.monotonic() + failures.pause_before_next_try(failure, turn.tries)
         if asked:
             self.gate.rest(asked)
         return True
@@ -158,7 +158,7 @@ class Asking:
         return Underway(tokens, self.answered, asked, bool(self.waiting))
 
 
-def _result(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.Failure | None]:
+def _result_of(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.Failure | None]:
     """The answer or the failure: returned, so that no traceback of it carries a header into a log."""
     try:
         return future.result(), None
@@ -166,7 +166,7 @@ def _result(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.F
         return None, failure
 
 
-def _spent(answer: wire.Answer | None) -> int | None:
+def _tokens_of(answer: wire.Answer | None) -> int | None:
     usage = answer.usage if answer else None
     return usage.input_tokens + usage.output_tokens if usage else None
 
