@@ -135,11 +135,11 @@ def test_thirty_candidates_in_five_generations_of_six(automatic):
     outcomes = [o for trained in experiment.got(Train) for o in trained]
     assert len(outcomes) == 30
     assert winner == max(outcomes, key=lambda o: o.rts).candidate.id
-    assert len(experiment.value_of(Judge)) == len(experiment.value_of(Compare)) == 0
+    assert len(experiment.of(Judge)) == len(experiment.of(Compare)) == 0
 
 
 def test_the_first_generation_is_one_write_and_each_later_child_its_own(automatic):
-    writes = automatic[0].value_of(Write)
+    writes = automatic[0].of(Write)
     assert [w.count for w in writes] == [6] + [1] * 24
     assert [w.first for w in writes[1:7]] == [1, 2, 3, 4, 5, 6]
     assert len({w.seed for w in writes}) == 25
@@ -213,7 +213,7 @@ def test_prompts_show_one_parent_or_two_with_code_trace_and_score_and_nobody_els
     experiment, _ = automatic
     trained = {o.candidate.id: o for outcomes in experiment.got(Train) for o in outcomes}
     seen = set()
-    for write, prompt in zip(experiment.value_of(Write)[1:], prompts(experiment)[1:], strict=True):
+    for write, prompt in zip(experiment.of(Write)[1:], prompts(experiment)[1:], strict=True):
         shown = [o for o in trained.values() if o.candidate.source.strip() in prompt]
         assert write.parent in [o.candidate.id for o in shown]
         assert all(trace_text(o.trace) in prompt for o in shown)
@@ -232,7 +232,7 @@ def test_what_could_not_be_trained_has_no_children():
     experiment = Experiment(method="revolve", k=4, n=4, train=half)
     experiment.run()
     lost = {o.candidate.id for outcomes in experiment.got(Train) for o in outcomes if not o.ok}
-    assert lost and not {w.parent for w in experiment.value_of(Write)} & lost
+    assert lost and not {w.parent for w in experiment.of(Write)} & lost
 
 
 def test_by_score_it_needs_a_metric():
@@ -260,8 +260,8 @@ def human():
 
 def test_each_generation_is_judged_and_its_best_meets_the_best_so_far(human):
     experiment, _ = human
-    assert [j.iteration for j in experiment.value_of(Judge)] == [1, 2, 3, 4]
-    pairs = [(c.first.candidate.id, c.second.candidate.id) for c in experiment.value_of(Compare)]
+    assert [j.iteration for j in experiment.of(Judge)] == [1, 2, 3, 4]
+    pairs = [(c.first.candidate.id, c.second.candidate.id) for c in experiment.of(Compare)]
     assert pairs == [("2-2", "1-2"), ("3-2", "2-2"), ("4-2", "3-2")]
 
 
@@ -275,7 +275,7 @@ def test_fitness_is_the_bradley_terry_strength_of_all_that_was_said(human):
     strengths = bradley_terry(seen)
     assert winner == max(strengths, key=lambda name: strengths[name].value) == "4-2"
     fitness = ByJudges()
-    for outcomes, judged in zip(experiment.got(Train), experiment.value_of(Judge), strict=True):
+    for outcomes, judged in zip(experiment.got(Train), experiment.of(Judge), strict=True):
         steps = fitness.judge(judged.iteration, list(outcomes))
         answer = next(steps)
         while True:

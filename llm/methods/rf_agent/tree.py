@@ -142,7 +142,7 @@ def backup(node: Node) -> None:
 
 
 def rebuild(root: Node, expanded: Sequence[Node]) -> None:
-    """Compute all Q and N from the scores, which a judge may have moved; `expanded`: the nodes in order of expansion."""
+    """Compute all Q and N from the scores, which a judge may have moved; `expanded` is in order of expansion."""
     for node in root.below():
         node.q, node.visits = node.score, 1
     root.q, root.visits = 0.0, 1
