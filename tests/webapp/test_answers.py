@@ -76,8 +76,8 @@ def test_a_person_judges_answers_to_the_end(client, settings):
 @pytest.mark.parametrize("method", ["icpl", "open_loop"])
 def test_a_person_chooses_in_the_end_among_the_best_answers_of_the_rounds(client, settings, method):
     settings.UNDO_SECONDS = 0
-    reasoners.sum_problem()
-    with reasoners.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
+    problem_rows.sum_problem()
+    with problem_rows.model({RIGHT: 0.5, WRONG: 0.5}) as (model, server):
         someone = person("sum", model, method=method, n=3)
         for number in (1, 2, 3):
             assert go_on(someone).status == "waiting"
