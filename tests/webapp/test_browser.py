@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.webapp.sites import BROWSER, serve
+from tests.webapp.sites import BROWSER, WHOLE_BROWSER, serve
 
 pytestmark = pytest.mark.slow
 
@@ -297,9 +297,12 @@ def test_waiting_gives_way_to_the_videos(site, visit, people):
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
 
 
-def test_a_notification_is_offered_and_kept(visit, people):
-    address = people["waiting"][-1]["address"]
-    expect(visit(address, permissions=["notifications"]).get_by_text("We will tell you here")).to_be_visible()
+def test_a_notification_is_offered_and_kept(chromium, site, people):
+    whole = chromium.browser_type.launch(**WHOLE_BROWSER)
+    page = whole.new_page(permissions=["notifications"])
+    page.goto(site.url + people["waiting"][-1]["address"])
+    expect(page.get_by_text("We will tell you here")).to_be_visible(timeout=120_000)
+    whole.close()
 
 
 @pytest.mark.parametrize("state", STATES)
