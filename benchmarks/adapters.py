@@ -69,7 +69,7 @@ class Sb3Worlds(Sb3VecEnv):
         super().__init__(worlds, observations, gymnasium.spaces.Box(-1.0, 1.0, (info.num_actions,), np.float32))
 
     def reset(self) -> np.ndarray:
-        """Begin anew."""
+        """Begin new episodes."""
         self._worlds.env.reset()
         return self._worlds.env.obs_buf.numpy()
 

@@ -5,8 +5,8 @@
 The preset is *long* where a task has one, *quick* elsewhere, or the one that is named.
 
 Trains task by task on all cores, the seeds of a task in one batch. What is in the data folder is read, not trained
-again, and a run that was stopped goes on; a change of the task's folder (model, preset, reward) begins it anew. All
-tasks with a metric: some hours.
+again, and a run that was stopped goes on; after a change of the task's folder (model, preset, reward) it is trained
+again. All tasks with a metric: some hours.
 """
 
 from __future__ import annotations

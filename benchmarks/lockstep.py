@@ -33,7 +33,7 @@ WAYS = {
 
 
 def speed(task: str, runs: int, candidates: int, processes: int, seconds: float) -> float:
-    """Samples per second of so many runs at once, measured from when all of them train."""
+    """Samples per second of several runs at once, measured from when all of them train."""
     source = catalog.reference_reward(task)
     job = TrainJob(task, (source,) * candidates, overrides=ENDLESS, film_at=(), processes=processes)
     with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
@@ -51,7 +51,7 @@ def speed(task: str, runs: int, candidates: int, processes: int, seconds: float)
 
 
 def whole(task: str, candidates: int) -> float:
-    """Seconds from the start of a whole quick run of so many candidates to its result."""
+    """Seconds from the start of a whole quick run of several candidates to its result."""
     source = catalog.reference_reward(task)
     with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
         begin = time.perf_counter()

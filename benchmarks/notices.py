@@ -1,6 +1,6 @@
 """How soon "round ready" reaches open pages: `python -m benchmarks.notices [--pages 100 500 1000]`.
 
-A real supervisor with SQLite; so many people, each with an experiment and an open page's websocket; then every round
+A real supervisor with SQLite; many people, each with an experiment and an open page's websocket; then every round
 becomes ready in one transaction. Seconds from its commit until a page has been told, as its browser sees it, and the
 processor time that the site took for it; the sockets are held by a process of their own on the same machine.
 """

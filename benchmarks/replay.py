@@ -75,7 +75,7 @@ def turns(count: int) -> int:
 
 
 def measured(count: int) -> str:
-    """A line of the table, from a new experiment of so many saved requests."""
+    """A line of the table, from a new experiment with this many saved requests."""
     from webapp.experiments import loop, revisions
     from webapp.experiments.models import Experiment, Request
 

@@ -1,8 +1,9 @@
 """A SIMULATED reasoner: no language model. It draws answers from a distribution, so that effects of scaling can be
 shown where the truth is known; nothing about real models follows from it.
 
-Asked anew, it draws from its distribution. Shown a preferred and a rejected answer, it repeats the one more often and
-the other less often: that is what the published method hopes of a model. As a judge it believes what it would say.
+Asked without an example, it draws from its distribution. Shown a preferred and a rejected answer, it
+repeats the one more often and the other less often: that is what the published method
+hopes of a model. As a judge it believes what it would say.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class SimulatedReasoner:
 
     answers: Mapping[str, float]
     preferred: float = 2.5
-    """An answer that the prompt prefers becomes so many times as likely."""
+    """An answer that the prompt prefers becomes this many times as likely."""
     rejected: float = 0.25
-    """One that it rejects, so many times."""
+    """One that it rejects becomes this many times as likely."""
 
     def say(self, messages: Sequence[Message], seed: int) -> str:
         """One answer; the same for the same prompt and seed."""

@@ -1,4 +1,4 @@
-"""The folder of one program: removed when it is done or, where its process was killed, when another begins to judge."""
+"""The folder of one program: removed when it is done; after a kill, by the next judging."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 PREFIX = "prefine-program-"
 NEW_SECONDS = 60.0
-"""A folder may be so young that its lock is still to come."""
+"""A younger folder may not be locked yet."""
 
 
 @contextmanager
-def workplace() -> Iterator[Path]:
-    """An empty folder, locked while it is in use: a lock ends with its process, however that ends."""
+def program_folder() -> Iterator[Path]:
+    """An empty folder, locked while it is in use. The lock ends with its process, after a kill too."""
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
         folder = Path(name).resolve()
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -29,12 +29,12 @@ def workplace() -> Iterator[Path]:
             os.close(handle)
 
 
-def sweep() -> None:
-    """Remove what processes that are gone have left behind."""
+def remove_abandoned() -> None:
+    """Remove the folders of processes that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # just removed, somebody else's, or no folder
+        except OSError:  # just removed, another user's, or not a folder
             continue
         try:
             if time.time() - os.fstat(handle).st_mtime > NEW_SECONDS:

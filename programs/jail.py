@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from programs.jailed_exec import request
-from programs.lock import Cell
+from programs.lock import Permissions
 from programs.records import JailError
 
 ROOT = Path(__file__).parents[1]
@@ -38,8 +38,10 @@ class Ended:
     """The beginning of what it wrote to stderr."""
 
 
-def run(command: list[str], cell: Cell, folder: Path, stdin: Path, stdout: Path, wall_seconds: float) -> Ended:
-    """Run `command` in `folder` under the limits of `cell`, stderr beside `stdout`.
+def run(
+    command: list[str], permissions: Permissions, folder: Path, stdin: Path, stdout: Path, wall_seconds: float
+) -> Ended:
+    """Run `command` in `folder` under the limits of `permissions`, stderr beside `stdout`.
 
     Raises JailError when the jail cannot be built, and OSError when the files cannot be opened.
     """
@@ -49,7 +51,7 @@ def run(command: list[str], cell: Cell, folder: Path, stdin: Path, stdout: Path,
     try:
         with stdin.open("rb") as source, stdout.open("wb") as sink, stderr.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", start, request(cell, command, theirs)],
+                [sys.executable, "-I", "-B", "-c", start, request(permissions, command, theirs)],
                 stdin=source,
                 stdout=sink,
                 stderr=errors,

@@ -7,13 +7,13 @@ import os
 import sys
 from dataclasses import asdict
 
-from programs.lock import Cell, enter
+from programs.lock import Permissions, enter
 from programs.records import JailError
 
 
-def request(cell: Cell, command: list[str], status: int) -> str:
+def request(permissions: Permissions, command: list[str], status: int) -> str:
     """What `main` reads from its argument. `status` is the descriptor that it reports on."""
-    return json.dumps({"cell": asdict(cell), "command": command, "status": status})
+    return json.dumps({"permissions": asdict(permissions), "command": command, "status": status})
 
 
 def main(argument: str) -> None:
@@ -22,7 +22,7 @@ def main(argument: str) -> None:
     status = asked["status"]
     os.set_inheritable(status, False)  # so that it closes with exec: the other end sees that it succeeded
     try:
-        enter(Cell(**asked["cell"]))
+        enter(Permissions(**asked["permissions"]))
         used = os.times()
         os.write(status, json.dumps({"cpu": used.user + used.system}).encode())
         os.execve(asked["command"][0], asked["command"], {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TMPDIR": "."})

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from programs import folders, jail
-from programs.lock import Cell
+from programs.lock import Permissions
 from programs.records import CPP, LANGUAGES, Case, CaseResult, JailError, Limits, Report
 
 COMPILE_CPU_SECONDS, COMPILE_WALL_SECONDS = 20, 120.0
@@ -44,7 +44,7 @@ def judge(
     """
     if language not in LANGUAGES:
         raise ValueError(f"unknown language {language!r}; known: {', '.join(LANGUAGES)}")
-    folders.sweep()
+    folders.remove_abandoned()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         one = partial(_judge_one, language=language, cases=cases, limits=limits, stop_check=stop_check)
         return list(pool.map(one, sources))
@@ -55,7 +55,7 @@ def _judge_one(
 ) -> Report:
     if len(source.encode()) > SOURCE_BYTES:
         return Report(False, f"The program is longer than {SOURCE_BYTES >> 10} KB.")
-    with folders.workplace() as folder:
+    with folders.program_folder() as folder:
         stop_check()
         message = _compile_cpp(source, folder) if language == CPP else _compile_python(source, folder)
         if message:
@@ -77,7 +77,7 @@ def _compile_cpp(source: str, folder: Path) -> str:
     (build / "program.cpp").write_text(source)
     (folder / "empty").touch()
     roots = (str(Path(compiler).resolve().parent), "/usr/bin", "/usr/libexec", *LIBRARIES)
-    cell = Cell(
+    permissions = Permissions(
         COMPILE_CPU_SECONDS,
         COMPILE_MEMORY,
         PROGRAM_BYTES,
@@ -87,7 +87,7 @@ def _compile_cpp(source: str, folder: Path) -> str:
         compiles=True,
     )
     command = [compiler, "-std=c++17", "-O2", "-pipe", "-static", "-w", "-o", "program", "program.cpp"]
-    ended = jail.run(command, cell, build, folder / "empty", folder / "compile.out", COMPILE_WALL_SECONDS)
+    ended = jail.run(command, permissions, build, folder / "empty", folder / "compile.out", COMPILE_WALL_SECONDS)
     program = build / "program"
     if ended.status == 0 and program.is_file() and not program.is_symlink():
         program.rename(folder / "program")
@@ -104,8 +104,8 @@ def _compile_python(source: str, folder: Path) -> str:
     program = folder / "program.py"
     program.write_text(source)
     command = [*_python(), "-c", "import sys; compile(sys.stdin.buffer.read(), 'program.py', 'exec')"]
-    cell = _cell(folder, "python", Limits(5.0, 256, 64))
-    ended = jail.run(command, cell, folder, program, folder / "compile.out", Limits(5.0).wall_seconds)
+    permissions = _permissions(folder, "python", Limits(5.0, 256, 64))
+    ended = jail.run(command, permissions, folder, program, folder / "compile.out", Limits(5.0).wall_seconds)
     if ended.status == 0:
         return ""
     last = ended.errors.splitlines()[-3:]
@@ -116,23 +116,25 @@ def _python() -> list[str]:
     return [os.path.realpath(sys.executable), "-I", "-S", "-B", "-X", "utf8"]
 
 
-def _cell(folder: Path, language: str, limits: Limits) -> Cell:
+def _permissions(folder: Path, language: str, limits: Limits) -> Permissions:
     """A run may read its own program and, in Python, the standard library; it may write nothing but its output."""
     cpu = math.ceil(limits.cpu_seconds) + jail.LAUNCHER_CPU_SECONDS
     memory, output = limits.memory_mb << 20, limits.output_kb << 10
     if language == CPP:
-        return Cell(cpu, memory, output, executable=(str(folder / "program"),))
+        return Permissions(cpu, memory, output, executable=(str(folder / "program"),))
     interpreter = os.path.realpath(sys.executable)
     paths = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), f"{sys.base_prefix}/lib", *LIBRARIES)
     readable = (str(folder / "program.py"), *paths)
-    return Cell(cpu, memory + INTERPRETER_MEMORY, output, readable, (interpreter, "/lib64", "/usr/lib64", *LIBRARIES))
+    return Permissions(
+        cpu, memory + INTERPRETER_MEMORY, output, readable, (interpreter, "/lib64", "/usr/lib64", *LIBRARIES)
+    )
 
 
 def _run(case: Case, folder: Path, language: str, limits: Limits) -> CaseResult:
     stdin, stdout = folder / "case.in", folder / "case.out"
     stdin.write_text(case.stdin)
     program = [str(folder / "program")] if language == CPP else [*_python(), str(folder / "program.py")]
-    ended = jail.run(program, _cell(folder, language, limits), folder, stdin, stdout, limits.wall_seconds)
+    ended = jail.run(program, _permissions(folder, language, limits), folder, stdin, stdout, limits.wall_seconds)
     printed = stdout.read_bytes()
     verdict = _verdict(ended, len(printed), limits)
     tokens = printed.split()

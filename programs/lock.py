@@ -39,8 +39,8 @@ COMPILE = """
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What the process may touch and use. The most memory, processor time and output, and the files, by their paths."""
+class Permissions:
+    """What a program may use: processor time, memory, file size, and files by their paths."""
 
     cpu_seconds: int
     memory_bytes: int
@@ -51,7 +51,7 @@ class Cell:
     compiles: bool = False
 
 
-def enter(cell: Cell) -> None:
+def enter(permissions: Permissions) -> None:
     """Lock this process. Raises JailError where this machine cannot, before anything foreign has run."""
     if landlock.version() == 0:
         raise JailError("this kernel has no Landlock (Linux 5.13 and later): programs are not run without it")
@@ -60,12 +60,17 @@ def enter(cell: Cell) -> None:
     except RuntimeError as error:
         raise JailError(f"{error}: install it (Debian: apt-get install libseccomp2)") from None
     try:
-        _leave_no_handles()
-        _limit(cell)
+        _reset_signals()
+        _limit(permissions)
         _drop_privileges()
-        landlock.restrict(_paths(cell.readable), _paths(cell.writable), [Path("/dev/null")], _paths(cell.executable))
-        _filter(pyseccomp, READ_AND_RUN + (COMPILE if cell.compiles else ""))
-        _set_limit(resource.RLIMIT_AS, cell.memory_bytes)  # last: this process may hold more already
+        landlock.restrict(
+            _paths(permissions.readable),
+            _paths(permissions.writable),
+            [Path("/dev/null")],
+            _paths(permissions.executable),
+        )
+        _filter(pyseccomp, READ_AND_RUN + (COMPILE if permissions.compiles else ""))
+        _set_limit(resource.RLIMIT_AS, permissions.memory_bytes)  # last: this process may hold more already
     except OSError as error:
         raise JailError(f"the jail could not be built: {error}") from error
 
@@ -74,20 +79,20 @@ def _paths(names: Sequence[str]) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def _leave_no_handles() -> None:
+def _reset_signals() -> None:
     """Ignored signals stay ignored over exec: give a program the defaults. End with the parent."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _limit(cell: Cell) -> None:
+def _limit(permissions: Permissions) -> None:
     limits = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: cell.file_bytes,
+        resource.RLIMIT_FSIZE: permissions.file_bytes,
         resource.RLIMIT_NOFILE: OPEN_FILES,
-        resource.RLIMIT_STACK: cell.memory_bytes,
-        resource.RLIMIT_CPU: cell.cpu_seconds,
+        resource.RLIMIT_STACK: permissions.memory_bytes,
+        resource.RLIMIT_CPU: permissions.cpu_seconds,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
     }

@@ -40,12 +40,12 @@ class Environment:
     """N = groups x worlds worlds of one task, group-major: group g owns rows g * worlds to (g + 1) * worlds.
 
     All noise is drawn once per step and seed and repeated for every group of that seed, so a group's history depends
-    neither on the groups beside it nor on which worlds reset. It is drawn on the CPU, so that it is the same on every
-    device. `seed` is that of all groups, or one for each.
+    neither on the groups beside it nor on which worlds reset. It is drawn on the CPU, to be the same on every device.
+    `seed` is that of all groups, or one for each.
 
     `device` is cpu or cuda:<index> (see `backends.choice.device`); `start` replaces that device's engine by
-    another one. What it returns was made in PyTorch's inference mode: clone it before automatic differentiation goes
-    through it. Raises ValueError on an unknown task.
+    another one. What it returns was made in PyTorch's inference mode: clone it before automatic differentiation.
+    Raises ValueError on an unknown task.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Environment:
         state.progress_buf = state.progress_buf + 1
         with self.on_device():
             diverged = None
-            if not math.isfinite(state.actions.sum().item()):  # one look at all, in the usual case
+            if not math.isfinite(state.actions.sum().item()):  # one test of all worlds, in the usual case
                 diverged = torch.isnan(state.actions).any(1)
                 state.actions = state.actions.nan_to_num(0.0)
             lost = self._physics.step(self._task.control(state))
@@ -121,7 +121,7 @@ class Environment:
             self._task.observe(state)
             if diverged is not None:
                 self._restart(torch.nonzero(diverged).squeeze(1))
-            return self._judge(diverged)
+            return self._outcome(diverged)
 
     @torch.inference_mode()
     def reset(self, mask: Tensor | None = None) -> None:
@@ -169,7 +169,7 @@ class Environment:
         if state["engine"] != self._physics.engine:
             raise ValueError(
                 f"the saved state is {state['engine']}'s, this environment is stepped by {self._physics.engine}: "
-                f"continue where it was saved, or begin anew"
+                f"continue where it was saved, or start a new run"
             )
         self.groups = state["groups"]
         self._physics = self._start_physics()
@@ -192,11 +192,11 @@ class Environment:
         return poses
 
     def _start_physics(self) -> Physics:
-        self._nobody = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
+        self._none_diverged = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
         return self._start(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)
 
     def on_device(self) -> contextlib.AbstractContextManager[Any]:
-        """Where tensors that a task makes from numbers alone come to be: on this environment's device."""
+        """A context in which tensors that are made from numbers alone are on this environment's device."""
         return self._context
 
     def _draw(self) -> Tensor:
@@ -222,7 +222,7 @@ class Environment:
         old = self._state.rows(ids)
         self._begin(ids, old.start_qpos, old.start_qvel, old.progress_buf)
 
-    def _judge(self, diverged: Tensor | None) -> Step:
+    def _outcome(self, diverged: Tensor | None) -> Step:
         """How the step ended; None: no world diverged."""
         state = self._state
         terminated = self._task.terminated(state)
@@ -235,7 +235,7 @@ class Environment:
         metric, counts = self._task.metric(state, terminated | truncated)
         if diverged is not None:
             return Step(terminated, truncated, diverged, metric, counts & ~diverged)
-        return Step(terminated, truncated, self._nobody, metric, counts)
+        return Step(terminated, truncated, self._none_diverged, metric, counts)
 
 
 def _move(task: Any, device: torch.device) -> None:

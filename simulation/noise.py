@@ -1,4 +1,4 @@
-"""Random numbers that depend on a group's seed alone: groups of one seed get the same, whoever is beside them."""
+"""Random numbers that depend on a group's seed alone: groups of one seed get the same numbers in any company."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SharedNoise:
 class StepNoise:
     """Uniform noise for every control step of K groups of M worlds, drawn for many steps at once.
 
-    The numbers are those of one draw a step; being called is what costs, more than the numbers do.
+    The numbers are those of one draw a step; a call costs more than the numbers do.
     """
 
     LARGEST = 1 << 18

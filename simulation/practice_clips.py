@@ -1,6 +1,6 @@
-"""The clips of the practice trial: `python -m simulation.practice_clips FOLDER` simulates and films them anew.
+"""The clips of the practice trial: `python -m simulation.practice_clips FOLDER` simulates and films them again.
 
-Four carts with a pole, moved by rules that were written by hand, not learnt: everybody who looks agrees which holds its
+Four carts with a pole, moved by rules that were written by hand, not learnt: everybody agrees which cart holds its
 pole best and which worst. They are made once and kept with the pages (static/studio/practice), so that a practice trial
 needs no worker and looks the same to everybody.
 """
@@ -51,7 +51,7 @@ CLIPS: dict[str, Controller] = {
 
 
 def rollout(control: Controller, seed: int = 1) -> Rollout:
-    """`SECONDS` of the cart under `control`; where the pole falls an episode begins anew."""
+    """`SECONDS` of the cart under `control`; where the pole falls a new episode begins."""
     env = Environment(TASK, worlds=1, groups=1, seed=seed)
     env.reset()
     dt, restarted, start = 1.0 / 60.0, True, 0

@@ -22,12 +22,12 @@ class Rollout:
     control_dt: float
     """Seconds between two states."""
     restart: np.ndarray
-    """(T,) bool, true where an episode began anew."""
+    """(T,) bool, true where an episode began."""
     mocap: np.ndarray
     """(T, nmocap, 7) float64, position and quaternion xyzw of the bodies that are only shown (targets, ghosts)."""
     fell: np.ndarray | None = None
-    """(T,) bool, true where an episode began anew because the one before had failed, not because its time was over or
-    its goal reached; None where that was not recorded."""
+    """(T,) bool, true where an episode began because the one before had failed, not because its time was over or its
+    goal reached; None where that was not recorded."""
     components: dict[str, np.ndarray] = field(default_factory=dict)
     """Reward component (also "total") -> (T,) float32, its value in each state; empty where that was not recorded."""
 
@@ -43,7 +43,7 @@ def write_rollout(
     components: Mapping[str, np.ndarray] | None = None,
 ) -> None:
     """Write qpos (T, nq), restart (T,), mocap (T, nmocap, 7), fell (T,) and the (T,) values of each component of one
-    world to `path` (.npz), replacing it atomically. Where `fell` is not given, every restart counts as one.
+    world to `path` (.npz), replacing it atomically. Where `fell` is not given, every restart counts as a fall.
 
     Raises ValueError when the shapes do not fit or a pose is not finite.
     """

@@ -1,4 +1,4 @@
-"""What a robot did in its film, in numbers, for those who cannot see it. Imports neither torch nor mujoco."""
+"""What a robot did in its film, in numbers, for models that cannot see it. Imports neither torch nor mujoco."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from simulation.rollout import read_rollout
 def state_statistics(rollout: Path) -> dict[str, Any]:
     """What a rollout file shows: {"seconds", "falls", "coordinates": [{"name", "start", "end", ...}]}.
 
-    `falls` counts how often the episode failed and began anew; one that began anew because its time was over, or its
-    goal reached, is none: that would tell a hidden metric. (Files that do not say why count every time.) Of each
-    coordinate: `start` and `end` of the film, `mean`, `min`, `max`, `travel` (sum of its changes within episodes) and
-    `speed` (travel per second), in metres or radians. A robot that moves freely has x, y, height and `upright` (cosine
-    of the tilt of its z axis) in place of its first seven.
+    `falls` counts the episodes that began because the one before had failed. An episode that began because the one
+    before was over in time, or had reached its goal, does not count: that would tell a hidden metric. (In files that
+    do not say why an episode began, all count.) Of each coordinate: `start` and `end` of the film, `mean`, `min`,
+    `max`, `travel` (sum of its changes within episodes) and `speed` (travel per second), in metres or radians. A robot
+    that moves freely has x, y, height and `upright` (cosine of the tilt of its z axis) in place of its first seven.
 
-    Raises what read_rollout raises on a file that is none.
+    Raises what read_rollout raises on a file that is no rollout.
     """
     recorded = read_rollout(rollout)
     within = ~recorded.restart[1:]
@@ -35,7 +35,7 @@ def state_statistics(rollout: Path) -> dict[str, Any]:
 
 
 def _coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """(name, values (T,)) of what tells most in qpos (T, nq). A free body is known by its unit quaternion in 3:7."""
+    """(name, values (T,)) of the coordinates in qpos (T, nq). A free body is known by its unit quaternion in 3:7."""
     free = qpos.shape[1] >= 7 and np.allclose(np.linalg.norm(qpos[:, 3:7], axis=1), 1.0, atol=1e-3)
     if not free:
         return [(f"joint {i}", qpos[:, i - 1]) for i in range(1, qpos.shape[1] + 1)]
@@ -45,7 +45,7 @@ def _coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 def _statistics(values: np.ndarray, within: np.ndarray, dt: float) -> dict[str, float]:
-    """Of one coordinate (T,); `within` (T - 1,) is false for the steps over which the episode began anew."""
+    """Of one coordinate (T,); `within` (T - 1,) is false for the steps over which an episode began."""
     steps = np.diff(values)[within]
     travel = float(steps.sum())
     numbers = {

@@ -10,7 +10,7 @@ from torch import Tensor
 class Worlds:
     """Variables of `num_envs` worlds as attributes: per-world tensors (num_envs, ...) and the task's constants.
 
-    Per-world tensors are replaced, never written in place: whoever holds one keeps the values it had.
+    Per-world tensors are replaced, never written in place: a tensor that was handed out keeps its values.
     """
 
     def __init__(self, num_envs: int, constants: dict[str, Any], variables: dict[str, Tensor] | None = None) -> None:
@@ -35,10 +35,10 @@ class Worlds:
         return Worlds(len(ids), self._constants, {name: v[ids] for name, v in self.variables().items()})
 
     def replace_rows(self, ids: Tensor, other: Worlds) -> None:
-        """Take the worlds `ids` (len(ids),) from `other`, row by row; all of them may bring new variables."""
+        """Take the worlds `ids` (len(ids),) from `other`, row by row; all worlds at once may bring new variables."""
         for name, value in other.variables().items():
-            everyone = len(ids) == self.num_envs
-            self.__dict__[name] = value if everyone else self.__dict__[name].index_copy(0, ids, value)
+            all_worlds = len(ids) == self.num_envs
+            self.__dict__[name] = value if all_worlds else self.__dict__[name].index_copy(0, ids, value)
 
     def update(self, variables: dict[str, Tensor]) -> None:
         """Set per-world tensors by name."""

@@ -1,4 +1,4 @@
-"""What is known about one candidate's training, and how it is told."""
+"""One candidate's training so far, and its result."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from trainer.records import CandidateResult
 from trainer.traces import Series, metric_summary, summary
 
 EPISODE_LENGTH = "episode_length"
-"""The series beside the reward's own: no component may be called so."""
+"""Name of the series of episode lengths; no reward component may have it."""
 
 
 @dataclass
 class Candidate:
-    """What is known about one candidate's training so far."""
+    """One candidate's training so far."""
 
     index: int
     reason: str = ""
@@ -47,7 +47,7 @@ class Candidate:
         return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
 
     def result(self, iterations: int) -> CandidateResult:
-        """What came of it, in a run of so many iterations."""
+        """Its result, in a run of `iterations`."""
         trace = {name: summary(series, iterations) for name, series in self.series.items()}
         metric = metric_summary(self.metric, iterations)
         return CandidateResult(

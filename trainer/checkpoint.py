@@ -24,9 +24,9 @@ UNREADABLE = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError, TypeError),
     *(ValueError, pickle.UnpicklingError, struct.error),
 )
-"""What reading a damaged file raises: whatever its bytes, taken for a pickle, make of it."""
+"""What reading a damaged file can raise, when its bytes are taken for a pickle."""
 VERSION = 1
-"""Of what these files hold; files without one are of the first."""
+"""Version of the files' contents; files without one are of version 1."""
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
@@ -163,7 +163,7 @@ def _sizes(*values: object) -> bool:
 
 
 def _row(values: object, length: int) -> Tensor | None:
-    """A saved vector as a row (1, length); None where it is none of so many finite numbers."""
+    """A saved vector as a row (1, length); None unless it holds `length` finite numbers."""
     if not isinstance(values, Tensor) or values.shape != (length,) or not values.is_floating_point():
         return None
     return values.float().unsqueeze(0) if values.isfinite().all() else None
@@ -177,5 +177,5 @@ def _require_fit(path: Path, task: str, num_obs: int, num_actions: int) -> None:
     if (num_obs, num_actions) != (info.num_obs, info.num_actions):
         raise ValueError(
             f"{path} was trained on another version of {task}, with {num_obs} observations and "
-            f"{num_actions} actions; here it has {info.num_obs} and {info.num_actions}: train it anew"
+            f"{num_actions} actions; here it has {info.num_obs} and {info.num_actions}: train it again"
         )

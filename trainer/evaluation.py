@@ -90,13 +90,13 @@ class Evaluation:
     films: tuple[Film, ...] = ()
 
 
-def worlds_of(policy: Policy, episodes: int, seed: int) -> Environment:
+def episode_worlds(policy: Policy, episodes: int, seed: int) -> Environment:
     """One world for each episode of a seed, as they begin."""
     return Environment(policy.task, worlds=episodes, seed=FIRST_SEED + seed, threads=len(os.sched_getaffinity(0)))
 
 
 def run_steps(policy: Policy, env: Environment) -> Iterator[tuple[Step, torch.Tensor]]:
-    """Step for ever with mean actions; gives each step and which worlds ended, (n,) bool, which then begin anew."""
+    """Step without end with mean actions; yields each step and the worlds (n,) bool that ended and were reset in it."""
     while True:
         step = env.step(policy(env.obs_buf))
         done = step.terminated | step.truncated
@@ -105,8 +105,8 @@ def run_steps(policy: Policy, env: Environment) -> Iterator[tuple[Step, torch.Te
 
 
 def run_episodes(policy: Policy, seed: int, episodes: int, tell: Callable[[float], None]) -> list[Episode]:
-    """So many whole episodes of this seed; `tell` is called with the share of the longest one that is done."""
-    env = worlds_of(policy, episodes, seed)
+    """That many whole episodes of this seed; `tell` is called with the share of the longest episode that is done."""
+    env = episode_worlds(policy, episodes, seed)
     running = torch.ones(episodes, dtype=torch.bool)
     terminated, diverged = torch.zeros(2, episodes, dtype=torch.bool)
     steps, counts = torch.zeros(2, episodes, dtype=torch.int64)
@@ -135,29 +135,31 @@ def evaluate(
     """
     policy = load_policy(checkpoint)
     torch.set_num_threads(1)
-    all_of_them: list[Episode] = []
+    every_episode: list[Episode] = []
     for index, seed in enumerate(seeds):
 
         def told(fraction: float, before: int = index) -> None:
             tell((before + fraction) / len(seeds))
 
-        all_of_them += run_episodes(policy, seed, episodes, told)
+        every_episode += run_episodes(policy, seed, episodes, told)
     metric = catalog.task(policy.task).metric
     shares = metric is not None and metric.startswith(SHARE)
-    scores = (None, None) if metric is None else (_score(all_of_them, shares), over_seeds(all_of_them, seeds, shares))
+    scores = (
+        (None, None) if metric is None else (_score(every_episode, shares), over_seeds(every_episode, seeds, shares))
+    )
     return (
         Evaluation(
             str(checkpoint),
             policy.task,
             metric,
             tuple(seeds),
-            len(all_of_them),
+            len(every_episode),
             *scores,
-            episode_length=estimate_mean([episode.steps for episode in all_of_them]),
-            terminated=statistics.fmean(episode.terminated for episode in all_of_them),
-            diverged=sum(episode.diverged for episode in all_of_them),
+            episode_length=estimate_mean([episode.steps for episode in every_episode]),
+            terminated=statistics.fmean(episode.terminated for episode in every_episode),
+            diverged=sum(episode.diverged for episode in every_episode),
         ),
-        all_of_them,
+        every_episode,
     )
 
 
@@ -178,7 +180,7 @@ def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) 
     return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
-def chosen(episodes: Sequence[Episode], which: str) -> Episode:
+def choose_episode(episodes: Sequence[Episode], which: str) -> Episode:
     """The best, median or worst episode: by its score, by its length where it has none."""
     metric = any(episode.score is not None for episode in episodes)
     known = [episode for episode in episodes if episode.score is not None] if metric else episodes
@@ -186,11 +188,11 @@ def chosen(episodes: Sequence[Episode], which: str) -> Episode:
     return ranked[{"worst": 0, "median": len(ranked) // 2, "best": -1}[which]]
 
 
-def record(policy: Policy, episode: Episode, episodes: int, path: Path) -> None:
+def record_episode(policy: Policy, episode: Episode, episodes: int, path: Path) -> None:
     """Run the episode's seed again and write what its world does for the task's clip length, from the episode's start;
     where it ends before, the next one follows. `episodes`: how many the seed had.
     """
-    env = worlds_of(policy, episodes, episode.seed)
+    env = episode_worlds(policy, episodes, episode.seed)
     frames = round(env.info.clip_seconds / env.info.control_dt)
     steps = run_steps(policy, env)
     poses, shown, restart = [], [], [True]
@@ -217,9 +219,9 @@ def film(
     with tempfile.TemporaryDirectory(prefix="prefine-evaluate-") as scratch:
         pairs = []
         for name in which:
-            episode = chosen(each, name)
+            episode = choose_episode(each, name)
             rollout = Path(scratch, f"{name}.npz")
-            record(policy, episode, episodes, rollout)
+            record_episode(policy, episode, episodes, rollout)
             pairs.append((rollout, folder / f"{Path(evaluation.checkpoint).stem}-{name}.mp4"))
             films.append(Film(name, episode.seed, episode.number, episode.score, episode.steps, str(pairs[-1][1])))
         with launch.film(pairs) as process:

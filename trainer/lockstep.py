@@ -76,9 +76,9 @@ class Lockstep:
         self._threads, self._device = threads, device
         self._env: Environment | None = None
         self._start: StartPhysics | None = None
-        """The engine once it is started: a locked process can begin anew with it, but start no other."""
+        """The engine once it is started: a locked process can build new worlds with it, but start no other engine."""
         self._fingerprinted = self._fingerprint()
-        self._told_at = self._clock = time.monotonic()
+        self._reported_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
 
     def open(self) -> None:
@@ -95,7 +95,7 @@ class Lockstep:
             seeds = [self.job.seed_of(c.index) for c in self.candidates]
             return Environment(self.info.name, self.preset.worlds, count, seeds, self._threads, on, start)
 
-        self._env = memory.halving(started, self._halve)
+        self._env = memory.retry_halved(started, self._halve)
 
     def prepare(self) -> None:
         """Compile the rewards, continue from a checkpoint of this job or begin.
@@ -106,7 +106,7 @@ class Lockstep:
         if saved is not None and saved["job"] == self._fingerprinted:
             self.candidates = [Candidate.from_state(state) for state in saved["candidates"]]
             self.iteration, self.seconds = saved["iteration"], saved["seconds"]
-            self._take(saved.get("worlds", self.preset.worlds))
+            self._set_worlds(saved.get("worlds", self.preset.worlds))
         else:
             saved = None
         scorers = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
@@ -135,14 +135,14 @@ class Lockstep:
 
     def train(self) -> TrainResult:
         """Train to the end of the budget, or until cancelled or no candidate is left."""
-        self._tell("training")
+        self._write_progress("training")
         while self.active and self.iteration < self.preset.iterations:
             if (self.job_dir / "cancel").exists():
                 self._cancel()
                 break
             self._iterate()
             filmed = self._film()
-            self._tick(save=filmed)
+            self._report_and_save(save=filmed)
         for group, candidate in enumerate(self.active):
             path = self.job_dir / "checkpoints" / "policies" / f"{candidate.index}.pt"
             seed = self.job.seed_of(candidate.index)
@@ -152,25 +152,25 @@ class Lockstep:
         for candidate in self.candidates:
             table = self.job_dir / "traces" / f"{candidate.index}.csv"
             write_table(table, candidate.metric, candidate.series, self.preset.iterations, self.preset.samples)
-        self._tell("done")
+        self._write_progress("done")
         return self._result()
 
     def _halve(self) -> bool:
         """Go on with half as many worlds and twice the horizon, which keeps the samples of an iteration."""
         if self.preset.worlds < 2 or self.iteration:
             return False
-        self._take(self.preset.worlds // 2)
+        self._set_worlds(self.preset.worlds // 2)
         print(f"{2 * self.preset.worlds} worlds a candidate do not fit into memory: going on with", end=" ")
         print(f"{self.preset.worlds} and a horizon of {self.preset.horizon} steps", flush=True)
         return True
 
-    def _take(self, worlds: int) -> None:
-        """So many worlds, with a horizon that gives as many samples as the preset's own."""
+    def _set_worlds(self, worlds: int) -> None:
+        """Train with this many worlds a candidate, and a horizon that keeps the samples of an iteration."""
         horizon = self.preset.horizon * self.preset.worlds // worlds
         self.preset = replace(self.preset, worlds=worlds, horizon=horizon)
 
     def _begin_smaller(self) -> bool:
-        """Build everything anew with half the worlds, before anything was learned."""
+        """Build everything again with half the worlds, before anything was learned."""
         if not self._halve():
             return False
         self._env = None
@@ -179,7 +179,7 @@ class Lockstep:
         return True
 
     def _iterate(self) -> None:
-        horizon = memory.halving(self._collect_and_update, self._begin_smaller)
+        horizon = memory.retry_halved(self._collect_and_update, self._begin_smaller)
         self._trace(horizon)
         for candidate, finite in zip(self.active, self.learner.finite().tolist(), strict=True):
             if not finite and not candidate.reason:
@@ -242,12 +242,12 @@ class Lockstep:
             filmed = True
         return filmed
 
-    def _tick(self, save: bool) -> None:
+    def _report_and_save(self, save: bool) -> None:
         now = time.monotonic()
         self.seconds += now - self._clock
         self._clock = now
-        if now - self._told_at >= PROGRESS_SECONDS:
-            self._tell("training")
+        if now - self._reported_at >= PROGRESS_SECONDS:
+            self._write_progress("training")
         if save or now >= self._save_at:
             self._save()
             done = time.monotonic()
@@ -276,7 +276,7 @@ class Lockstep:
         for candidate in self.active:
             candidate.reason = reason
         self.active = []
-        self._tell("done")
+        self._write_progress("done")
         return self._result()
 
     def _cancel(self) -> None:
@@ -298,7 +298,7 @@ class Lockstep:
         parts = [job, asdict(self.preset), *([] if self._device == "cpu" else [self._device])]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
-    def _tell(self, phase: str) -> None:
+    def _write_progress(self, phase: str) -> None:
         fraction = self.iteration / self.preset.iterations
         candidates = tuple(
             CandidateProgress(
@@ -316,7 +316,7 @@ class Lockstep:
             self.folder / "progress.json",
             Progress(phase=phase, fraction=fraction, samples=samples, candidates=candidates),
         )
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
 
     def _result(self) -> TrainResult:
         return TrainResult(
@@ -335,11 +335,11 @@ def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa
 
 
 def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResult:
-    """Train in a locked process; what no candidate is to blame for fails them all, with its reason."""
+    """Train in a locked process; an error that no single candidate caused fails them all, with its reason."""
     try:
         if device != "cpu":
             lockstep.open()
-        memory_bytes = min(MEMORY_BYTES, memory.installed()) + choice.memory_of(device)
+        memory_bytes = min(MEMORY_BYTES, memory.installed_bytes()) + choice.memory_of(device)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=memory_bytes):
             print(note, flush=True)
         choice.compile_into(device, lockstep.folder / "kernels")

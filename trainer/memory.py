@@ -1,4 +1,4 @@
-"""What to do when memory does not suffice: less at a time."""
+"""Work in smaller parts where memory does not suffice."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from simulation.out_of_memory import is_out_of_memory
 Result = TypeVar("Result")
 
 MOST_PARTS = 64
-"""What does not fit then would not for any size."""
+"""Work that does not fit in this many parts would not fit in more."""
 
 
-def installed() -> int:
+def installed_bytes() -> int:
     """Bytes of memory that this machine has."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
+def retry_halved(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
     """The result of `work`, tried again after each `halve` while memory does not suffice.
 
     `halve` makes the work smaller and returns whether it could. Raises the last error when it could not.
@@ -43,16 +43,16 @@ def halving(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:
 
 
 class Parts:
-    """In how many parts a batch is worked through: twice as many each time that memory does not suffice."""
+    """The number of parts in which a batch is worked through: doubled each time that memory does not suffice."""
 
     def __init__(self, what: str) -> None:
-        """`what` does not fit, in the words of the log."""
+        """`what`: the name of the work, for the log."""
         self.count = 1
         self._what = what
 
     def work(self, work: Callable[[int], Result]) -> Result:
-        """The result of `work`, which is told in how many parts; of MOST_PARTS at most, else raises what it raised."""
-        return halving(lambda: work(self.count), self._double)
+        """The result of `work(parts)`, tried with more parts up to MOST_PARTS. Raises the last error beyond that."""
+        return retry_halved(lambda: work(self.count), self._double)
 
     def _double(self) -> bool:
         if self.count >= MOST_PARTS:

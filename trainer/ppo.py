@@ -62,12 +62,12 @@ def generalized_advantages(
     """
     # delta_t = r_t + gamma V(s_t+1) - V(s_t)
     errors = rewards + gamma * next_values * ~terminated - values
-    carry = gamma * gae_lambda * ~(terminated | truncated)
+    discount = gamma * gae_lambda * ~(terminated | truncated)
     advantages = torch.empty_like(rewards)
     advantage = torch.zeros_like(rewards[:, 0])
     for t in reversed(range(rewards.shape[1])):
         # A_t = delta_t + gamma lambda A_t+1
-        advantage = errors[:, t] + carry[:, t] * advantage
+        advantage = errors[:, t] + discount[:, t] * advantage
         advantages[:, t] = advantage
     return advantages
 
@@ -190,8 +190,8 @@ class PPO:
         """Begin with this policy's networks for all K in place of random ones.
 
         The statistics of the observations count as if they came from one horizon, so that new ones soon outweigh them.
-        Optimiser, learning rates and the statistics of the values, which belong to another reward, begin anew. Raises
-        ValueError where the parameters are those of other networks.
+        Optimiser, learning rates and the statistics of the values, which belong to another reward, start as in a new
+        training. Raises ValueError where the parameters are those of other networks.
         """
         candidates = len(self.networks.flat)
         if not isinstance(networks, StackedActorCritic):

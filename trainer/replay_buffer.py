@@ -19,12 +19,14 @@ def select(packed: Tensor, indices: Tensor) -> Tensor:
     return rows.view(len(packed), -1, packed.shape[2])
 
 
-class Replay:
+class ReplayBuffer:
     """The newest rows of each of K candidates, at most `capacity`; half as many where memory does not suffice."""
 
     def __init__(self, candidates: int, capacity: int, features: int, device: torch.device | str = "cpu") -> None:
         self.capacity = capacity
-        self.rows = memory.halving(lambda: torch.zeros(candidates, self.capacity, features, device=device), self._halve)
+        self.rows = memory.retry_halved(
+            lambda: torch.zeros(candidates, self.capacity, features, device=device), self._halve
+        )
         """(K, capacity, features), of which the first `size` are filled."""
         self.size = 0
         self._next = 0
@@ -58,5 +60,7 @@ class Replay:
         if self.capacity < 2:
             return False
         self.capacity //= 2
-        print(f"a replay of that size does not fit into memory: going on with {self.capacity} samples", flush=True)
+        print(
+            f"a replay buffer of that size does not fit into memory: going on with {self.capacity} samples", flush=True
+        )
         return True

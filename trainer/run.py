@@ -39,7 +39,7 @@ from trainer.records import (
 from trainer.shard import Shard
 
 NVIDIA = Path("/dev/nvidiactl")
-"""There where NVIDIA's driver is: elsewhere nobody needs to ask for a CUDA device."""
+"""Exists where NVIDIA's driver is installed; without it PyTorch need not be asked for a CUDA device."""
 DEVICES = re.compile(r"cpu|cuda:\d+|bridge:\w+")
 """As simulation.backends.choice names them."""
 GPU_NAME = re.compile(r"[\w ().,/+-]{0,80}", re.ASCII)
@@ -191,7 +191,7 @@ def read_split(file: Path, count: int) -> Split:
     except (ValueError, TypeError, LookupError):
         sound = False
     if not sound:
-        raise ValueError(f"{file} is damaged: remove the folder {file.parent} to begin this run anew")
+        raise ValueError(f"{file} is damaged: remove the folder {file.parent} to start this run again")
     return parts
 
 

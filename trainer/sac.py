@@ -24,7 +24,7 @@ from trainer.experience import Experience
 from trainer.networks import seeded
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
-from trainer.replay_buffer import Replay, select
+from trainer.replay_buffer import ReplayBuffer, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.simba import SimbaShape, initial_simba, normalize_weights, simba
 
@@ -109,7 +109,7 @@ class SAC:
         self.optimizers = [StackedAdam(rows) for rows in (self.actors, self.critics, self.log_temperature)]
         self.observations = RunningNormalizer(candidates, num_obs, device)
         self.returns = ReturnScale(candidates, preset.worlds, preset.gamma, device)
-        self.replay = Replay(candidates, preset.replay, 2 * num_obs + num_actions + 2, device)
+        self.replay = ReplayBuffer(candidates, preset.replay, 2 * num_obs + num_actions + 2, device)
         self.parts = memory.Parts("an update")
         self.atoms = torch.linspace(-VALUE_LIMIT, VALUE_LIMIT, ATOMS, device=device)
 
@@ -148,7 +148,7 @@ class SAC:
         """Begin with this policy, its critics and its temperature for all K in place of random ones.
 
         The statistics of the observations count as if they came from one horizon. Those of the returns, which belong to
-        another reward, the optimisers and the replay begin anew. Raises ValueError where the networks are others.
+        another reward, the optimisers and the replay start empty. Raises ValueError where the networks differ.
         """
         if not isinstance(networks, SimbaPolicy):
             raise ValueError("the policy to start from was trained with another algorithm than SAC")

@@ -20,9 +20,9 @@ SPEED_SECONDS = 20.0
 MEASURABLE_SECONDS = 1.0
 """Nothing is estimated from less than this."""
 CRASHES = 3
-"""After so many crashes in a row that got no further, a child's candidates cannot be trained."""
-FURTHER = 0.1
-"""Getting further means this fraction of the training: progress is told too rarely for less to mean anything."""
+"""After this many crashes in a row without progress, a child's candidates cannot be trained."""
+PROGRESS_FRACTION = 0.1
+"""Progress between two crashes means at least this fraction of the training: less is within the error of the files."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Shard:
     device: str = "cpu"
     process: subprocess.Popen[bytes] | None = None
     crashes: int = 0
-    """In a row, without getting further."""
+    """In a row, without progress between them."""
     reached: float = 0.0
     """The fraction of the training at the first of them."""
     failure: str = ""
@@ -98,7 +98,7 @@ class Shard:
 
     def _count_crash(self) -> None:
         fraction = read_progress(self.folder).fraction
-        if not self.crashes or fraction >= self.reached + FURTHER:
+        if not self.crashes or fraction >= self.reached + PROGRESS_FRACTION:
             self.crashes, self.reached = 0, fraction
         self.crashes += 1
 

@@ -28,7 +28,7 @@ class Series:
         self.counts.append(count)
 
     def interval_means(self, intervals: int, iterations: int) -> list[float]:
-        """Means over `intervals` equal parts of a run of so many iterations, as far as the run got.
+        """Means over `intervals` equal parts of a run of `iterations`, as far as the run got.
 
         An interval in which nothing was counted (no episode ended, say) repeats the one before, or the first that
         counted something; when nothing ever was, the list is empty.
@@ -44,8 +44,8 @@ class Series:
 
 
 def interval_bounds(intervals: int, iterations: int) -> list[int]:
-    """The iterations at which so many nearly equal parts of a run begin, and the last ends; one each where there are
-    fewer.
+    """The iterations at which nearly equal parts of a run begin, and the last ends; one iteration each where a run has
+    fewer iterations than intervals.
     """
     parts = min(intervals, iterations)
     return [round(i * iterations / parts) for i in range(parts + 1)]

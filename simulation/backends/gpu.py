@@ -36,7 +36,7 @@ HOLDING = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 GROW_AFTER = 10
 """Control steps with an overflow after which the buffers are doubled."""
 PLACED_SHARE, PLACED_LEAST = 16, 16
-"""Worlds are placed in portions of a sixteenth of all, at least of so many."""
+"""Worlds are placed in portions of a sixteenth of all, or of 16 worlds where that is more."""
 
 wp.config.log_level = wp.LOG_WARNING
 
@@ -210,7 +210,7 @@ class WarpPhysics:
 def _recorded(work: Callable[[], None]) -> wp.Graph:
     """Device work as a graph: done once, which loads every kernel, recorded, and launched once, which takes its memory.
 
-    On a GPU a graph keeps none of the arrays that it works on alive: whoever launches it must.
+    On a GPU a graph does not keep the arrays that it works on alive: the caller must.
     """
     work()
     with wp.ScopedCapture() as capture:

@@ -49,11 +49,11 @@ class RewardFailure(Exception):
 
 
 class OutOfMemory(RewardFailure, MemoryError):
-    """It asked for more memory than there is: with fewer states at once it may not."""
+    """The call needed more memory than there is; with fewer states at once it may succeed."""
 
 
 class _TooSlow(BaseException):
-    """The timer of a call ran out. No ordinary exception, so that nothing on the way takes it for one."""
+    """The timer of a call ran out. Not an Exception, so that no `except Exception` on the way catches it."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
     """Call the function; in the main thread (only it gets signals) raise _TooSlow after CALL_SECONDS."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
-    _hang_bell()
+    _install_timer()
     signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
     try:
         return function(*arguments)
@@ -197,11 +197,11 @@ def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
 
 
 @cache
-def _hang_bell() -> None:
-    signal.signal(signal.SIGVTALRM, _ring)
+def _install_timer() -> None:
+    signal.signal(signal.SIGVTALRM, _stop_call)
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
+def _stop_call(number: int, frame: FrameType | None) -> None:
     raise _TooSlow
 
 
@@ -240,7 +240,7 @@ def _validated(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tens
             raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, world_input) for name, value in named.items()}
-    sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one look at all, in the usual case
+    sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one test of all, in the usual case
     if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
         raise RewardFailure(_non_finite(checked))
     return checked.pop("total"), checked

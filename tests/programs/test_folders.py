@@ -56,5 +56,5 @@ def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_i
 
 def test_a_folder_that_is_just_being_made_stays(temporary):
     young = Path(tempfile.mkdtemp(prefix=folders.PREFIX))
-    folders.sweep()
+    folders.remove_abandoned()
     assert young.exists()

@@ -76,7 +76,7 @@ def test_a_missing_compiler_is_said(monkeypatch):
 def test_a_kernel_without_landlock_runs_nothing(monkeypatch):
     monkeypatch.setattr(lock.landlock, "version", lambda: 0)
     with pytest.raises(JailError, match="no Landlock"):
-        lock.enter(lock.Cell(1, 1 << 30, 1 << 20))
+        lock.enter(lock.Permissions(1, 1 << 30, 1 << 20))
 
 
 def test_a_jail_that_is_not_built_is_no_verdict(monkeypatch):

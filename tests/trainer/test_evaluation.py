@@ -16,7 +16,7 @@ from trainer import evaluation
 from trainer.checkpoint import load_policy
 from trainer.commands.evaluate import main, policies, report
 from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_share
-from trainer.evaluation import Episode, chosen, evaluate, over_seeds, record
+from trainer.evaluation import Episode, choose_episode, evaluate, over_seeds, record_episode
 from trainer.records import TrainJob, write_json
 
 pytestmark = pytest.mark.slow
@@ -69,13 +69,13 @@ def test_the_same_seeds_give_the_same_episodes_and_others_others(policy_file, ev
 
 def test_a_film_shows_the_chosen_episode_from_its_start(policy_file, evaluated, tmp_path):
     episodes = evaluated[1]
-    assert chosen(episodes, "best").steps == max(e.steps for e in episodes)
-    assert chosen(episodes, "worst").steps == min(e.steps for e in episodes)
-    worst = chosen(episodes, "worst")
-    record(load_policy(policy_file), worst, 4, tmp_path / "worst.npz")
+    assert choose_episode(episodes, "best").steps == max(e.steps for e in episodes)
+    assert choose_episode(episodes, "worst").steps == min(e.steps for e in episodes)
+    worst = choose_episode(episodes, "worst")
+    record_episode(load_policy(policy_file), worst, 4, tmp_path / "worst.npz")
     rollout = read_rollout(tmp_path / "worst.npz")
     assert len(rollout.qpos) == 600
-    start = evaluation.worlds_of(load_policy(policy_file), 4, worst.seed).qpos(worst.number)
+    start = evaluation.episode_worlds(load_policy(policy_file), 4, worst.seed).qpos(worst.number)
     assert (rollout.qpos[0] == start).all()
     if worst.steps < 499:
         assert rollout.restart.nonzero()[0][:2].tolist() == [0, worst.steps]
@@ -91,7 +91,7 @@ def test_the_interval_of_a_share_over_seeds_stays_a_share():
 
 def test_without_a_metric_episodes_are_ranked_by_length():
     episodes = [Episode(0, number, steps, False, False, 0.0, 0) for number, steps in enumerate((30, 10, 20))]
-    assert [chosen(episodes, which).steps for which in ("worst", "median", "best")] == [10, 20, 30]
+    assert [choose_episode(episodes, which).steps for which in ("worst", "median", "best")] == [10, 20, 30]
 
 
 def test_a_task_without_a_metric_says_so(policy_file, tmp_path, capsys):

@@ -42,11 +42,11 @@ def test_work_is_halved_until_it_fits_and_other_errors_pass():
         size[0] //= 2
         return size[0] > 0
 
-    assert memory.halving(work, halve) == 8
+    assert memory.retry_halved(work, halve) == 8
     with pytest.raises(torch.OutOfMemoryError):
-        memory.halving(lambda: (_ for _ in ()).throw(torch.OutOfMemoryError("still")), lambda: False)
+        memory.retry_halved(lambda: (_ for _ in ()).throw(torch.OutOfMemoryError("still")), lambda: False)
     with pytest.raises(RuntimeError, match="shapes"):
-        memory.halving(lambda: (_ for _ in ()).throw(RuntimeError("shapes differ")), halve)
+        memory.retry_halved(lambda: (_ for _ in ()).throw(RuntimeError("shapes differ")), halve)
 
 
 class Lost(MemoryError):
@@ -62,7 +62,7 @@ def test_the_error_that_is_left_is_the_one_that_was_raised():
         raise Lost(tried=1 << 50)
 
     with pytest.raises(Lost, match="tried to allocate") as raised:
-        memory.halving(work, lambda: False)
+        memory.retry_halved(work, lambda: False)
     assert raised.value.tried == 1 << 50 and raised.value.__context__ is None
 
 
@@ -87,7 +87,7 @@ def test_what_did_not_fit_is_gone_before_less_is_tried():
         assert buffers[0]() is None, "kept by the error, or by what it was raised from"
         return True
 
-    assert memory.halving(work, halve) == "fits"
+    assert memory.retry_halved(work, halve) == "fits"
 
 
 def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():

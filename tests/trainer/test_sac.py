@@ -12,7 +12,7 @@ from torch.nn import functional
 from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
 from trainer.experience import Experience
-from trainer.replay_buffer import Replay, select
+from trainer.replay_buffer import ReplayBuffer, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, packed, projected, squashed, temperature_slope
 from trainer.simba import SimbaShape, simba
@@ -106,21 +106,21 @@ class TestReturns:
 
 class TestReplay:
     def test_the_newest_rows_are_kept(self):
-        replay = Replay(2, capacity=5, features=1)
+        replay = ReplayBuffer(2, capacity=5, features=1)
         for first in (0, 3, 6):
             numbers = torch.arange(first, first + 3.0).view(1, 3, 1)
             replay.add(torch.cat([numbers, -numbers]))
         assert replay.size == 5
         assert sorted(replay.rows[0].flatten().tolist()) == [4, 5, 6, 7, 8]
         assert torch.equal(replay.rows[0], -replay.rows[1])
-        restored = Replay(2, capacity=5, features=1)
+        restored = ReplayBuffer(2, capacity=5, features=1)
         restored.load_state_dict(replay.state_dict())
         for one in (replay, restored):
             one.add(torch.full((2, 2, 1), 9.0))
         assert torch.equal(restored.rows, replay.rows)
 
     def test_more_rows_than_it_holds_leave_the_last(self):
-        replay = Replay(1, capacity=3, features=1)
+        replay = ReplayBuffer(1, capacity=3, features=1)
         replay.add(torch.arange(8.0).view(1, 8, 1))
         assert sorted(replay.rows.flatten().tolist()) == [5, 6, 7]
 
@@ -139,7 +139,7 @@ class TestReplay:
             return zeros(*size, **options)
 
         monkeypatch.setattr(torch, "zeros", refusing)
-        assert Replay(2, capacity=400, features=1).rows.shape == (2, 100, 1)
+        assert ReplayBuffer(2, capacity=400, features=1).rows.shape == (2, 100, 1)
         assert "going on with 100 samples" in capsys.readouterr().out
 
 
@@ -212,7 +212,7 @@ def test_nothing_is_learned_before_there_is_enough_and_weights_stay_on_the_spher
 
 def test_a_replay_that_had_to_be_smaller_than_the_wait_ends_the_wait():
     sac = learner(2, learning_starts=40)
-    sac.replay = Replay(2, 16, sac.replay.rows.shape[2])
+    sac.replay = ReplayBuffer(2, 16, sac.replay.rows.shape[2])
     before = sac.critics.clone()
     sac.update(experience(2), SharedNoise([0, 0]))
     assert sac.replay.size == 16 and not torch.equal(sac.critics, before)

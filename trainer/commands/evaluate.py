@@ -1,4 +1,4 @@
-"""`./prefine evaluate`: find the policies that are meant, evaluate and film them, say what they do."""
+"""`./prefine evaluate`: find the policies, evaluate and film them, report."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trainer.evaluation import FILMS, Evaluation, evaluate, film
 from trainer.records import read_result
 
 POLICIES = ("checkpoints", "policies")
-"""Where a run folder has them."""
+"""Where a run's folder has its policies."""
 QUIET_SECONDS = 2.0
 """Progress is shown after this long."""
 
 
 def policies(path: Path, candidate: int | None) -> list[Path]:
-    """The policies that are meant: `path` itself, or those of the run folder `path`, or one of them.
+    """The policies of `path`: a policy itself, or all or one of those in a run's folder.
 
     Raises ValueError, saying what to give instead, where there is none.
     """
@@ -61,7 +61,7 @@ def _nothing_in(path: Path) -> str:
 
 
 def check_run(checkpoint: Path) -> None:
-    """That a policy in a run folder is for the task of that run. Raises ValueError where it is not."""
+    """Raise ValueError where a policy in a run's folder is not for the task of that run."""
     job = checkpoint.absolute().parents[2] / "job.json" if checkpoint.absolute().parts[-3:-1] == POLICIES else None
     if job is not None and job.exists():
         try:
@@ -78,8 +78,8 @@ def default_folder(path: Path) -> Path:
     return path.absolute().parents[2 if path.absolute().parts[-3:-1] == POLICIES else 0] / "evaluation"
 
 
-class Told:
-    """How far something is and how long it still takes, on stderr, once it has taken QUIET_SECONDS."""
+class ProgressPrinter:
+    """Prints the share that is done and the time left on stderr, once something has taken QUIET_SECONDS."""
 
     def __init__(self, doing: str) -> None:
         self.doing = doing
@@ -179,11 +179,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         for checkpoint in policies(options.path, options.candidate):
             check_run(checkpoint)
-            told = Told("Evaluating")
-            evaluation, each = evaluate(checkpoint, seeds, options.episodes, told)
+            progress = ProgressPrinter("Evaluating")
+            evaluation, each = evaluate(checkpoint, seeds, options.episodes, progress)
             if films:
-                told.say(f"Filming {len(films)} {'episode' if len(films) == 1 else 'episodes'} of {checkpoint}")
-                made = film(evaluation, each, films, options.episodes, folder, Told("Filming"))
+                progress.say(f"Filming {len(films)} {'episode' if len(films) == 1 else 'episodes'} of {checkpoint}")
+                made = film(evaluation, each, films, options.episodes, folder, ProgressPrinter("Filming"))
                 evaluation = replace(evaluation, films=made)
             evaluations.append(evaluation)
             if not options.json:

@@ -1,4 +1,4 @@
-"""`./prefine train`: train reward files together from the command line, film them, and print what came of it."""
+"""`./prefine train`: train reward files together, film the policies, print a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA IsaacGym (Preview 4) behind the bridge, in its own Python 3.8. NOT YET RUN: nobody had the package at hand.
+"""NVIDIA IsaacGym (Preview 4) behind the bridge, in its own Python 3.8. NOT YET RUN: it has never met the package.
 
 Written against its public interface (gymapi, gymtorch), which the tests mimic: one actor per world, loaded from `asset`
 (MJCF or URDF), which must have the joints and bodies of the task's model under the same names. Positions and velocities
@@ -192,7 +192,7 @@ class Host:
             raise ValueError(f"the asset has no body {', '.join(missing)}; it has {', '.join(self._bodies)}")
 
     def _dof_properties(self, asset: Any) -> Any:
-        """Of every dof, a row of numpy's: an effort of ours, beside which PhysX damps implicitly."""
+        """The asset's properties of each dof: driven by the efforts computed here, damped implicitly by PhysX."""
         properties = self._gym.get_asset_dof_properties(asset)
         properties["driveMode"].fill(int(gymapi.DOF_MODE_EFFORT))
         properties["stiffness"].fill(0.0)
