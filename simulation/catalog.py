@@ -6,7 +6,7 @@ A task is a folder `simulation/tasks/<folder>/` whose `info.py` defines `INFO`. 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -93,6 +93,24 @@ SAC_TABLETOP = SacPreset(worlds=2048, horizon=4, iterations=6104, updates=8, bat
 """RDA's numbers for tabletop tasks, here for all that do not walk: 50 million steps in 2 048 worlds."""
 SAC_HUMANOIDS = SacPreset(worlds=16, horizon=16, iterations=39_063, updates=64)
 """RDA's numbers for humanoids, here for all that walk: 10 million steps in 16 worlds."""
+
+
+QUICK_LEGGED = Preset(
+    worlds=64,
+    horizon=32,
+    iterations=1000,
+    epochs=5,
+    minibatches=2,
+    hidden=(128, 128),
+    activation="silu",
+    kl_target=0.02,
+    reward_scale=0.1,
+    initial_std=0.5,
+    gamma=0.98,
+)
+"""Quick PPO for ant and humanoid; each task has iterations of its own."""
+LONG_LEGGED = replace(QUICK_LEGGED, worlds=128, iterations=1500, minibatches=4, kl_target=0.015, gamma=0.99)
+"""The same with minutes more."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Ant: names, texts, presets."""
 
-from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
+from dataclasses import replace
+
+from simulation.catalog import LONG_LEGGED, QUICK_LEGGED, SAC_HUMANOIDS, Preset, TaskInfo
 
 JOINT_INPUTS = {
     "dof_pos": "Tensor (num_envs, 8)",
@@ -37,31 +39,8 @@ INFO = TaskInfo(
     },
     metric="forward progress in m/s",
     presets={
-        "quick": Preset(
-            worlds=64,
-            horizon=32,
-            iterations=400,
-            epochs=5,
-            minibatches=2,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.02,
-            reward_scale=0.1,
-            initial_std=0.5,
-            gamma=0.98,
-        ),
-        "long": Preset(
-            worlds=128,
-            horizon=32,
-            iterations=1500,
-            epochs=5,
-            minibatches=4,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.015,
-            reward_scale=0.1,
-            initial_std=0.5,
-        ),
+        "quick": replace(QUICK_LEGGED, iterations=400),
+        "long": LONG_LEGGED,
         "paper": Preset(
             worlds=4096,
             horizon=16,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.catalog import TaskInfo
+from simulation.catalog import QUICK_LEGGED, TaskInfo
 from simulation.tasks.ant.info import INFO as ANT
 from simulation.tasks.ant.info import JOINT_INPUTS
 
@@ -26,7 +26,7 @@ INFO = TaskInfo(
     },
     metric="share of episodes that end on the back (belly-up alignment above 0.9)",
     presets={
-        "quick": replace(ANT.presets["quick"], iterations=250),
+        "quick": replace(QUICK_LEGGED, iterations=250),
         "paper": ANT.presets["paper"],
         "paper-sac": ANT.presets["paper-sac"],
     },

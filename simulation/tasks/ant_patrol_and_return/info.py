@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.catalog import TaskInfo
+from simulation.catalog import QUICK_LEGGED, TaskInfo
 from simulation.tasks.ant.info import INFO as ANT
 from simulation.tasks.ant.info import JOINT_INPUTS
 
@@ -28,7 +28,7 @@ INFO = TaskInfo(
     },
     metric="share of episodes that end back at the start (within 0.5 m, after the checkpoint)",
     presets={
-        "quick": replace(ANT.presets["quick"], iterations=1000),
+        "quick": QUICK_LEGGED,
         "paper": replace(ANT.presets["paper"], iterations=1000),
         "paper-sac": ANT.presets["paper-sac"],
     },

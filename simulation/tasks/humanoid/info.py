@@ -1,6 +1,8 @@
 """Humanoid: names, texts, presets."""
 
-from simulation.catalog import SAC_HUMANOIDS, Preset, TaskInfo
+from dataclasses import replace
+
+from simulation.catalog import LONG_LEGGED, QUICK_LEGGED, SAC_HUMANOIDS, Preset, TaskInfo
 
 LEG_DOFS = ("hip_x", "hip_z", "hip_y", "knee", "ankle_x", "ankle_y")
 ARM_DOFS = ("shoulder1", "shoulder2", "elbow")
@@ -45,31 +47,8 @@ INFO = TaskInfo(
     },
     metric="forward progress in m/s",
     presets={
-        "quick": Preset(
-            worlds=64,
-            horizon=32,
-            iterations=1000,
-            epochs=5,
-            minibatches=2,
-            hidden=(128, 128),
-            activation="silu",
-            gamma=0.98,
-            kl_target=0.02,
-            reward_scale=0.1,
-            initial_std=0.5,
-        ),
-        "long": Preset(
-            worlds=128,
-            horizon=32,
-            iterations=3500,
-            epochs=5,
-            minibatches=4,
-            hidden=(128, 128),
-            activation="silu",
-            kl_target=0.015,
-            reward_scale=0.1,
-            initial_std=0.5,
-        ),
+        "quick": QUICK_LEGGED,
+        "long": replace(LONG_LEGGED, iterations=3500),
         "paper": Preset(
             worlds=4096,
             horizon=32,

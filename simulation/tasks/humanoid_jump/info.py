@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simulation.catalog import TaskInfo
+from simulation.catalog import LONG_LEGGED, QUICK_LEGGED, TaskInfo
 from simulation.tasks.humanoid.info import DOF_NAMES
 from simulation.tasks.humanoid.info import INFO as HUMANOID
 
@@ -35,8 +35,8 @@ INFO = TaskInfo(
     },
     metric=None,
     presets={
-        "quick": replace(HUMANOID.presets["quick"], gamma=0.99),
-        "long": replace(HUMANOID.presets["long"], iterations=1500),
+        "quick": replace(QUICK_LEGGED, gamma=0.99),
+        "long": LONG_LEGGED,
         "paper": HUMANOID.presets["paper"],
         "paper-sac": HUMANOID.presets["paper-sac"],
     },
