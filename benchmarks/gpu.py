@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=400, help="physics steps")
     arguments = parser.parse_args()
     try:
-        choice.device("cuda")
+        choice.resolve_device("cuda")
     except ValueError as error:
         print(f"nothing to measure: {error}", file=sys.stderr)
         return 2

@@ -43,7 +43,7 @@ class Environment:
     neither on the groups beside it nor on which worlds reset. It is drawn on the CPU, to be the same on every device.
     `seed` is that of all groups, or one for each.
 
-    `device` is cpu or cuda:<index> (see `backends.choice.device`); `start` replaces that device's engine by
+    `device` is cpu or cuda:<index> (see `backends.choice.resolve_device`); `start` replaces that device's engine by
     another one. What it returns was made in PyTorch's inference mode: clone it before automatic differentiation.
     Raises ValueError on an unknown task.
     """

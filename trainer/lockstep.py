@@ -88,7 +88,7 @@ class Lockstep:
         drivers, compiles kernels and starts workers.
         """
         self._start = start = self._start or choice.engine(self._device, self.info.folder)
-        on = torch.device(choice.tensors_on(self._device))
+        on = torch.device(choice.tensor_device(self._device))
 
         def started() -> Environment:
             count = len(self.candidates)
@@ -339,7 +339,7 @@ def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResu
     try:
         if device != "cpu":
             lockstep.open()
-        memory_bytes = min(MEMORY_BYTES, memory.installed_bytes()) + choice.memory_of(device)
+        memory_bytes = min(MEMORY_BYTES, memory.installed_bytes()) + choice.device_memory(device)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=memory_bytes):
             print(note, flush=True)
         choice.compile_into(device, lockstep.folder / "kernels")

@@ -1,7 +1,7 @@
 """Which engine steps the worlds: MuJoCo on the CPU, MuJoCo Warp on a CUDA device, or one behind the bridge.
 
-`python -m simulation.backends.choice NAME` prints what `device` answers, and a GPU's name after it; exit status 1 and
-the reason where it refuses.
+`python -m simulation.backends.choice NAME` prints what `resolve_device` answers, and a GPU's name after it; exit status
+1 and the reason where it refuses.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ BRIDGES = ("bridge:mujoco", "bridge:isaacgym")
 INSTALL = "pip install -r requirements-gpu.txt (docs/gpu.md)"
 
 
-def device(requested: str = "auto") -> str:
+def resolve_device(requested: str = "auto") -> str:
     """What `auto`, `cpu`, `cuda`, `cuda:<index>` or a name of BRIDGES stands for on this machine.
 
     `auto` is the first CUDA device where PyTorch sees one and MuJoCo Warp is installed, else the CPU. Raises ValueError
-    when what was asked for is not here, or is no device.
+    where this machine does not have the device, or it is none.
     """
     if requested == "cpu" or requested in BRIDGES:
         return requested
@@ -46,22 +46,22 @@ def device(requested: str = "auto") -> str:
     return f"cuda:{index or 0}"
 
 
-def tensors_on(on: str) -> str:
+def tensor_device(device: str) -> str:
     """Where the tensors of this device's engine are: a bridge hands them over on the CPU."""
-    return "cpu" if on in BRIDGES else on
+    return "cpu" if device in BRIDGES else device
 
 
-def engine(on: str, folder: str = "") -> StartPhysics:
-    """What starts the physics on this device (see `device`). Starts a bridge's worker.
+def engine(device: str, folder: str = "") -> StartPhysics:
+    """What starts the physics on this device (see `resolve_device`). Starts a bridge's worker.
 
     `folder`: the task's, for an engine that loads its own asset. Raises ValueError when something is not installed or
     not configured, and BridgeError when a worker cannot be started.
     """
-    if on == "bridge:mujoco":
+    if device == "bridge:mujoco":
         return Bridge("mujoco")
-    if on == "bridge:isaacgym":
+    if device == "bridge:isaacgym":
         return isaacgym(folder)
-    return start_mujoco if on == "cpu" else warp_on(on)
+    return start_mujoco if device == "cpu" else start_warp_on(device)
 
 
 def isaacgym(folder: str) -> StartPhysics:
@@ -75,19 +75,19 @@ def isaacgym(folder: str) -> StartPhysics:
     return Bridge("isaacgym", python=python, device="cuda:0", asset=files[0])
 
 
-def memory_of(on: str) -> int:
-    """Bytes of a CUDA device's memory, which a process maps as its own; 0 elsewhere."""
-    return torch.cuda.get_device_properties(on).total_memory if on.startswith("cuda") else 0
+def device_memory(device: str) -> int:
+    """Bytes of a CUDA device's memory, which a process maps as its own; 0 for every other device."""
+    return torch.cuda.get_device_properties(device).total_memory if device.startswith("cuda") else 0
 
 
-def name_of(on: str) -> str:
-    """Of a CUDA device, as its driver calls it; empty elsewhere."""
-    return torch.cuda.get_device_name(on) if on.startswith("cuda") else ""
+def device_name(device: str) -> str:
+    """The name that a CUDA device's driver gives it; empty for every other device."""
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else ""
 
 
-def compile_into(on: str, folder: Path) -> None:
+def compile_into(device: str, folder: Path) -> None:
     """Have kernels that this process still compiles written into `folder`, as a locked process may write no other."""
-    if on.startswith("cuda"):
+    if device.startswith("cuda"):
         from simulation.backends import gpu
 
         gpu.compile_into(folder)
@@ -98,7 +98,7 @@ def start_mujoco(model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequ
     return CpuPhysics(model, worlds, substeps, fields, threads)
 
 
-def warp_on(on: str) -> StartPhysics:
+def start_warp_on(device: str) -> StartPhysics:
     """MuJoCo Warp on a CUDA device, or on Warp's CPU device: slow, for tests.
 
     Raises ValueError when it is not installed.
@@ -109,14 +109,14 @@ def warp_on(on: str) -> StartPhysics:
         raise ValueError(f"MuJoCo Warp is not installed: {INSTALL}") from error
 
     def start(model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int) -> Physics:
-        return WarpPhysics(model, worlds, substeps, fields, on)
+        return WarpPhysics(model, worlds, substeps, fields, device)
 
     return start
 
 
 if __name__ == "__main__":
     try:
-        found = device(sys.argv[1])
+        found = resolve_device(sys.argv[1])
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    print(found, name_of(found))
+    print(found, device_name(found))

@@ -48,17 +48,22 @@ def test_tasks_and_rewards_keep_to_the_device_of_their_worlds(name):
 
 def test_names_of_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choice.device("auto") == "cpu"
-    assert choice.device("bridge:mujoco") == "bridge:mujoco"
+    assert choice.resolve_device("auto") == "cpu"
+    assert choice.resolve_device("bridge:mujoco") == "bridge:mujoco"
     with pytest.raises(ValueError, match="device 'cuda' was asked for, but PyTorch .* finds no CUDA device"):
-        choice.device("cuda")
+        choice.resolve_device("cuda")
     with pytest.raises(ValueError, match="unknown device 'tpu': use auto, cpu, cuda"):
-        choice.device("tpu")
+        choice.resolve_device("tpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert [choice.device(name) for name in ("auto", "cuda", "cuda:0", "cpu")] == ["cuda:0", "cuda:0", "cuda:0", "cpu"]
+    assert [choice.resolve_device(name) for name in ("auto", "cuda", "cuda:0", "cpu")] == [
+        "cuda:0",
+        "cuda:0",
+        "cuda:0",
+        "cpu",
+    ]
     with pytest.raises(ValueError, match="there is no device 'cuda:3': this machine has 1"):
-        choice.device("cuda:3")
+        choice.resolve_device("cuda:3")
 
 
 def test_isaacgym_says_what_it_needs(monkeypatch, tmp_path):

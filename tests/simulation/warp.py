@@ -23,7 +23,7 @@ def elliptic(start: StartPhysics) -> StartPhysics:
     return start_elliptic
 
 
-WARP = elliptic(choice.warp_on("cpu"))
+WARP = elliptic(choice.start_warp_on("cpu"))
 MUJOCO = elliptic(choice.start_mujoco)
 
 
