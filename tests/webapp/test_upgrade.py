@@ -336,6 +336,12 @@ class TestAnotherFlow:
         told = client.post(reverse("bench:act", args=[row.public_id, "end"]), follow=True).text
         assert "Nothing was changed." in told
 
+    def test_the_bench_waits_for_nobody_while_it_is_stopped(self, upgrade, client) -> None:
+        client.force_login(bench_rows.staff())
+        row = stopped_while_choosing(upgrade)
+        page = client.get(reverse("bench:experiment", args=[row.public_id])).text
+        assert "Waiting for a person to pick" not in page and 'class="sub">stopped' in page
+
     def test_an_experiment_that_ended_early_says_so(self, upgrade, client) -> None:
         client.force_login(bench_rows.staff())
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")

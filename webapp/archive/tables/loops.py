@@ -220,9 +220,7 @@ TABLES = (
             "model": keep("The model, as its endpoint named it."),
             "request_hash": keep("SHA-256 of what was asked."),
             "seed": keep("Seed that was asked for."),
-            "data": keep(
-                "Messages sent, reply, reason of its end, fingerprint of the endpoint, usage."
-            ),
+            "data": keep("Messages sent, reply, reason of its end, fingerprint of the endpoint, usage."),
             "prompt_tokens": keep("Tokens read: as the endpoint counts, else estimated from the letters.", "tokens"),
             "completion_tokens": keep("Tokens written, counted or estimated in the same way.", "tokens"),
             "estimated": keep("Whether the tokens are estimated from the letters, not counted."),
