@@ -29,10 +29,10 @@ from benchmarks.round import prefine
 WINDOW_SECONDS = 30.0
 SETTLE_SECONDS = 2.0
 MADE = """
-from tests.webapp import polls, rows
+from tests.webapp import poll_rows, rows
 from webapp.votes import enrolment
 study = rows.study()
-poll = polls.poll(evaluators_wanted={people} + 1)
+poll = poll_rows.poll(evaluators_wanted={people} + 1)
 for number in range({people}):
     person = rows.participant(study, label=f"P{{number}}")
     rows.round_of(person)

@@ -31,6 +31,8 @@ from tests.llm.experiment import (
 )
 from webapp.experiments.execute.ask import values
 
+pytestmark = pytest.mark.slow
+
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 NEVER_SHOWS_PROGRAMS = ("open_loop", "scaling_context", "scaling_batch_")
 SHOWS_PROGRAMS = [name for name in METHODS if not name.startswith(NEVER_SHOWS_PROGRAMS)]

@@ -15,7 +15,7 @@ from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import screening_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.webapp import bench_rows
 from tests.webapp.forms import model_form
 from webapp.experiments.models import Experiment, LanguageModel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from webapp.bench.admin.studies import EVERYBODY_THE_SAME, invite
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Question, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

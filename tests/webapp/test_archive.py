@@ -16,7 +16,7 @@ from webapp.archive.rules import Table, fields_of, keep, own_models, undecided
 from webapp.archive.tables import LEFT, TABLES
 from webapp.votes.models import Poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 class TestDecisions:

@@ -12,7 +12,7 @@ from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.studies.models import Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 HOSTILE_ROWS = {

@@ -26,7 +26,7 @@ from webapp.studies.models import Participant, Study
 from webapp.votes import opening as vote_opening
 from webapp.votes.models import Poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 class TestImport:

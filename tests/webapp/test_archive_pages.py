@@ -22,7 +22,7 @@ from webapp.base import claims, processes
 from webapp.celery import app
 from webapp.studies.models import Recruit, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from webapp.review import padding
 from webapp.review.screenings import screening_of, tiles
 from webapp.votes.models import Showing
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 EVALUATORS, PARTICIPANTS = 80, 28
 ALPHA = 0.001
 MILLISECONDS = 20

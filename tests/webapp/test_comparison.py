@@ -29,6 +29,8 @@ from webapp.comparisons.plan import Arm, Plan, arm
 from webapp.experiments import headless, loop, progress, provenance
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
 
+pytestmark = pytest.mark.slow
+
 # --- plans --------------------------------------------------------------------------------------------------------
 
 
@@ -493,7 +495,6 @@ def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.C
     assert not Experiment.objects.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: Path) -> None:
     data = embedded(tmp_path / "data")

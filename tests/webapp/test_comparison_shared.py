@@ -16,7 +16,7 @@ from webapp.comparisons.plan import Cell, Plan, arm
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 TABLES = ("summary.csv", "experiments.csv", "rounds.csv")
 WORDS = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=3", "open_loop:k=3", "--budget", "candidates=6"]
 

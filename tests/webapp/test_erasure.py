@@ -28,7 +28,7 @@ from webapp.review.models import GoldSet, Screening, Trial, Vote
 from webapp.studies.models import CompletionCode, Participant
 from webapp.votes.models import Evaluator, Pair
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from webapp.experiments.models import Clip, Experiment
 from webapp.problems.models import Attachment, Problem
 from webapp.studies.models import Participant, Recruit, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)

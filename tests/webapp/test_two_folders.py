@@ -9,6 +9,8 @@ import pytest
 from tests.webapp.second_installation import check_import
 from tests.webapp.sites import beside
 
+pytestmark = pytest.mark.slow
+
 MADE = """
 from pathlib import Path
 from tests.webapp import archives
