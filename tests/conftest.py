@@ -11,6 +11,7 @@ SLOW = (
     "webapp/test_twenty_seven.py",
     "trainer/test_devices.py",
     "webapp/test_production.py",
+    "upgrades/test_upgrade.py",
     "webapp/test_browser.py",
     "simulation/test_gpu.py",
     "webapp/test_whole_way.py",

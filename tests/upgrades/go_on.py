@@ -1,0 +1,253 @@
+"""Go on with an upgraded site: one part of it, in a process of its own. Prints what it saw as a line of JSON.
+
+python tests/upgrades/go_on.py PART FOLDER
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+
+django.setup()
+
+import doubles  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from walking import STEPS, Visitor, do_task, drain, rows, staff, until_it_counts  # noqa: E402
+
+from benchmarks import simulated  # noqa: E402
+from llm import serve  # noqa: E402
+from trainer import launch, records  # noqa: E402
+
+KEY = "no-secret-of-a-fixture"
+ANSWERS = {simulated.answer("571", "By recursion."): 0.6, simulated.answer("570", "By feeling."): 0.4}
+GOOD = "Add them.\n\n```python\na, b = map(int, input().split())\nprint(a + b)\n```"
+HALF = "Small ones.\n\n```python\na, b = map(int, input().split())\nprint(a + b if a < 10 else 0)\n```"
+ENDS = ("thanks", "withdrawn", "stopped", "check_failed", "closed", "left", "unknown")
+"""Pages on which there is nothing more to do."""
+
+
+@contextlib.contextmanager
+def at_work() -> Iterator[None]:
+    """Models answer again, under other addresses; trainings, films and checks take no time."""
+    with (
+        serve.running(key=KEY) as served,
+        simulated.running(simulated.SimulatedReasoner(ANSWERS)) as answering,
+        simulated.running(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
+        doubles.quick(Path(settings.MEDIA_ROOT) / "clips"),
+        until_it_counts(),
+    ):
+        addresses = {"Served": served, "Refusing": served, "Simulated answers": answering}
+        for name, server in {**addresses, "Simulated programs": programming}.items():
+            model = rows("experiments.LanguageModel").filter(name=name)
+            model.update(base_url=server.base_url, api_key=KEY)
+        yield
+
+
+def press(action: str, experiments: Any) -> None:
+    for row in experiments:
+        staff().post(f"/bench/{row.public_id}/do/{action}/")
+
+
+def tick() -> None:
+    """What the reaper and the workers do, until nothing is left that they could."""
+    call_command("reaper", once=True)
+    drain()
+
+
+# --- the parts ------------------------------------------------------------------------------------------------
+
+
+def pages(folder: Path) -> dict[str, Any]:
+    """Every page of the bench, and the page of everybody with a link, as they are before anything goes on."""
+    client, failed = staff(), {}
+    addresses = list(bench_pages())
+    for address in addresses:
+        answer = client.get(address)
+        if answer.status_code != 200:
+            failed[address] = f"{answer.status_code} {answer.content[:300]!r}"
+    expected = json.loads((folder / "expected.json").read_text())
+    people = {address: Visitor(address).look() for address in expected["people"]}
+    changed = {address: [expected["people"][address], state] for address, state in people.items()}
+    return {
+        "failed": failed,
+        "asked": len(addresses),
+        "states": sorted(set(people.values())),
+        "changed": {address: states for address, states in changed.items() if states[0] != states[1]},
+    }
+
+
+def bench_pages() -> Iterator[str]:
+    yield from ("/", "/bench/", "/bench/tasks/", "/bench/studies/", "/bench/comparisons/", "/bench/votes/")
+    yield from ("/bench/data/", "/bench/audit/", "/bench/account/", "/admin/")
+    for number, row in enumerate(rows("experiments.Experiment").order_by("pk")):
+        page = f"/bench/{row.public_id}/"
+        one = rows("experiments.Candidate").filter(iteration__experiment=row).first()
+        more = (f"{page}live/", f"{page}rounds.svg", f"{page}lineage/", f"{page}{one.key}/") if one else ()
+        yield from (page, *(more if number % 7 == 0 else ()))
+    for row in rows("studies.Study").all():
+        yield from (f"/bench/studies/{row.pk}/", f"/bench/data/{row.pk}/", f"/admin/studies/study/{row.pk}/change/")
+    for name, model in (("comparisons", "comparisons.Comparison"), ("votes", "votes.Poll")):
+        yield from (f"/bench/{name}/{row.public_id}/" for row in rows(model).all())
+    for model in ("experiments/languagemodel", "problems/problem", "auth/user", "review/goldset"):
+        yield f"/admin/{model}/"
+
+
+def experiments(folder: Path) -> dict[str, Any]:
+    """Experiments that no person judges, and comparisons, go to their end."""
+    alone = rows("experiments.Experiment").exclude(judge="human").filter(imported=None).exclude(status="draft")
+    with at_work():
+        press("resume", alone.filter(paused=True))
+        press("retry", alone.filter(status="failed"))
+        comparisons = rows("comparisons.Comparison")
+        for row in comparisons.filter(status="planned"):
+            staff().post(f"/bench/comparisons/{row.public_id}/do/start/")
+        for _ in range(12):
+            tick()
+            if not alone.filter(status="running").exists() and not comparisons.filter(status="running").exists():
+                break
+        tick()
+    return {
+        "ended": {row.name: [row.status, row.error] for row in alone},
+        "comparisons": {row.name: row.status for row in comparisons.all()},
+        "clips": sorted(set(rows("experiments.Clip").values_list("status", flat=True))),
+        "records": len(list((Path(settings.DATA_DIR) / "records").glob("*.json"))),
+    }
+
+
+def training(folder: Path) -> dict[str, Any]:
+    """One training goes on from its checkpoint, and one of the old policies is filmed, by the real programs."""
+    experiment = rows("experiments.Experiment").get(name="told to end while it trains")
+    request = experiment.requests.get(kind="Train", status="open")
+    run = Path(settings.DATA_DIR) / "runs" / f"{experiment.public_id}-{request.step}"
+    reached = records.read_progress(run).fraction
+    for told in run.rglob("progress.json"):  # what comes then is said of today's run
+        told.unlink()
+    process, first = launch.train(run, records.read_job(run)), 0.0
+    while process.poll() is None:
+        first = first or records.read_progress(run).fraction
+        time.sleep(0.05)
+    result = records.read_result(run)
+    rollout = next((Path(settings.DATA_DIR) / "runs").glob("*/rollouts/0-100.npz"))
+    filmed, _ = launch.film([(rollout, folder / "film.mp4")]).communicate()
+    return {
+        "reached": reached,
+        "first": first,
+        "trained": [candidate.reason or candidate.ok for candidate in result.candidates] if result else [],
+        "filmed": json.loads(filmed)["ok"],
+    }
+
+
+def people(folder: Path) -> dict[str, Any]:
+    """Everybody in a study goes on until there is nothing more to do."""
+    expected = json.loads((folder / "expected.json").read_text())["people"]
+    everybody = [Visitor(address) for address in expected if address.startswith("/s/")]
+    judged = rows("experiments.Experiment").filter(judge="human", imported=None)
+    with at_work():
+        press("resume", judged.filter(paused=True))
+        press("retry", judged.filter(status="failed"))
+        left = everybody
+        for _ in range(20):
+            tick()
+            for person in left:
+                goes_on(person)
+            left = [person for person in left if person.state not in ENDS]
+    study = {person.address: study_of(person) for person in everybody}
+    return {
+        "ended": {person.address: [study[person.address], person.state, code_of(person)] for person in everybody},
+        "errors": [row.error for row in judged if row.error],
+        "statuses": sorted(set(judged.values_list("status", flat=True))),
+    }
+
+
+def goes_on(person: Visitor, most: int = 20) -> None:
+    """Does what there is to do before others or workers must do something."""
+    person.look()
+    for _ in range(most):
+        if person.state not in STEPS:
+            return
+        STEPS[person.state](person)
+
+
+def study_of(person: Visitor) -> str:
+    found = rows("studies.Participant").filter(token=person.address.split("/")[2]).first()
+    return found.study.title if found else ""
+
+
+def code_of(person: Visitor) -> str:
+    found = re.search(r"CODE-[A-Z]+", person.text)
+    return found[0] if found else ""
+
+
+def votes(folder: Path) -> dict[str, Any]:
+    """Open votes get what they wait for, and close; what was counted before is counted as it was."""
+    before = (folder / "votes.csv").read_text()
+    closed = rows("votes.Poll").filter(title="A closed vote").order_by("pk").first()
+    after = staff().get(f"/bench/votes/{closed.public_id}/votes.csv").content.decode()
+    ended = {}
+    for poll in rows("votes.Poll").filter(status="open"):
+        staff().post(f"/bench/votes/{poll.public_id}/invite/", {"count": 3})
+        for evaluator in rows("votes.Evaluator").filter(poll=poll, finished_at=None, withdrawn_at=None):
+            answers_all(Visitor(f"/v/{evaluator.token}/"))
+        poll.refresh_from_db()
+        staff().post(f"/bench/votes/{poll.public_id}/unblind/")
+        page = staff().get(f"/bench/votes/{poll.public_id}/votes.csv")
+        ended[poll.title] = [poll.status, page.status_code, page.content.decode().count("\n")]
+    return {"before": before, "after": after, "ended": ended}
+
+
+def answers_all(person: Visitor) -> None:
+    for _ in range(10):
+        state = person.look()
+        if state == "consent":
+            person.agree()
+        elif state == "ballot":
+            person.send("answer", showing=person.field("showing"), choice="right", client="{}")
+        else:
+            return
+
+
+def exports(folder: Path) -> dict[str, Any]:
+    """What is queued is made; a study is exported once more."""
+    for task in rows("archive.Export").filter(status="queued"):
+        do_task("prefine.archive", "export", task.pk)
+    study = rows("studies.Study").get(title="Poles", origin=None)
+    staff().post(f"/bench/data/{study.pk}/export/", {"clips": "on"})
+    newest = rows("archive.Export").filter(study=study).order_by("pk").last()
+    do_task("prefine.archive", "export", newest.pk)
+    newest.refresh_from_db()
+    package = Path(settings.DATA_DIR) / "exports" / f"{newest.public_id}.zip"
+    (folder / "again.zip").write_bytes(package.read_bytes())
+    made = rows("archive.Export").all()
+    return {"statuses": sorted({task.status for task in made}), "errors": [task.error for task in made if task.error]}
+
+
+def imports(folder: Path) -> dict[str, Any]:
+    """In a folder of its own: both exports come in, and can be looked at."""
+    call_command("prepare")
+    found = {}
+    for name in ("study.zip", "again.zip"):
+        with (folder / name).open("rb") as file:
+            staff().post("/bench/data/import/", {"file": file})
+        task = rows("archive.Import").order_by("pk").last()
+        do_task("prefine.archive", "import", task.pk)
+        task.refresh_from_db()
+        found[name] = [task.status, task.error]
+    client = staff()
+    return {"imports": found, "failed": [page for page in bench_pages() if client.get(page).status_code != 200]}
+
+
+PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    part.__name__: part for part in (pages, training, experiments, people, votes, exports, imports)
+}
+
+if __name__ == "__main__":
+    print(json.dumps(PARTS[sys.argv[1]](Path(sys.argv[2]))), flush=True)
