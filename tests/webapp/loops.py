@@ -8,6 +8,7 @@ from django.db import transaction
 
 from llm import records
 from webapp.experiments import leases, loop, results
+from webapp.experiments.candidates import row_of
 from webapp.experiments.execute.train import outcomes
 from webapp.experiments.models import Candidate, Experiment, Job, Request
 
@@ -61,7 +62,7 @@ def _written(request: Request, failed: tuple[int, ...]) -> Any:
 
 def _trained(request: Request, failed: tuple[int, ...]) -> Any:
     for position, asked in enumerate(request.payload["candidates"]):
-        row = results.candidate(request.experiment, asked["id"])
+        row = row_of(request.experiment, asked["id"])
         assert row is not None
         row.status = Candidate.Status.FAILED if position in failed else Candidate.Status.TRAINED
         row.reason = "it produced NaN" if position in failed else ""

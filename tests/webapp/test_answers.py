@@ -190,7 +190,7 @@ def test_files_of_a_problem_are_for_those_who_judge_it(client):
         go_on(someone)
     content = server.asked[0]["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url"], "the model sees the picture, not the page"
-    judged = ask.pose(loop.waiting_request(someone.experiment))  # as it would be put to a model
+    judged = ask.pose_judgement(loop.waiting_request(someone.experiment))  # as it would be put to a model
     assert judged.images == tuple(part["image_url"]["url"] for part in content[1:])
     shown = page(client, someone)
     address = re.search(r'src="(/s/[^"]+/attachment/\d+/)"', shown)[1]

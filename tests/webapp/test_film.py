@@ -12,8 +12,9 @@ from django.core.files.storage import default_storage
 
 from tests.webapp.loops import experiment, job, play
 from trainer import launch
-from webapp.experiments import jobs, loop, results
+from webapp.experiments import jobs, loop
 from webapp.experiments.execute import run, train
+from webapp.experiments.kinds.train import film as film_chosen
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -114,7 +115,7 @@ def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[s
     for film in row.jobs.filter(kind="film"):
         run(film.pk)
     assert set(statuses()) == {"ready"}
-    results.film(row, [Candidate.objects.get(iteration__number=1, index=2)])
+    film_chosen(row, [Candidate.objects.get(iteration__number=1, index=2)])
     run(job(row, "film", status="queued").pk)
     assert keys(row) == ["1-1", "1-2", "1-4", "2-1", "2-4"] and set(statuses()) == {"ready"}
 

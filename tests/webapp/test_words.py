@@ -7,6 +7,7 @@ import pytest
 from llm.methods import METHODS
 from tests.webapp import rows
 from webapp.experiments import progress
+from webapp.experiments.kinds import compare, judge
 from webapp.experiments.models import Experiment, Job
 from webapp.studies.models import Participant
 from webapp.studio import answer_words as answer_words
@@ -45,7 +46,7 @@ def test_a_panel_is_told_that_it_chose_only_where_it_did(client, monkeypatch, ch
 
 def test_two_videos_are_asked_about_as_two():
     assert words.plan_words(plan(method="icpl", k=2)).mark == words.MARK_OF_TWO
-    assert "these two" in words.ask_of("Judge", 2, 2) and "worst" not in words.ask_of("Compare", 2, 2)
+    assert "these two" in words.ask_of(judge.JUDGEMENT, 2, 2) and "worst" not in words.ask_of(compare.JUDGEMENT, 2, 2)
 
 
 def test_where_the_method_decides_how_many_nobody_is_told_a_number():

@@ -20,7 +20,8 @@ from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.experiments import upgrades
 from webapp.experiments.figures import rounds_chart_of
-from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.experiments.kinds import train
+from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
 from webapp.problems.models import Problem
 from webapp.votes import figures, results
@@ -65,7 +66,7 @@ def _run_files(
     number: int, experiment: Experiment, folder: str, ending: str, place: Callable[[Path], Path]
 ) -> Iterator[tuple[str, Path]]:
     """(name in the zip, file) of what training left for each candidate."""
-    for request in Request.objects.filter(experiment=experiment, kind="Train").order_by("pk"):
+    for request in train.requests(experiment).order_by("pk"):
         for position, candidate in enumerate(request.payload["candidates"]):
             path = place(request.run_dir) / f"{position}.{ending}"
             if path.is_file():

@@ -15,6 +15,7 @@ from llm.sections import move_spans
 from webapp.archive.models import Redaction
 from webapp.base.on_commit import run_after_commit
 from webapp.experiments import leases
+from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
 
@@ -64,7 +65,7 @@ def finish(todo: Redaction) -> None:
     and by the reaper where that came to nothing. A run goes on only while its folder says what its row says.
     """
     swap = _swapper(todo.reasons, todo.labels)
-    for request in todo.experiment.requests.filter(kind="Train"):
+    for request in train.requests(todo.experiment):
         for name in WRITTEN:
             _redact_file(request.run_dir / name, swap)
     todo.delete()

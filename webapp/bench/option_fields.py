@@ -11,9 +11,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from llm.judges import OPTIONS as JUDGE_OPTIONS
 from llm.method import Method, Option
 from llm.methods import METHODS
+from webapp.experiments.judges import JUDGES
 from webapp.experiments.options import parsed, shown
 
 
@@ -58,7 +58,7 @@ def method_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeSt
 def judge_help() -> SafeString:
     """Every judge's options, for the form."""
     return _options_help(
-        "judge", "judge_options", [(judge, judge, options) for judge, options in JUDGE_OPTIONS.items()]
+        "judge", "judge_options", [(judge.name, judge.name, judge.options) for judge in JUDGES.values()]
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
 from webapp.comparisons.plan import Arm, Cell, Plan
+from webapp.experiments.kinds import JUDGED, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
 
 MADE_BY = "progress__made_by"
@@ -167,7 +168,7 @@ def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
     lost = dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
     asked: Counter[int] = Counter()
     for experiment, kind, payload, result in (
-        _judged().filter(experiment__in=experiments).values_list("experiment", *JUDGED)
+        _judged().filter(experiment__in=experiments).values_list("experiment", *ANSWER)
     ):
         asked[experiment] += comparisons(kind, payload, result)
     paid = ModelCall.objects.filter(request__experiment__in=experiments).order_by().values("request__experiment")
@@ -279,25 +280,23 @@ def _added_up(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]
     return tuple(found)
 
 
-JUDGED = ("kind", "payload", "result")
+ANSWER = ("kind", "payload", "result")
 
 
 def _judged() -> QuerySet[Request]:
-    return Request.objects.filter(kind__in=("Judge", "Choose", "Compare"), status=Request.Status.DONE)
+    return Request.objects.filter(kind__in=JUDGED, status=Request.Status.DONE)
 
 
 def queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
-    asked = _judged().filter(experiment=experiment).values_list(*JUDGED)
+    asked = _judged().filter(experiment=experiment).values_list(*ANSWER)
     return sum(comparisons(*judged) for judged in asked)
 
 
 def comparisons(kind: str, payload: Mapping[str, Any], result: Any) -> int:
     """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1."""
-    if kind == "Compare":
-        return 1
-    shown = len(payload["candidates"])
-    return max(0, 2 * shown - 3 if kind == "Judge" and result["worst"] else shown - 1)
+    judgement = KINDS[kind].judgement
+    return judgement.pairs(payload, result) if judgement else 0
 
 
 def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:

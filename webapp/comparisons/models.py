@@ -9,6 +9,7 @@ from django.db import models
 
 from webapp.comparisons import plan as plans
 from webapp.comparisons.plan import Plan
+from webapp.experiments import judges
 from webapp.experiments.models import LoopSettings
 from webapp.experiments.models.loop_settings import model_field
 
@@ -21,8 +22,6 @@ class Comparison(models.Model):
         CANCELLED = "cancelled", "Cancelled"
         FINISHED = "finished", "Finished"
         FAILED = "failed", "Ended with failures"
-
-    JUDGES = (("proxy", "The hidden metric (proxy)"), ("model", "A language model"))
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     name = models.CharField(max_length=120, blank=True, help_text="Empty: named after what is compared.")
@@ -41,7 +40,7 @@ class Comparison(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(100)],
         help_text="Repetitions with other seeds. Five against five can be significant, two against two cannot.",
     )
-    judge = models.CharField(max_length=10, choices=JUDGES, default=LoopSettings.JudgeKind.PROXY)
+    judge = models.CharField(max_length=10, choices=judges.ALONE, default=judges.WITHOUT_PEOPLE)
     judge_options = models.JSONField(default=list, blank=True)
     """As typed: ["beta=5"]."""
     preset = models.CharField(max_length=10, choices=LoopSettings._meta.get_field("preset").choices, default="quick")

@@ -11,12 +11,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from llm import judges
 from llm.method import Method
 from llm.methods import method as find_method
 from llm.records import canonical
 from simulation import catalog
-from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+from webapp.experiments import judges
+from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import parsed
 from webapp.problems import lookup
 
@@ -115,7 +115,7 @@ class Plan:
     arms: tuple[Arm, ...]
     experiments: int
     candidates: int
-    judge: str = LoopSettings.JudgeKind.PROXY
+    judge: str = judges.WITHOUT_PEOPLE
     judge_options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = "quick"
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -140,7 +140,8 @@ class Plan:
     @property
     def faultless(self) -> bool:
         """Whether its judge is the proxy, and never errs."""
-        return self.judge == LoopSettings.JudgeKind.PROXY and not judges.settings(self.judge, self.judge_options)
+        judge = judges.JUDGES[self.judge]
+        return judge.uses_metric and not judge.settings(self.judge_options)
 
     def cells(self) -> Iterator[Cell]:
         """Repetition by repetition, so that all arms can be compared early."""
@@ -255,7 +256,7 @@ def made(
     """
     if experiments < 1:
         raise ValueError("--experiments must be at least 1")
-    if judge == LoopSettings.JudgeKind.HUMAN:
+    if judge in judges.PEOPLE:
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:
         _check_task(task, preset, iterations)

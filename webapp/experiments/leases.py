@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from trainer.records import FINAL
 from webapp.base.claims import Claim, Interrupted, Lost, Stopped, abandoned, held, put_back, take
 from webapp.base.processes import has_ended
 from webapp.experiments import events, jobs, loop, provenance, results
+from webapp.experiments.kinds import ASKING
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
@@ -163,8 +163,7 @@ def recall(experiment: Experiment) -> None:
     """Have what a model is being asked begin again, since words in it have changed: nothing of the answers under way
     is saved. It costs no strike. The caller holds the experiment's lock.
     """
-    asking = Q(kind__in=(Job.Kind.WRITE, Job.Kind.ASK)) | Q(kind=Job.Kind.TRAIN, request__kind="Run")
-    for job in experiment.jobs.filter(asking, status=Job.Status.RUNNING):
+    for job in experiment.jobs.filter(request__kind__in=ASKING, status=Job.Status.RUNNING):
         if _put_back(job, progress={}):
             jobs.ring(job)
 

@@ -15,24 +15,16 @@ from django.db.models import Avg
 from django.db.models.functions import Abs, Now
 from django.utils import timezone
 
-from llm import judges, methods, records, replay
+from llm import methods, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
-from llm.judges import proxy
-from llm.records import ANSWERS, Choose, Compare, Judge, Judged, Pick, Problem, meaning, payload, result_to_json, shown
+from llm.records import Judged, Pick, Problem, meaning, payload, result_to_json, shown
 from simulation import catalog
 from webapp.experiments import events, jobs, provenance, results, revisions
+from webapp.experiments.candidates import outcome_of, row_of
+from webapp.experiments.kind import Said
+from webapp.experiments.kinds import JUDGED, KINDS, choose, judgement_of, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
-
-PERSON_KINDS = ("Judge", "Choose", "Compare")
-JOB_KINDS = {
-    "Write": Job.Kind.WRITE,
-    "Ask": Job.Kind.ASK,
-    "Look": Job.Kind.ASK,
-    "Train": Job.Kind.TRAIN,
-    "Run": Job.Kind.TRAIN,
-}
-
 
 # --- what people do -------------------------------------------------------------------------------------------
 
@@ -110,25 +102,12 @@ def answer(request_pk: int, result: Any) -> bool:
     """
     request = Request.objects.get(pk=request_pk)
     row = lock(request.experiment_id)
-    if request.kind not in PERSON_KINDS:
-        raise ValueError(f"a person does not answer a {request.kind} request")
-    _check_answer(request, result)
+    judgement_of(request).check(request.payload, result)
     if not row.live or not results.complete(request, result):
         return False
     row.status = Experiment.Status.RUNNING
     row.save(update_fields=["status"])
     return True
-
-
-def _check_answer(request: Request, result: Any) -> None:
-    if request.kind == "Compare":
-        if result not in ANSWERS:
-            raise ValueError(f"{result!r} is no answer; possible are {', '.join(ANSWERS)}")
-        return
-    named = [result["best"], result["worst"]] if request.kind == "Judge" else [result]
-    for candidate in named:
-        if candidate is not None and candidate not in request.payload["candidates"]:
-            raise ValueError(f"candidate {candidate!r} was not shown; shown were {request.payload['candidates']}")
 
 
 @transaction.atomic
@@ -138,9 +117,9 @@ def refilm(clip: Clip) -> bool:
     failed = Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED)
     if imported(row) or not failed.update(status=Clip.Status.PENDING, error=""):
         return False
-    rounds = row.requests.filter(kind="Train", payload__iteration=clip.candidate.iteration.number)
-    request = next(r for r in rounds if clip.candidate.key in [c["id"] for c in r.payload["candidates"]])
-    jobs.requeue(jobs.add(row, Job.Kind.FILM, request, clip.percent))
+    place = train.place_of(row, clip.candidate.key)
+    assert place is not None
+    jobs.requeue(jobs.add(row, Job.Kind.FILM, place[0], clip.percent))
     return True
 
 
@@ -151,15 +130,15 @@ def imported(experiment: Experiment) -> bool:
 
 def waiting_request(experiment: Experiment) -> Request | None:
     """The open Judge, Choose or Compare request that a person should answer, if there is one."""
-    if experiment.judge != LoopSettings.JudgeKind.HUMAN or not experiment.live:
+    if not (experiment.judge_info.asks_people and experiment.live):
         return None
-    return experiment.requests.filter(kind__in=PERSON_KINDS, status=Request.Status.OPEN).first()
+    return experiment.requests.filter(kind__in=JUDGED, status=Request.Status.OPEN).first()
 
 
 def waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:
     """The same of many, by experiment."""
-    asking = [row.pk for row in experiments if row.judge == LoopSettings.JudgeKind.HUMAN and row.live]
-    open_ = Request.objects.filter(experiment__in=asking, kind__in=PERSON_KINDS, status=Request.Status.OPEN)
+    asking = [row.pk for row in experiments if row.judge_info.asks_people and row.live]
+    open_ = Request.objects.filter(experiment__in=asking, kind__in=JUDGED, status=Request.Status.OPEN)
     return {request.experiment_id: request for request in open_.order_by("-step", "-slot")}
 
 
@@ -235,13 +214,13 @@ def _changed(experiment: Experiment, error: ReplayMismatch) -> str:
 
 def _choose_among_rounds(experiment: Experiment) -> bool:
     """Ask the judge for the winner of what is there, or finish with it. True when that was answered at once."""
-    asked_for = experiment.requests.filter(kind="Choose").exclude(status=Request.Status.ASIDE)
+    asked_for = choose.requests(experiment).exclude(status=Request.Status.ASIDE)
     request = asked_for.order_by("step").last()
     if request is not None and request.status == Request.Status.DONE:
         _finish(experiment, str(request.result))
         return False
     if created := request is None:
-        asked = Choose(tuple(results.outcome(experiment, key) for key in revisions.bests(experiment)))
+        asked = records.Choose(tuple(outcome_of(experiment, key) for key in revisions.bests(experiment)))
         step = revisions.last_step(experiment) + 1
         request = _row(experiment, step, 0, asked, records.fingerprint(asked, experiment.options))
     return _judge(experiment, request, judged(request), created)
@@ -269,7 +248,7 @@ def _open(experiment: Experiment, state: replay.Open, slot: int, pool: revisions
     if isinstance(asked, Judged):
         return _judge(experiment, request, asked, created)
     Iteration.objects.update_or_create(experiment=experiment, number=asked.iteration, defaults={"aside": False})
-    jobs.add(experiment, JOB_KINDS[kind], request)
+    jobs.add(experiment, KINDS[kind].job, request)
     return False
 
 
@@ -297,24 +276,24 @@ def _say_who_asks(experiment: Experiment, state: replay.Open, request: Request) 
 
 
 def _judge(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
-    """Have a judgement made: at once by the proxy, or where there is no choice; by a model; else wait for a person."""
-    decided = _only_choice(asked)
-    if decided is None and experiment.judge == LoopSettings.JudgeKind.PROXY:
-        options = judges.settings("proxy", experiment.judge_options)
-        decided = proxy.judge(asked, options, seed_of(request), teachers_unit(experiment))
-    if decided is not None:
-        return results.complete(request, result_to_json(request.kind, decided), advance=False)
-    if experiment.judge == LoopSettings.JudgeKind.MODEL:
-        jobs.add(experiment, Job.Kind.ASK, request)
+    """Have a judgement made: at once where the judge can or there is no choice; by a model; else wait for people."""
+    judge, judgement, seen, result = experiment.judge_info, judgement_of(request), shown(asked), None
+    if len(seen) == 1:
+        result = judgement.result(request.payload, Said(Pick(seen[0].candidate.id, None)))
+    elif judge.decide:
+        options = judge.settings(experiment.judge_options)
+        decided = judge.decide(asked, options, seed_of(request), teachers_unit(experiment))
+        result = result_to_json(request.kind, decided)
+    if result is not None:
+        return results.complete(request, result, advance=False)
+    if judge.asks_model:
+        jobs.add(experiment, KINDS[request.kind].job, request)
         return False
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
     experiment.status = Experiment.Status.WAITING
     if created:
-        events.emit(experiment, "judge", _WANTED[request.kind].format(getattr(asked, "iteration", "")), public=True)
+        events.emit(experiment, "judge", judgement.wanted.format(getattr(asked, "iteration", "")), public=True)
     return False
-
-
-_WANTED = {"Judge": "Round {}: pick best and worst", "Choose": "Pick the winner", "Compare": "Round {}: compare two"}
 
 
 def seed_of(request: Request) -> int:
@@ -333,28 +312,17 @@ def teachers_unit(experiment: Experiment) -> float | None:
 
 def judged(request: Request) -> Judged:
     """What a Judge, Choose or Compare row asks, with the outcomes that its candidates have."""
-    shown = tuple(results.outcome(request.experiment, key) for key in request.payload["candidates"])
-    if request.kind == "Choose":
-        return Choose(shown)
-    if request.kind == "Compare":
-        return Compare(request.payload["iteration"], *shown)
-    return Judge(request.payload["iteration"], shown, request.payload.get("worst", True))
-
-
-def _only_choice(asked: Judged) -> Pick | str | None:
-    if isinstance(asked, Compare) or len(shown(asked)) != 1:
-        return None
-    only = shown(asked)[0].candidate.id
-    return Pick(only, None) if isinstance(asked, Judge) else only
+    outcomes = [outcome_of(request.experiment, key) for key in request.payload["candidates"]]
+    return judgement_of(request).asked(request.payload, outcomes)
 
 
 def _finish(experiment: Experiment, candidate: str) -> None:
-    winner = results.candidate(experiment, candidate)
+    winner = row_of(experiment, candidate)
     Experiment.objects.filter(pk=experiment.pk).update(
         status=Experiment.Status.FINISHED, winner=winner, finished_at=Now()
     )
     events.emit(experiment, "finished", f"The winner is {candidate}", public=True)
-    results.film(experiment, [winner])
+    train.film(experiment, [winner])
 
 
 def without_work() -> list[Experiment]:

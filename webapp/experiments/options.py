@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from llm.judges import OPTIONS as JUDGE_OPTIONS
 from llm.methods import METHODS
+from webapp.experiments.judges import JUDGES
 
 OFFLINE = "offline"
 """The name of the offline writer on the command line."""
@@ -37,7 +37,7 @@ def on_the_command_line() -> str:
     named = {method.name: method.options for method in METHODS.values()}
     lines = [
         f"  {name}: " + "; ".join(f"{o.name}={shown(o.default)} ({o.help})" for o in options)
-        for name, options in {**named, **{f"judge {name}": o for name, o in JUDGE_OPTIONS.items()}}.items()
+        for name, options in {**named, **{f"judge {judge.name}": judge.options for judge in JUDGES.values()}}.items()
         if options
     ]
     return "\n".join(["options and their defaults:", *lines])

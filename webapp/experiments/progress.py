@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from django.db.models import Min, QuerySet
 
 from llm.records import TRIED, canonical
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
+from webapp.experiments.kinds import KINDS
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
 
 REMEMBERED_JOBS = 20
 """Estimates are averages over this many earlier jobs of the same kind on this installation."""
@@ -23,6 +24,8 @@ LIKE = {
     "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
 }
 """By step: its job, and in what an earlier experiment must be alike beside task and K."""
+WAITS = {kind.judgement.waits: kind.judgement for kind in KINDS.values() if kind.judgement}
+"""By phase, what people are asked in it."""
 Like = tuple[str, str]
 
 
@@ -55,6 +58,11 @@ class Progress:
     candidates: tuple[CandidateState, ...] = ()
     in_line: bool = False
     """Nobody works on it yet, because work for other experiments comes first."""
+
+    @property
+    def waiting(self) -> str:
+        """What people are waited for; empty where nobody is."""
+        return WAITS[self.phase].waiting if self.phase in WAITS else ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ def _heads() -> dict[str, int]:
 
 def _progress(look: _Look, known: dict[Like, float | None]) -> Progress:
     phase, n = _phase(look), look.experiment.rounds
-    if phase in ("judging", "choosing", "comparing", "finished"):
+    if phase == "finished" or phase in WAITS:
         return Progress(phase, look.iteration, n, 1.0, 0.0)
     step = _step(look)
     fraction, left = _estimate(look, step, known)
@@ -154,8 +162,9 @@ def _phase(look: _Look) -> str:
         return "finished"
     if experiment.paused:
         return "paused"
-    if request and _by_person(experiment) and request.kind in ("Judge", "Choose", "Compare"):
-        return {"Judge": "judging", "Choose": "choosing", "Compare": "comparing"}[request.kind]
+    judgement = KINDS[request.kind].judgement if request else None
+    if judgement and _by_person(experiment):
+        return judgement.waits
     return _step(look)
 
 
@@ -163,10 +172,10 @@ def _step(look: _Look) -> str:
     """What is being done for the next videos, or with those that are there. What a model is asked before the training,
     and the moment between two steps there, belong to writing.
     """
-    kind = look.request.kind if look.request else ""
-    if kind in TRIED:
-        return "filming" if look.job and look.job.kind == Job.Kind.FILM else "training"
-    return "asking" if look.trained and kind != "Write" and not _next_awaited(look) else "writing"
+    step = KINDS[look.request.kind].step if look.request else "asking"
+    if step == "training":
+        return "filming" if look.job and look.job.kind == Job.Kind.FILM else step
+    return step if look.trained and not _next_awaited(look) else "writing"
 
 
 def _next_awaited(look: _Look) -> bool:
@@ -175,7 +184,7 @@ def _next_awaited(look: _Look) -> bool:
 
 
 def _by_person(experiment: Experiment) -> bool:
-    return experiment.judge == LoopSettings.JudgeKind.HUMAN
+    return experiment.judge_info.asks_people
 
 
 def _estimate(look: _Look, step: str, remembered: dict[Like, float | None]) -> tuple[float, float | None]:

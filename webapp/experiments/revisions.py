@@ -17,10 +17,10 @@ from llm.records import Request as Asked
 from llm.records import Run as Tested
 from llm.replay import Saved
 from webapp.experiments import jobs, results
+from webapp.experiments.candidates import mark
+from webapp.experiments.kinds import KINDS, choose, write
 from webapp.experiments.models import Candidate, Experiment, Request
 
-IN_WORDS = ("Ask", "Look")
-"""Kinds whose meaning is in their words alone: another prompt is another question."""
 ANOTHER_WAY = "Today's flow tries what was written here in another way; it was written anew."
 
 
@@ -69,7 +69,7 @@ class Pool:
         kind = type(asked).__name__
         if row.kind != kind or meaning(kind, row.payload) != meaning(kind, payload(asked)):
             return False
-        return kind not in IN_WORDS or row.fingerprint == fingerprint(asked, self.experiment.options)
+        return not KINDS[kind].in_words or row.fingerprint == fingerprint(asked, self.experiment.options)
 
     def write_anew(self, asked: Asked) -> bool:
         """Have candidates written anew that the flow is about to try, and that were tried in another way. True where
@@ -81,9 +81,7 @@ class Pool:
         if not any(row.kind in TRIED and ids & set(_tried(row)) for row in self.rows):
             return False
         live = list(self.experiment.requests.exclude(status=Request.Status.ASIDE))
-        writings = [
-            row for row in live if row.kind == "Write" and ids & {written["id"] for written in row.result or ()}
-        ]
+        writings = [row for row in live if ids & set(write.written(row))]
         if not writings:
             return False
         Request.objects.filter(pk__in=[row.pk for row in writings]).update(error=ANOTHER_WAY)
@@ -128,15 +126,14 @@ def _put_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
             row.folder = row.run_dir.name
         row.status = Request.Status.ASIDE
         row.save(update_fields=["folder", "status"])
-        for written in row.result or () if row.kind == "Write" else ():
-            key = {"iteration__number": row.payload["iteration"], "index": int(written["id"].partition("-")[2])}
-            Candidate.objects.filter(iteration__experiment=experiment, **key).update(status=Candidate.Status.ASIDE)
+        for key in write.written(row):
+            mark(experiment, key, Candidate.Status.ASIDE)
 
 
 def set_open_aside(experiment: Experiment) -> None:
     """What is asked and not answered is not waited for any more, but for the choice of a winner."""
     _forget_failures(experiment)
-    done_or_chosen = Q(status=Request.Status.DONE) | Q(status=Request.Status.OPEN, kind="Choose")
+    done_or_chosen = Q(status=Request.Status.DONE) | Q(status=Request.Status.OPEN, kind=choose.KIND.name)
     _put_aside(experiment, experiment.requests.exclude(done_or_chosen).exclude(status=Request.Status.ASIDE))
     begun = experiment.requests.exclude(status=Request.Status.ASIDE).values_list("payload__iteration", flat=True)
     experiment.iterations.exclude(number__in=[number for number in begun if number]).update(aside=True)
@@ -147,9 +144,7 @@ def as_payload(experiment: Experiment, asked: Asked) -> dict[str, Any]:
     body = payload(asked)
     if not isinstance(asked, Write):
         return body
-    written = experiment.requests.filter(kind="Write", payload__iteration=asked.iteration).values_list(
-        "payload", flat=True
-    )
+    written = write.requests(experiment).filter(payload__iteration=asked.iteration).values_list("payload", flat=True)
     of_round = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=asked.iteration)
     taken = {number for earlier in written for number in _numbers(earlier)}
     taken |= set(of_round.values_list("index", flat=True))

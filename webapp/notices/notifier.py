@@ -14,8 +14,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from webapp.base.database import Watch
-from webapp.experiments import loop
-from webapp.experiments.models import Experiment, LoopSettings, Request
+from webapp.experiments import judges
+from webapp.experiments.kinds import JUDGED
+from webapp.experiments.models import Experiment, Request
 from webapp.notices import email, push
 from webapp.notices.channels import KEPT_AFTER_CLOSING
 from webapp.notices.models import Address, Notice, Subscription
@@ -74,9 +75,9 @@ def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
     )
     places = Assignment.objects.filter(
         ~Exists(told),
-        experiment__requests__kind__in=loop.PERSON_KINDS,
+        experiment__requests__kind__in=JUDGED,
         experiment__requests__status=Request.Status.OPEN,
-        experiment__judge=LoopSettings.JudgeKind.HUMAN,
+        experiment__judge__in=judges.PEOPLE,
         experiment__status__in=[Experiment.Status.RUNNING, Experiment.Status.WAITING],
         experiment__paused=False,
         participant__outcome="",

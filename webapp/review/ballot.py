@@ -15,6 +15,7 @@ from django.utils import timezone
 from trainer.records import FINAL
 from webapp.base.http import without_nul
 from webapp.experiments import events, loop
+from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
@@ -71,7 +72,7 @@ def cast(participant: Participant, token: str, choice: Choice) -> Cast:
             )
         if request.status != Request.Status.OPEN or not experiment.live:
             return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
-        chosen = picked(screening, choice, needs_worst=request.kind == "Judge")
+        chosen = picked(screening, choice, needs_worst=judgement_of(request).worst)
         if isinstance(chosen, str):
             return Cast(None, in_words_of(screening, chosen))
         vote = _save(screening, choice, *chosen)

@@ -10,10 +10,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from llm.judges import panel
-from llm.records import Pick, result_to_json
+from llm.records import Pick
 from trainer.records import FINAL
 from webapp.experiments import events, loop
+from webapp.experiments.kind import Said
+from webapp.experiments.kinds import KINDS, judgement_of
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
 from webapp.review.screenings import LETTERS, letters_of
@@ -46,17 +47,14 @@ class Pooled:
 
 def answer_of(vote: Vote) -> Any:
     """The vote as the request's result: a Pick, the id of the winner, or which of two."""
-    if vote.request.kind == "Compare":
-        first = vote.best.key == vote.request.payload["candidates"][0]
-        undecided = "skip" if vote.broken else "equal"
-        return undecided if vote.cannot_tell else "first" if first else "second"
-    if vote.request.kind == "Choose":
-        return vote.best.key
-    return result_to_json("Judge", replace(_pick(vote), unseen=_unseen(vote.request)))
+    said = _said(vote)
+    unseen = replace(said, pick=replace(said.pick, unseen=_unseen(vote.request)))
+    return judgement_of(vote.request).result(vote.request.payload, unseen)
 
 
-def _pick(vote: Vote) -> Pick:
-    return Pick(vote.best.key, vote.worst.key if vote.worst else None, _told(vote), tuple(vote.tags))
+def _said(vote: Vote) -> Said:
+    pick = Pick(vote.best.key, vote.worst.key if vote.worst else None, _told(vote), tuple(vote.tags))
+    return Said(pick, vote.cannot_tell, vote.broken)
 
 
 def _told(vote: Vote) -> str:
@@ -141,33 +139,11 @@ def _answer(request: Request, votes: list[Vote]) -> bool:
     """One result of these votes, and for a panel how it came about."""
     if len(votes) == 1:
         return loop.answer(request.pk, answer_of(votes[0]))
-    pooled, result = _compared(request, votes) if request.kind == "Compare" else _picked(request, votes)
+    said = [_said(vote) for vote in votes]
+    pooled, result = judgement_of(request).pool(request.payload, _shown(request), said)
     pooled["people"], pooled["undecided"] = len(votes), sum(vote.cannot_tell for vote in votes)
     Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(pooled=pooled)
     return loop.answer(request.pk, result)
-
-
-def _compared(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], str]:
-    """Strengths with intervals, and what the most said; a draw is a draw."""
-    answers = [answer_of(vote) for vote in votes]
-    one, other = request.payload["candidates"]
-    seen = [comparison for answer in answers for comparison in panel.read_comparison(one, other, answer)]
-    first, second = answers.count("first"), answers.count("second")
-    result = "skip" if not seen else "equal" if first == second else "first" if first > second else "second"
-    return {"strength": _listed(panel.bradley_terry(seen, names=[one, other]))}, result
-
-
-def _picked(request: Request, votes: list[Vote]) -> tuple[dict[str, Any], Any]:
-    """Scores and strengths with intervals, and the result.
-
-    A member who could not tell is left out: what was drawn for them would be noise. Where no member could, it counts.
-    """
-    shown = _shown(request)
-    picks = [(_pick(vote), shown) for vote in votes if not vote.cannot_tell] or [(_pick(vote), shown) for vote in votes]
-    seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
-    pooled = {"score": _listed(panel.best_worst(picks)), "strength": _listed(panel.bradley_terry(seen, names=shown))}
-    pick = replace(panel.pool_picks(picks), unseen=_unseen(request))
-    return pooled, pick.best if request.kind == "Choose" else result_to_json("Judge", pick)
 
 
 def _shown(request: Request) -> list[str]:
@@ -183,15 +159,11 @@ def _unseen(request: Request) -> tuple[str, ...]:
     return tuple(key for key in request.payload["candidates"] if key not in shown)
 
 
-def _listed(ratings: dict[str, panel.Rating]) -> dict[str, list[float]]:
-    """Candidate id -> value, low, high."""
-    return {key: [rating.value, rating.low, rating.high] for key, rating in ratings.items()}
-
-
 def told(kind: str, pooled: dict[str, Any]) -> Pooled:
     """What Request.pooled of a request of this kind says, for pages."""
     scores = pooled.get("score", {})
     rated = [Rated(key, scores.get(key), strength) for key, strength in pooled["strength"].items()]
     ranked = sorted(rated, key=lambda one: (-one.strength[0], one.key))
-    what = "chose the winner" if kind == "Choose" else "decided"
+    judgement = KINDS[kind].judgement
+    what = "chose the winner" if judgement and judgement.final else "decided"
     return Pooled(what, pooled["people"], pooled["undecided"], tuple(ranked))

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from simulation import catalog
 from trainer.records import FINAL
+from webapp.experiments.kinds import WITH_WORST
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan
@@ -138,7 +139,7 @@ MAKERS = {Kind.ATTENTION: _attention, Kind.GOLD: _gold, Kind.REPEATED: _repeated
 def _judged(participant: Participant) -> list[Screening]:
     """Rounds of the task at hand that this person has judged and that can still be shown, oldest first."""
     of_task = {"request__experiment__task": _task(participant)}
-    mine = Screening.objects.filter(participant=participant, request__kind="Judge", **of_task)
+    mine = Screening.objects.filter(participant=participant, request__kind__in=WITH_WORST, **of_task)
     judged = mine.filter(votes__locked_at__isnull=False).distinct().order_by("pk")
     return [screening for screening in judged if len(_ready(screening.order)) > 1]
 

@@ -11,6 +11,8 @@ from django.urls import reverse
 
 from llm.methods import METHODS
 from webapp.experiments import loop, progress
+from webapp.experiments.kind import Judgement
+from webapp.experiments.kinds import compare, judge, judgement_of, train
 from webapp.experiments.models import Experiment, Iteration, Request
 from webapp.review import ballot, panels, tags, trials
 from webapp.review.models import Trial, Vote
@@ -185,7 +187,7 @@ def round_of(participant: Participant) -> int:
 
 
 def _waiting(participant: Participant, experiment: Experiment) -> Page:
-    training = experiment.requests.filter(kind="Train", status=Request.Status.OPEN).first()
+    training = train.requests(experiment).filter(status=Request.Status.OPEN).first()
     clips = practice(participant, training) if training else []
     now = progress.of(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
@@ -199,25 +201,25 @@ def _review(participant: Participant, request: Request) -> Page:
     shown = tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
         return _failed(participant)
-    return ballot_page(screening, shown, request.kind)
+    return ballot_page(screening, shown, judgement_of(request))
 
 
 def _trial(trial: Trial) -> Page:
     """A set between two rounds, which looks like a round."""
-    page = ballot_page(trial, tiles(trial), "Judge" if trial.asks_worst else "Compare")
+    page = ballot_page(trial, tiles(trial), (judge if trial.asks_worst else compare).JUDGEMENT)
     return replace(page, context=page.context | {"trial": True, "told": trials.told(trial)})
 
 
-def ballot_page(screening: Watched, shown: Sequence[Watchable], kind: str) -> Page:
+def ballot_page(screening: Watched, shown: Sequence[Watchable], judgement: Judgement) -> Page:
     ready = sum(tile.status == "ready" for tile in shown)
     context = {
         "action": reverse("vote", args=[screening.participant.token]),
         "screening": screening,
         "tiles": shown,
-        "final": kind == "Choose",
-        "pair": kind == "Compare",
+        "final": judgement.final,
+        "pair": judgement.pair,
         "single": ready == 1,
-        "ask": ask_of(kind, len(shown), ready),
+        "ask": ask_of(judgement, len(shown), ready),
         "tags_best": tags.BEST,
         "tags_worst": tags.WORST,
     }
@@ -231,7 +233,7 @@ def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
         "vote": vote,
         "picks": [shown[letter] for letter in letters],
         "seconds": round(ballot.seconds_to_undo(vote), 1),
-        "final": request.kind == "Choose",
+        "final": judgement_of(request).final,
     }
     return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
 

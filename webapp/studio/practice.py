@@ -14,6 +14,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
+from webapp.experiments.kinds import judge
 from webapp.review import tags
 from webapp.studies.models import Participant
 from webapp.studio.words import ask_of
@@ -71,7 +72,7 @@ def page_context(participant: Participant, k: int) -> dict[str, Any]:
         "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
         "tiles": shown,
         "sentence": SENTENCE,
-        "ask": ask_of("Judge", len(shown), len(shown)),
+        "ask": ask_of(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
         "tags_best": tags.BEST,
         "tags_worst": tags.WORST,

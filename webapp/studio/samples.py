@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llm.methods import METHODS
+from webapp.experiments.kind import Judgement
+from webapp.experiments.kinds import choose, compare, judge
 from webapp.experiments.progress import CandidateState, Progress
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
@@ -100,8 +102,8 @@ def _waiting(study: Study, plan: Arm, in_line: bool) -> Page:
     return Page("waiting", {"now": wait_of(now, plan.k), "clips": early})
 
 
-def _review(study: Study, kind: str, count: int) -> Page:
-    return ballot_page(SampleScreening(somebody(study)), clips(count), kind)
+def _review(study: Study, judgement: Judgement, count: int) -> Page:
+    return ballot_page(SampleScreening(somebody(study)), clips(count), judgement)
 
 
 def _picked(study: Study, plan: Arm) -> Page:
@@ -151,9 +153,9 @@ STATES: dict[str, State] = {
     "check-failed": State("Check not passed", BEFORE, _with_code("check_failed", Outcome.FAILED), _asks),
     "waiting": State("Waiting", ROUNDS, lambda s, p: _waiting(s, p, in_line=False)),
     "in-line": State("Waiting behind others", ROUNDS, lambda s, p: _waiting(s, p, in_line=True)),
-    "review": State("A round", ROUNDS, lambda s, p: _review(s, "Judge", shown_in_a_round(p))),
-    "pair": State("Two once more", ROUNDS, lambda s, p: _review(s, "Compare", 2), _compares),
-    "final": State("Final choice", ROUNDS, lambda s, p: _review(s, "Choose", p.n), _chooses),
+    "review": State("A round", ROUNDS, lambda s, p: _review(s, judge.JUDGEMENT, shown_in_a_round(p))),
+    "pair": State("Two once more", ROUNDS, lambda s, p: _review(s, compare.JUDGEMENT, 2), _compares),
+    "final": State("Final choice", ROUNDS, lambda s, p: _review(s, choose.JUDGEMENT, p.n), _chooses),
     "picked": State("After a choice", ROUNDS, _picked),
     "paused": State("Paused", ROUNDS, _plain("paused")),
     "failed": State("A failure", ROUNDS, _failed),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm.methods import METHODS
+from webapp.experiments.kind import Judgement
 from webapp.experiments.models import LoopSettings
 from webapp.experiments.progress import Progress
 
@@ -156,13 +157,13 @@ def lead_of(plans: Iterable[LoopSettings], each: int) -> str:
     return " ".join(said)
 
 
-def ask_of(kind: str, shown: int, ready: int) -> str:
-    """What a page of videos asks, for the kind of its request: Judge, Choose or Compare."""
-    if kind == "Choose":
+def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
+    """What a page of videos asks."""
+    if judgement.final:
         return "These won your rounds. Which one is the best of all?"
     if ready == 1:
         return "Only one robot finished practising this time. Have a look, then confirm."
-    if kind == "Compare":
+    if judgement.pair:
         return "Two once more. Which one does it better?"
     if shown == 2:
         return "Which of these two does it better? Mark it as the best, and the other as the worst."

@@ -20,7 +20,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
 from simulation import catalog
 from webapp.bench.option_fields import OptionsField, judge_help, method_help, methods_help
-from webapp.experiments import loop
+from webapp.experiments import judges, loop
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import (
     Candidate,
@@ -154,7 +154,7 @@ class ExperimentForm(LoopForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         alone = self.instance.pk is None or not people_of(self.instance)
-        if alone and data.get("judge") == LoopSettings.JudgeKind.HUMAN:
+        if alone and data.get("judge") in judges.PEOPLE:
             self.add_error(
                 "judge",
                 "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
@@ -192,7 +192,7 @@ class ExperimentAdmin(ModelAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A name that one may keep, and the judge that an experiment outside a study can have."""
-        names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": LoopSettings.JudgeKind.PROXY}
+        names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": judges.WITHOUT_PEOPLE}
         return {**names, "model": environment_model(), **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:

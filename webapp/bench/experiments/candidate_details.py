@@ -12,6 +12,7 @@ from llm import extract
 from webapp.base import charts
 from webapp.bench.experiments.code_diff import Line, Row, highlight, side_by_side, summary
 from webapp.experiments import figures
+from webapp.experiments.kinds import train, write
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Request, Run
 
 
@@ -119,9 +120,11 @@ def of(experiment: Experiment, key: str) -> Dossier:
     if not (number.isdecimal() and index.isdecimal()):
         raise Http404(f"A candidate is named like 2-3, not {key!r}.")
     candidate = get_object_or_404(rows, iteration__number=number, index=index)
-    of_round = experiment.requests.filter(payload__iteration=candidate.iteration.number).defer("result")
-    writing = next((r for r in of_round.filter(kind="Write") if candidate.index in _written(r)), None)
-    training = next((r for r in of_round.filter(kind="Train") if candidate.key in _trained(r)), None)
+    of_round = {"payload__iteration": candidate.iteration.number}
+    written = write.requests(experiment).filter(**of_round).defer("result")
+    writing = next((request for request in written if candidate.index in _written(request)), None)
+    trained = train.requests(experiment).filter(**of_round).defer("result")
+    training = next((request for request in trained if candidate.key in _trained(request)), None)
     keys = rows.values_list("iteration__number", "index").order_by("iteration__number", "index")
     return Dossier(
         experiment=experiment,

@@ -16,6 +16,7 @@ from webapp.base import charts
 from webapp.bench.experiments.prompt_versions import Asked, asked_by
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
+from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import (
     Candidate,
     Clip,
@@ -23,7 +24,6 @@ from webapp.experiments.models import (
     Experiment,
     Iteration,
     Job,
-    LoopSettings,
     ModelCall,
     Request,
     Run,
@@ -83,15 +83,7 @@ class Step:
 
     @property
     def verb(self) -> str:
-        return {
-            "Write": "written",
-            "Train": "trained",
-            "Run": "tested",
-            "Judge": "picked",
-            "Ask": "answered",
-            "Look": "answered",
-            "Compare": "picked",
-        }.get(self.kind, "")
+        return KINDS[self.kind].verb
 
 
 @dataclass(frozen=True)
@@ -140,19 +132,10 @@ class Round:
             return "set aside"
         if self.iteration.finished_at:
             return "done"
-        waiting = [step.kind for step in self.steps if step.status == Request.Status.OPEN]
-        phases = {
-            "Write": "writing",
-            "Train": "training",
-            "Run": "testing",
-            "Judge": "picking",
-            "Ask": "thinking",
-            "Look": "watching",
-            "Compare": "picking",
-        }
-        if waiting and phases[waiting[0]] == "picking" and self.jobs:
-            return "judging"  # a model does
-        return phases[waiting[0]] if waiting else "trained"
+        waiting = next((KINDS[step.kind] for step in self.steps if step.status == Request.Status.OPEN), None)
+        if waiting is None:
+            return "trained"
+        return "judging" if waiting.judgement and self.jobs else waiting.phase  # with a job, a model judges
 
 
 @dataclass(frozen=True)
@@ -380,7 +363,7 @@ def _totals(experiment: Experiment) -> Totals:
         train_seconds=runs["took"],
         samples=runs["simulated"],
         nan_worlds=runs["lost"],
-        queries=experiment_results.queries(experiment) if experiment.judge == LoopSettings.JudgeKind.HUMAN else 0,
+        queries=experiment_results.queries(experiment) if experiment.judge_info.asks_people else 0,
         seconds=elapsed(experiment),
     )
 

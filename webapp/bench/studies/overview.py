@@ -12,6 +12,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
+from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
 from webapp.studies import opening
@@ -191,7 +192,7 @@ def _state(
     if experiment.paused:
         return State("paused", f"round {now.iteration} of {now.n} is paused", None)
     if request:
-        what = "the winner" if request.kind == "Choose" else f"in round {now.iteration} of {now.n}"
+        what = "the winner" if judgement_of(request).final else f"in round {now.iteration} of {now.n}"
         return State("choosing", f"to choose {what}", request.created_at, request=request)
     return State("practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left)
 

@@ -8,6 +8,7 @@ from typing import Any
 from webapp.experiments import leases, loop
 from webapp.experiments.execute import ask, film, train, write
 from webapp.experiments.execute.run import run as test
+from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
 
 
@@ -16,19 +17,22 @@ def advance(lease: leases.Lease) -> None:
         loop.advance(experiment)
 
 
-def try_out(lease: leases.Lease) -> None:
-    """Train under rewards; test answers."""
-    request = lease.job.request
-    (test if request and request.kind == "Run" else train.train)(lease)
-
-
 EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
-    Job.Kind.ADVANCE: advance,
-    Job.Kind.WRITE: write.write,
-    Job.Kind.ASK: ask.ask,
-    Job.Kind.TRAIN: try_out,
-    Job.Kind.FILM: film.film,
+    "advance": advance,
+    "film": film.film,
+    "write": write.write,
+    "ask": ask.ask,
+    "look": ask.look,
+    "judge": ask.judge,
+    "train": train.train,
+    "run": test,
 }
+"""By what a kind of request names (webapp.experiments.kinds), and the two kinds of jobs that no request asks for."""
+OWN = (Job.Kind.ADVANCE, Job.Kind.FILM)
+
+
+def executor(job: Job) -> Callable[[leases.Lease], None]:
+    return EXECUTORS[job.kind if job.kind in OWN or job.request is None else KINDS[job.request.kind].executor]
 
 
 def run(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
@@ -38,5 +42,5 @@ def run(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> 
         return False
     lease.report = report
     with lease:
-        EXECUTORS[lease.job.kind](lease)
+        executor(lease.job)(lease)
     return True

@@ -24,6 +24,7 @@ from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
 from webapp.problems import lookup
 
+VISION = "vision"
 NO_VISION = (
     "Frames of the clips are to be shown to a vision model, and the experiment names none. Begin another "
     "with one, or have the method go by numbers (RDA: the option analyst = numbers), and the judge without frames."
@@ -47,14 +48,34 @@ class Posed:
 
 
 def ask(lease: Lease) -> None:
-    request, experiment = lease.job.request, lease.job.experiment
+    """An Ask: words of the model in its role."""
+    request = lease.job.request
     assert request is not None
-    role = role_of(request)
-    if role == "vision" and experiment.vision is None:
+    put(lease, request, str(request.payload["role"]), pose)
+
+
+def look(lease: Lease) -> None:
+    """A Look: words of the vision model about pictures."""
+    request = lease.job.request
+    assert request is not None
+    put(lease, request, VISION, pose_look)
+
+
+def judge(lease: Lease) -> None:
+    """A judgement that a model makes."""
+    request = lease.job.request
+    assert request is not None
+    put(lease, request, VISION if request.experiment.judge_frames else "judge", pose_judgement)
+
+
+def put(lease: Lease, request: Request, role: str, posing: Callable[[Request], Posed]) -> None:
+    """Ask the experiment's model in this role, and take in what it says."""
+    experiment = lease.job.experiment
+    if role == VISION and experiment.vision is None:
         lease.fail(NO_VISION)
         return
     with lease.beating() as stop_check:
-        posed = pose(request)
+        posed = posing(request)
         model, watching = experiment.model_for(role), WritingProgress(lease, stop_check, request, 1)
         said = writer.ask(
             buyer(lease, model, watching),
@@ -68,7 +89,7 @@ def ask(lease: Lease) -> None:
         )
     if said.error:
         learned(lease, model, said.room)
-        lease.fail(f"Asking the {'vision model' if role == 'vision' else role} failed: {said.error}")
+        lease.fail(f"Asking the {'vision model' if role == VISION else role} failed: {said.error}")
         return
     with lease.settle() as locked:
         if posed.unseen:
@@ -77,22 +98,13 @@ def ask(lease: Lease) -> None:
         results.complete(request, records.result_to_json(request.kind, posed.read(said.text)))
 
 
-def role_of(request: Request) -> str:
-    """Which of the experiment's models answers."""
-    if request.kind == "Look" or (request.kind in loop.PERSON_KINDS and request.experiment.judge_frames):
-        return "vision"
-    return str(request.payload["role"]) if request.kind == "Ask" else "judge"
-
-
 def pose(request: Request) -> Posed:
-    if request.kind == "Ask":
-        asked = records.from_payload("Ask", request.payload)
-        assert isinstance(asked, records.Ask)
-        pictures = scene(request.experiment) if asked.scene else figures(request.experiment)
-        *before, last = asked.messages
-        told = (*before, {**last, "content": last["content"] + SCENE}) if asked.scene and pictures else asked.messages
-        return Posed(replace(asked, messages=told), partial(words, choices=asked.choices), pictures)
-    return look(request) if request.kind == "Look" else judge(request)
+    asked = records.from_payload(request.kind, request.payload)
+    assert isinstance(asked, records.Ask)
+    pictures = scene(request.experiment) if asked.scene else figures(request.experiment)
+    *before, last = asked.messages
+    told = (*before, {**last, "content": last["content"] + SCENE}) if asked.scene and pictures else asked.messages
+    return Posed(replace(asked, messages=told), partial(words, choices=asked.choices), pictures)
 
 
 def scene(experiment: Experiment) -> tuple[str, ...]:
@@ -111,9 +123,9 @@ def words(text: str, choices: int = 0) -> str | None:
     return text if text and (not choices or model_judge.names_one(text, choices)) else None
 
 
-def look(request: Request) -> Posed:
+def pose_look(request: Request) -> Posed:
     """The question with the pictures and the values of their moments; where there are no pictures, it says so."""
-    wanted = records.from_payload("Look", request.payload)
+    wanted = records.from_payload(request.kind, request.payload)
     assert isinstance(wanted, records.Look)
     which = (request.experiment, wanted.candidate, wanted.rollout)
     pictures = frames.of_rollout(*which, wanted.frames)
@@ -145,7 +157,7 @@ def values(file: Path | None, count: int) -> str:
     return f"\n\n{text.rstrip()}"
 
 
-def judge(request: Request) -> Posed:
+def pose_judgement(request: Request) -> Posed:
     """The question to a model as the judge, with pictures of each candidate where it is to see some."""
     experiment, judged, seed = request.experiment, loop.judged(request), loop.seed_of(request)
     keys = [outcome.candidate.id for outcome in records.shown(judged)] if experiment.judge_frames else []

@@ -19,7 +19,7 @@ from trainer.records import FINAL, rollout_path
 from webapp.experiments import events, results
 from webapp.experiments.execute.train import candidates_of, outcomes
 from webapp.experiments.leases import Cancelled, Lease
-from webapp.experiments.models import Clip, LoopSettings, Request
+from webapp.experiments.models import Clip, Request
 
 PASSES = 3
 """A clip that could not be filmed is tried again. In turn from either end: one that kills its process must not keep
@@ -55,7 +55,7 @@ def film(lease: Lease) -> None:
             if takes:
                 errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = pending(request, percent)
-    if percent == FINAL and lease.job.experiment.judge == LoopSettings.JudgeKind.HUMAN and nothing_to_watch(request):
+    if percent == FINAL and lease.job.experiment.judge_info.asks_people and nothing_to_watch(request):
         lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), UNSAID)}")
         return
     with lease.settle() as experiment:

@@ -14,7 +14,7 @@ from django.core.files.storage import default_storage
 from simulation import catalog
 from trainer import launch
 from trainer.records import FINAL, rollout_path
-from webapp.experiments import results
+from webapp.experiments.kinds import train
 from webapp.experiments.models import Clip, Experiment
 
 WIDTH = 320
@@ -60,7 +60,7 @@ def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) 
 
 def rollout_of(experiment: Experiment, candidate: str, number: int) -> Path | None:
     """The file of this rollout of the candidate's final policy; None where its training is gone."""
-    place = results.place_of(experiment, candidate)
+    place = train.place_of(experiment, candidate)
     return rollout_path(place[0].run_dir, place[1], FINAL, number) if place else None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from trainer import run
 from trainer.records import TrainJob, read_job, read_result
 from webapp.experiments import provenance
-from webapp.experiments.models import Experiment, Job, LoopSettings, Request
+from webapp.experiments.models import Experiment, Job, Request
 
 
 def take_over(request: Request, job: TrainJob) -> Experiment | None:
@@ -19,7 +19,7 @@ def take_over(request: Request, job: TrainJob) -> Experiment | None:
     numbers would come of it, on a GPU such as could have come. Not for people, who would wait for one arm of a study
     and not for another.
     """
-    by_people = request.experiment.judge == LoopSettings.JudgeKind.HUMAN
+    by_people = request.experiment.judge_info.asks_people
     if request.run_dir.exists() or job.warm or by_people or not provenance.code_is_committed():
         return None
     for earlier in like(request):

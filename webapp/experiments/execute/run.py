@@ -10,11 +10,12 @@ from llm import records, writer
 from llm.methods import METHODS
 from programs.records import JailError
 from webapp.experiments import loop, results
+from webapp.experiments.candidates import outcome_of
 from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
 from webapp.experiments.execute.train import candidates_of
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, LanguageModel, LoopSettings
+from webapp.experiments.models import Candidate, LanguageModel
 from webapp.problems import lookup, scoring
 from webapp.problems.scoring import Score
 
@@ -37,12 +38,10 @@ def run(lease: Lease) -> None:
         for candidate, score in zip(candidates, scores, strict=True):
             save(candidate, score)
         outcomes = [
-            replace(
-                results.outcome(experiment, candidate.key), states={"outputs": score.outputs} if score.outputs else {}
-            )
+            replace(outcome_of(experiment, candidate.key), states={"outputs": score.outputs} if score.outputs else {})
             for candidate, score in zip(candidates, scores, strict=True)
         ]
-        results.complete(request, records.result_to_json("Run", outcomes))
+        results.complete(request, records.result_to_json(request.kind, outcomes))
 
 
 def scores_of(lease: Lease, sources: list[str], stop_check: Callable[[], None]) -> list[Score]:
@@ -51,7 +50,7 @@ def scores_of(lease: Lease, sources: list[str], stop_check: Callable[[], None]) 
     problem = lookup.problem_named(experiment.task)
     if problem.form == records.PROGRAM:
         return scoring.programs(problem, sources, stop_check)
-    matters = experiment.judge == LoopSettings.JudgeKind.PROXY or METHODS[experiment.method].uses_metric
+    matters = experiment.judge_info.uses_metric or METHODS[experiment.method].uses_metric
     ask = partial(asked, lease, stop_check) if matters else None
     return scoring.answers(problem, sources, ask, loop.seed_of(request))
 

@@ -26,9 +26,11 @@ from trainer.records import (
     rollout_path,
 )
 from webapp.experiments import events, jobs, results
+from webapp.experiments.candidates import outcome_of, row_of
 from webapp.experiments.execute import reuse
+from webapp.experiments.kinds.train import place_of
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, Clip, Experiment, Job, LoopSettings, Request, Run
+from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
 
 POLL_SECONDS = 0.2
 
@@ -68,7 +70,7 @@ def train(lease: Lease) -> None:
 
 def candidates_of(request: Request) -> list[Candidate]:
     """The rows of a Train request's candidates, in the request's order."""
-    found = [results.candidate(request.experiment, c["id"]) for c in request.payload["candidates"]]
+    found = [row_of(request.experiment, c["id"]) for c in request.payload["candidates"]]
     return [candidate for candidate in found if candidate]
 
 
@@ -92,7 +94,7 @@ def warmed(request: Request) -> bool:
     target = request.run_dir / WARM
     if wanted is None or target.exists():
         return True
-    place = results.place_of(request.experiment, wanted)
+    place = place_of(request.experiment, wanted)
     if place is None:
         return False
     policy = place[0].run_dir / "checkpoints" / "policies" / f"{place[1]}.pt"
@@ -108,7 +110,7 @@ def warmed(request: Request) -> bool:
 def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:
     """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
     filmed: set[int] = set()
-    person = lease.job.experiment.judge == LoopSettings.JudgeKind.HUMAN
+    person = lease.job.experiment.judge_info.asks_people
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
         progress = read_progress(request.run_dir)
@@ -169,9 +171,9 @@ def outcomes(request: Request) -> Any:
     """The result of a Train request, from what is saved of its candidates, and of what their robots do."""
     trained = []
     for position, asked in enumerate(request.payload["candidates"]):
-        outcome = results.outcome(request.experiment, asked["id"])
-        trained.append(replace(outcome, states=states_of(rollout_path(request.run_dir, position, FINAL))))
-    return records.result_to_json("Train", trained)
+        tried = outcome_of(request.experiment, asked["id"])
+        trained.append(replace(tried, states=states_of(rollout_path(request.run_dir, position, FINAL))))
+    return records.result_to_json(request.kind, trained)
 
 
 def states_of(rollout: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from webapp.problems import lookup
 def write(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
-    wanted = records.from_payload("Write", request.payload)
+    wanted = records.from_payload(request.kind, request.payload)
     assert isinstance(wanted, records.Write)
     try:
         with lease.beating() as stop_check:
@@ -46,7 +46,7 @@ def write(lease: Lease) -> None:
         return
     with lease.settle() as locked:
         say_left_out(locked, wanted.iteration, experiment.model, written.left_out)
-        results.complete(request, records.result_to_json("Write", written.candidates))
+        results.complete(request, records.result_to_json(request.kind, written.candidates))
 
 
 @dataclass(frozen=True)

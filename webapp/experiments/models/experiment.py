@@ -53,7 +53,7 @@ class Experiment(LoopSettings):
     def watched(self) -> bool:
         """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
         looks = methods.method(self.method).looks(self.options) or bool(self.judge_frames)
-        return self.judge == self.JudgeKind.HUMAN or looks
+        return self.judge_info.asks_people or looks
 
     @property
     def live(self) -> bool:

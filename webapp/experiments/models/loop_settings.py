@@ -10,10 +10,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
-from llm import judges, methods
-from llm.judges.model import FRAMES
+from llm import methods
 from llm.method import Method
 from simulation import catalog
+from webapp.experiments import judges
+from webapp.experiments.judge import Judge
 from webapp.problems import lookup
 
 LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
@@ -97,14 +98,9 @@ def model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, Langu
 class LoopSettings(models.Model):
     """What defines a loop: shared by a study's arm (the plan) and an experiment (one run of it)."""
 
-    class JudgeKind(models.TextChoices):
-        HUMAN = "human", "A person"
-        PROXY = "proxy", "The hidden metric (proxy)"
-        MODEL = "model", "A language model"
-
     task = models.CharField(max_length=40, choices=task_choices, default="Ant")
     method = models.CharField(max_length=40, choices=method_choices, default="icpl")
-    judge = models.CharField(max_length=10, choices=JudgeKind, default=JudgeKind.HUMAN)
+    judge = models.CharField(max_length=10, choices=judges.CHOICES, default=judges.IN_STUDIES)
     k = models.PositiveSmallIntegerField(
         "candidates per iteration (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
     )
@@ -152,23 +148,17 @@ class LoopSettings(models.Model):
             info = self.task_info
         except ValueError as error:
             raise ValidationError({"task": str(error)}) from error
-        if self.judge == self.JudgeKind.PROXY and info.metric is None:
-            raise ValidationError({"judge": f"{self.task} has no metric: only a person can judge it."})
-        chosen = methods.METHODS.get(self.method)
-        if chosen is None:
+        chosen, judge = methods.METHODS.get(self.method), judges.JUDGES.get(self.judge)
+        if chosen is None or judge is None:
             return  # the field itself says so
+        if refusals := judge.refusals(self, info.metric, chosen):
+            raise ValidationError(dict(refusals))
         if self.is_problem:
             self._clean_problem(chosen)
         if chosen.uses_metric and info.metric is None:
             raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
-        if chosen.uses_metric and self.judge == self.JudgeKind.HUMAN:
-            raise ValidationError({"method": f"{chosen.title} goes by the hidden metric: it asks no person anything."})
-        if not chosen.asks_judge and self.judge == self.JudgeKind.HUMAN:
-            raise ValidationError({"method": f"{chosen.title} has nobody judge: a person would only wait for its end."})
         if self.k < chosen.least_k:
             raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
-        if self.judge == self.JudgeKind.HUMAN and self.k > 12:
-            raise ValidationError({"k": "A person compares at most 12 videos at a time."})
         try:
             self.options = chosen.settings(self.options)
         except ValueError as error:
@@ -176,7 +166,7 @@ class LoopSettings(models.Model):
         if chosen.rounds:
             self.n = chosen.rounds(self.k, self.options)
         try:
-            self.judge_options = judges.settings(self.judge, self.judge_options)
+            self.judge_options = judge.settings(self.judge_options)
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
         if self.vision is None and (chosen.looks(self.options) or self.judge_frames):
@@ -201,8 +191,11 @@ class LoopSettings(models.Model):
     @property
     def judge_frames(self) -> int:
         """Pictures of each clip by which a vision model judges; 0 where none does."""
-        by_model = self.judge == self.JudgeKind.MODEL and not self.is_problem
-        return int(self.judge_options.get(FRAMES, 0)) if by_model else 0
+        return 0 if self.is_problem else self.judge_info.frames(self.judge_options)
+
+    @property
+    def judge_info(self) -> Judge:
+        return judges.JUDGES[self.judge]
 
     @property
     def rounds(self) -> int:

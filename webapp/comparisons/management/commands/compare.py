@@ -19,7 +19,7 @@ from webapp.comparisons.ceiling import Ceiling, ceiling
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
-from webapp.experiments import headless, progress
+from webapp.experiments import headless, judges, progress
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import DJANGOS_OWN, OFFLINE
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round). "
             "The first is what the others are tested against",
         )
-        parser.add_argument("--judge", default="proxy", help="proxy (default) or model")
+        parser.add_argument("--judge", default=judges.WITHOUT_PEOPLE, help="proxy (default) or model")
         parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")
         parser.add_argument(
             "--budget",

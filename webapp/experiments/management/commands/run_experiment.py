@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog
-from webapp.experiments import headless, loop, progress
+from webapp.experiments import headless, judges, loop, progress
 from webapp.experiments.defaults import environment_model
-from webapp.experiments.models import Experiment, LanguageModel, LoopSettings
+from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import DJANGOS_OWN, OFFLINE, on_the_command_line, parsed
 from webapp.problems import lookup
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             "--method", default="icpl", help="one of: " + ", ".join(methods.METHODS) + " (default: icpl)"
         )
         parser.add_argument(
-            "--judge", default="proxy", help="proxy or model; a person judges in a study, in the browser"
+            "--judge", default=judges.WITHOUT_PEOPLE, help="proxy or model; a person judges in a study, in the browser"
         )
         parser.add_argument("--k", type=int, help="candidates per round (default: the method's, mostly 6)")
         parser.add_argument("--n", type=int, help="rounds (default: the method's, mostly 5)")
@@ -143,7 +143,7 @@ class Command(BaseCommand):
 
 def created(options: dict[str, Any]) -> Experiment:
     """A new experiment, started. Raises CommandError on settings that cannot be."""
-    if options["judge"] == LoopSettings.JudgeKind.HUMAN:
+    if options["judge"] in judges.PEOPLE:
         raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
         options["task"] = options["problem"] or options["task"]
@@ -200,7 +200,7 @@ def resumed(public_id: str) -> Experiment:
         experiment = Experiment.objects.get(public_id=public_id)
     except (Experiment.DoesNotExist, ValidationError) as error:
         raise CommandError(f"there is no experiment {public_id}") from error
-    if experiment.judge == LoopSettings.JudgeKind.HUMAN:
+    if experiment.judge_info.asks_people:
         raise CommandError("A person judges this experiment, in the browser.")
     if experiment.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
         raise CommandError(f"The experiment is {experiment.get_status_display().lower()}.")

@@ -1,0 +1,44 @@
+"""Judges and kinds of requests are one file each: complete, and named nowhere else."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from llm import records
+from webapp.experiments.execute import EXECUTORS
+from webapp.experiments.judges import JUDGES
+from webapp.experiments.kinds import KINDS
+from webapp.experiments.progress import WAITS
+
+WEBAPP = Path(__file__).parents[2] / "webapp"
+
+
+def test_every_request_has_a_kind_and_every_kind_somebody_who_works_on_it():
+    assert set(KINDS) == set(records.KINDS)
+    assert {kind.executor for kind in KINDS.values()} <= set(EXECUTORS)
+    judged = {kind.name for kind in KINDS.values() if kind.judgement}
+    assert judged == {one.__name__ for one in records.Judged.__args__}
+    assert len(WAITS) == len(judged)
+
+
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=list(JUDGES))
+def test_a_judge_answers_in_one_way(judge):
+    assert [judge.asks_people, judge.decide is not None, judge.asks_model].count(True) == 1
+    assert judge.settings({}) == {}
+    with pytest.raises(ValueError, match=f"the judge '{judge.name}' has no option 'nerve'"):
+        judge.settings({"nerve": 1})
+
+
+def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():
+    found = []
+    for path in WEBAPP.rglob("*.py"):
+        if {"kinds", "judges", "migrations"} & set(path.parts):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            asked = [k.value for k in node.keywords if k.arg] if isinstance(node, ast.Call) else []
+            values = {one.value for one in (*compared, *asked) if isinstance(one, ast.Constant)}
+            if values & {*KINDS, *JUDGES}:
+                found.append(f"{path.relative_to(WEBAPP)}:{node.lineno}")
+    assert found == []

@@ -1,0 +1,47 @@
+"""Rows of candidates by the ids that methods use, and what methods and judges are told of them."""
+
+from __future__ import annotations
+
+from llm.records import Candidate as MethodCandidate
+from llm.records import Outcome
+from simulation import catalog
+from webapp.experiments.models import Candidate, Experiment, Request
+
+
+def row_of(experiment: Experiment, key: str | None) -> Candidate | None:
+    """The row of a method's candidate id."""
+    if key is None:
+        return None
+    number, index = key.split("-")
+    return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
+
+
+def outcome_of(experiment: Experiment, key: str) -> Outcome:
+    """What a candidate is and what training gave, as methods and judges know it.
+
+    Of the reward trace all but the row that is the hidden metric: prompts show the trace.
+    """
+    row = row_of(experiment, key)
+    assert row is not None
+    hidden = "" if experiment.is_problem else catalog.task(experiment.task).metric_row
+    return Outcome(
+        candidate=MethodCandidate(key, row.source, row.parent.key if row.parent else None, row.thought),
+        ok=row.status == Candidate.Status.TRAINED,
+        reason=row.reason,
+        trace={name: values for name, values in row.trace.items() if name != hidden},
+        metric_trace=row.metric_trace,
+        rts=row.rts,
+    )
+
+
+def mark(experiment: Experiment, key: str, status: str) -> None:
+    number, index = key.split("-")
+    rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=number, index=index)
+    rows.update(status=status)
+
+
+def mark_tried(experiment: Experiment, request: Request) -> None:
+    """By what came of each in this request."""
+    for tried in request.result or ():
+        status = Candidate.Status.TRAINED if tried["ok"] else Candidate.Status.FAILED
+        mark(experiment, tried["candidate"]["id"], status)

@@ -1,0 +1,30 @@
+"""People, in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llm.method import Method
+from webapp.experiments.judge import Judge, Plan
+
+MOST_VIDEOS = 12
+
+
+def refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+    if method.uses_metric:
+        return {"method": f"{method.title} goes by the hidden metric: it asks no person anything."}
+    if not method.asks_judge:
+        return {"method": f"{method.title} has nobody judge: a person would only wait for its end."}
+    if plan.k > MOST_VIDEOS:
+        return {"k": f"A person compares at most {MOST_VIDEOS} videos at a time."}
+    return {}
+
+
+JUDGE = Judge(
+    name="human",
+    title="A person",
+    label="A person",
+    then="then waits for a person's pick",
+    asks_people=True,
+    refusals=refusals,
+)

@@ -1,0 +1,20 @@
+"""A language model, which reads code and traces or answers; with the option `frames`, a vision model."""
+
+from __future__ import annotations
+
+from llm.judges import model
+from webapp.experiments.judge import Judge, Options
+
+
+def frames(options: Options) -> int:
+    return int(options.get(model.FRAMES, 0))
+
+
+JUDGE = Judge(
+    name="model",
+    title="A language model",
+    label="A language model",
+    then="then has a language model pick",
+    options=model.OPTIONS,
+    frames=frames,
+)

@@ -1,0 +1,25 @@
+"""The hidden metric, which ranks at once; with options, a noisy teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llm.judges import proxy
+from llm.method import Method
+from webapp.experiments.judge import Judge, Plan
+
+
+def refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+    return {} if metric else {"judge": f"{plan.task} has no metric: only a person can judge it."}
+
+
+JUDGE = Judge(
+    name="proxy",
+    title="The hidden metric (proxy)",
+    label="Hidden metric",
+    then="then picks by the hidden metric",
+    decide=proxy.judge,
+    uses_metric=True,
+    options=proxy.OPTIONS,
+    refusals=refusals,
+)

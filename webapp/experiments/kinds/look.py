@@ -1,0 +1,23 @@
+"""A vision model answers in words about pictures of a rollout."""
+
+from __future__ import annotations
+
+from webapp.experiments import events
+from webapp.experiments.kind import Kind, leave
+from webapp.experiments.models import Experiment, Job, Request
+
+
+def record(experiment: Experiment, request: Request, result: str) -> None:
+    events.emit(experiment, "answered", result)
+
+
+KIND = Kind(
+    name="Look",
+    job=Job.Kind.ASK,
+    executor="look",
+    record=record,
+    restore=leave,
+    in_words=True,
+    phase="watching",
+    verb="answered",
+)

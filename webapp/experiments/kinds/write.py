@@ -1,0 +1,53 @@
+"""Rewards, or answers to a problem, are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from webapp.experiments import events
+from webapp.experiments.candidates import mark, row_of
+from webapp.experiments.kind import Kind
+from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
+
+
+def record(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+    iteration, _ = Iteration.objects.get_or_create(experiment=experiment, number=request.payload["iteration"])
+    for written in result:
+        Candidate.objects.get_or_create(
+            iteration=iteration,
+            index=int(written["id"].partition("-")[2]),
+            defaults={
+                "source": written["source"],
+                "parent": row_of(experiment, written["parent"]),
+                "thought": written.get("thought", ""),
+            },
+        )
+    events.emit(experiment, "written", f"Round {iteration.number}: {len(result)} rewards written", public=True)
+
+
+def restore(experiment: Experiment, request: Request) -> None:
+    for key in written(request):
+        mark(experiment, key, Candidate.Status.WRITTEN)
+
+
+def written(request: Request) -> list[str]:
+    """Ids of the candidates that a request of any kind wrote."""
+    return [one["id"] for one in request.result or ()] if request.kind == KIND.name else []
+
+
+def requests(experiment: Experiment) -> QuerySet[Request]:
+    return experiment.requests.filter(kind=KIND.name)
+
+
+KIND = Kind(
+    name="Write",
+    job=Job.Kind.WRITE,
+    executor="write",
+    record=record,
+    restore=restore,
+    phase="writing",
+    verb="written",
+    step="writing",
+)
