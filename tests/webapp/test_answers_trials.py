@@ -13,7 +13,7 @@ from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
 from webapp.review.screenings import letters_of
 from webapp.studies.models import Participant, Study
 from webapp.studio import practice
-from webapp.studio.answer_practice import SAMPLES
+from webapp.studio.practice_answers import SAMPLES
 
 pytestmark = pytest.mark.django_db
 TEXTS = [RIGHT, WRONG, RIGHT.replace("101", "a hundred and one")]

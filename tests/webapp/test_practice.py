@@ -11,6 +11,7 @@ from tests.webapp import rows
 from webapp.review.models import ClipTicket, Screening, Vote
 from webapp.studies.models import Participant
 from webapp.studio import practice
+from webapp.studio.presentations import films
 
 pytestmark = pytest.mark.django_db
 
@@ -128,7 +129,7 @@ def test_two_videos_where_a_round_has_two():
     someone = rows.participant(rows.study(practice=True, k=2))
     assert {tile.name for tile in practice.tiles(someone, 2)} == {"still", "falls"}
     assert len(practice.tiles(someone, 3)) == 3
-    assert "these two" in practice.page_context(someone, 2)["ask"]
+    assert "these two" in practice.page_context(someone, 2, films.PRESENTATION)["ask"]
 
 
 def test_the_page_is_left_alone_while_somebody_looks_at_the_feedback(client, person):

@@ -10,8 +10,8 @@ from webapp.experiments import progress
 from webapp.experiments.kinds import compare, judge
 from webapp.experiments.models import Experiment, Job
 from webapp.studies.models import Participant
-from webapp.studio import answer_words as answer_words
 from webapp.studio import words
+from webapp.studio.presentations import EITHER, answers, films, lead_of
 
 
 def plan(**values):
@@ -24,7 +24,7 @@ def test_a_winner_is_promised_by_those_that_ask_for_one(name):
     assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
     assert said.pairs == METHODS[name].compares
     assert (said.winner == "Your winner") == said.chosen == METHODS[name].chooses
-    wait = words.wait_for_the_end(METHODS[name].chooses)
+    wait = films.wait_for_the_end(METHODS[name].chooses)
     assert (wait.path[-1] == ("Your turn", "now")) == METHODS[name].chooses, "a turn that comes"
 
 
@@ -46,7 +46,7 @@ def test_a_panel_is_told_that_it_chose_only_where_it_did(client, monkeypatch, ch
 
 def test_two_videos_are_asked_about_as_two():
     assert words.plan_words(plan(method="icpl", k=2)).mark == words.MARK_OF_TWO
-    assert "these two" in words.ask_of(judge.JUDGEMENT, 2, 2) and "worst" not in words.ask_of(compare.JUDGEMENT, 2, 2)
+    assert "these two" in films.ask_of(judge.JUDGEMENT, 2, 2) and "worst" not in films.ask_of(compare.JUDGEMENT, 2, 2)
 
 
 def test_where_the_method_decides_how_many_nobody_is_told_a_number():
@@ -55,13 +55,13 @@ def test_where_the_method_decides_how_many_nobody_is_told_a_number():
 
 def test_what_is_asked_is_true_for_every_arm():
     alike, fewer = plan(method="icpl"), plan(method="icpl", n=1)
-    assert words.lead_of([alike], 1).endswith("There are five rounds of six robots, one video each.")
-    assert words.lead_of([fewer], 1).endswith("There is one round of six robots, one video each.")
-    assert words.lead_of([alike, plan(method="icpl", k=4)], 1).endswith("There are five rounds.")
-    assert words.lead_of([alike, fewer], 2) == f"{words.VIDEOS} You do this two times, one after another."
-    answers = plan(method="scaling_3d", task="a problem of ours")
-    assert words.lead_of([answers], 1).startswith(words.ANSWERS)
-    assert words.lead_of([alike, answers], 1).startswith(words.EITHER)
+    assert lead_of([alike], 1).endswith("There are five rounds of six robots, one video each.")
+    assert lead_of([fewer], 1).endswith("There is one round of six robots, one video each.")
+    assert lead_of([alike, plan(method="icpl", k=4)], 1).endswith("There are five rounds.")
+    assert lead_of([alike, fewer], 2) == f"{films.LEAD} You do this two times, one after another."
+    read = plan(method="scaling_3d", task="a problem of ours")
+    assert lead_of([read], 1).startswith(answers.LEAD)
+    assert lead_of([alike, read], 1).startswith(EITHER)
 
 
 @pytest.mark.django_db
@@ -87,8 +87,8 @@ def test_whoever_is_in_line_is_told_so(client):
 
 def test_while_a_model_looks_at_a_round_nothing_falls_back_and_nobody_is_told():
     now = progress.Progress("asking", 2, 5, 1.0, 70.0)
-    wait = words.wait_of(now, 6)
+    wait = films.wait_of(now, 6)
     assert (wait.headline, wait.percent, wait.left) == ("The videos are almost ready", 99, "about one minute left")
-    assert wait.path == words.wait_of(replace(now, phase="filming"), 6).path
-    assert words.meanwhile(now) == "The first videos are almost ready."
-    assert answer_words.wait_of(now).path == answer_words.wait_of(replace(now, phase="training")).path
+    assert wait.path == films.wait_of(replace(now, phase="filming"), 6).path
+    assert films.meanwhile(now) == "The first videos are almost ready."
+    assert answers.wait_of(now, 6).path == answers.wait_of(replace(now, phase="training"), 6).path

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from llm.records import ANSWER, PROGRAM
 from llm.replay import write_record
 from webapp.archive.bundle import Bundle
 from webapp.archive.row_reader import Names, plain
@@ -23,18 +22,18 @@ from webapp.experiments.figures import rounds_chart_of
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
+from webapp.problems.forms import form_of
 from webapp.problems.models import Problem
 from webapp.votes import figures, results
 from webapp.votes.models import Poll
 
-ENDINGS = {"cpp": "cpp", "python": "py", ANSWER: "md"}
 Report = Callable[[float, str], None]
 
 
 def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], report: Report) -> None:
     report(0.3, "Code, traces and figures")
     for number, experiment in enumerate(_experiments(scope), 1):
-        if lookup.is_problem(experiment.task) and not Problem.objects.filter(name=experiment.task).exists():
+        if not lookup.known(experiment.task):
             continue  # deleted since: the tables still say what was done
         _code(bundle, number, experiment)
         for name, path in _run_files(number, experiment, "traces", "csv", lambda run: run / "traces"):
@@ -53,9 +52,8 @@ def _experiments(scope: Scope) -> list[Experiment]:
 
 
 def _code(bundle: Bundle, number: int, experiment: Experiment) -> None:
-    info, ending = lookup.info(experiment.task), "py"
-    if isinstance(info, Problem):
-        ending = ENDINGS[info.language if info.form == PROGRAM else info.form]
+    info = lookup.info(experiment.task)
+    ending = form_of(info).ending(info) if isinstance(info, Problem) else "py"
     for candidate in (
         Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
     ):

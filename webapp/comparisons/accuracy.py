@@ -9,7 +9,7 @@ from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.proportions import Interval, binomial_test, wilson
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.plan import Arm, Plan
-from webapp.problems.lookup import is_problem
+from webapp.problems.media import medium_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Accuracy:
 
 def accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
     """Of every arm, in the plan's order; empty where the plan has fewer than two problems."""
-    problems = [task for task in plan.tasks if is_problem(task)]
+    problems = [task for task in plan.tasks if medium_of(task).accuracy]
     if len(problems) < 2:
         return []
     found = {arm: _by_place(arm, problems, scores) for arm in plan.arms}

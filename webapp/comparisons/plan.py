@@ -19,6 +19,7 @@ from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import parsed
 from webapp.problems import lookup
+from webapp.problems.media import medium_of
 
 NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
 MOST_ROUNDS = 20
@@ -223,9 +224,8 @@ class Plan:
 def _check_task(task: str, preset: str, iterations: int | None) -> None:
     """Raises ValueError where methods cannot be compared on it so. A problem is named as a robot's task is."""
     if lookup.info(task).metric is None:
-        lacks = "neither a final answer nor test cases" if lookup.is_problem(task) else "no metric"
-        raise ValueError(f"{task} has {lacks} by which methods could be compared")
-    if lookup.is_problem(task):
+        raise ValueError(f"{task} has {medium_of(task).unscored} by which methods could be compared")
+    if not medium_of(task).filmed:
         return
     most = 10 * catalog.preset(task, preset).iterations
     if iterations is not None and not 1 <= iterations <= most:

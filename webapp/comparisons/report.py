@@ -16,7 +16,7 @@ from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, detailed
 from webapp.experiments import provenance
-from webapp.problems.lookup import is_problem
+from webapp.problems.media import medium_of
 
 EXPLAINED = """\
 RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
@@ -28,10 +28,6 @@ time: how long the training processes of a round took, summed over the rounds. T
 what else it did meanwhile, as of the method. On a GPU: "-" where some training does not say where it ran. Diversity:
 mean distance of all pairs of candidates that were tried together, from 0 to 1, mean over the rounds; of programs by
 what they read and apply, of films by what robots do."""
-OF_PROBLEMS = """\
-On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
-of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of
-candidates. An experiment whose final answer nobody compared with the reference has no TS."""
 OVER_ALL = """\
 Mean TS over all experiments on problems; right: those with a TS of 1, with the 95% Wilson interval of their share. Wins
 and losses: experiments in which an arm did better or worse than {first} did on the same problem with the same seed; p:
@@ -48,9 +44,6 @@ Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the
 experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
 the mean difference, how often the arm is higher, and a two-sided permutation test of the signs, uncorrected (with n
 seeds its p is at least 2 / 2^n)."""
-DIFFERS = """\
-Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
-and budgets. They say which order was found there, not which value should be reached here."""
 
 
 def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
@@ -72,6 +65,8 @@ def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = expe
 
 def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]) -> str:
     """The whole report as one text."""
+    media = list(dict.fromkeys(medium_of(task) for task in plan.tasks))
+    explained = [medium.explained for medium in media if medium.explained]
     planned = len(plan.tasks) * len(plan.arms) * plan.experiments
     finished = [result for result in results if result.finished]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
@@ -80,7 +75,7 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
         f"{len(finished)} of {planned} experiments finished, {now}. {_settings(plan)}",
         _makers(finished),
         EXPLAINED,
-        *([OF_PROBLEMS] if any(is_problem(task) for task in plan.tasks) else []),
+        *explained,
         *_over_all(plan, scores),
     ]
     for task in plan.tasks:
@@ -97,8 +92,7 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
     if broken := [r for r in results if r.error]:
         lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
-    differs = [] if all(is_problem(task) for task in plan.tasks) else [DIFFERS]
-    return "\n\n".join([*parts, *differs]) + "\n"
+    return "\n\n".join([*parts, *(medium.caveat for medium in media if medium.caveat)]) + "\n"
 
 
 def _makers(finished: Sequence[Result]) -> str:
@@ -144,7 +138,7 @@ def _settings(plan: Plan) -> str:
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
-    robots = not all(is_problem(task) for task in plan.tasks)
+    robots = any(medium_of(task).filmed for task in plan.tasks)
     preset = f" Training preset: {plan.preset}{changed}." if robots else ""
     return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from llm.records import Candidate as MethodCandidate
 from llm.records import Outcome
-from simulation import catalog
 from webapp.experiments.models import Candidate, Experiment, Request
 
 
@@ -23,7 +22,7 @@ def outcome_of(experiment: Experiment, key: str) -> Outcome:
     """
     row = row_of(experiment, key)
     assert row is not None
-    hidden = "" if experiment.is_problem else catalog.task(experiment.task).metric_row
+    hidden = experiment.task_info.metric_row
     return Outcome(
         candidate=MethodCandidate(key, row.source, row.parent.key if row.parent else None, row.thought),
         ok=row.status == Candidate.Status.TRAINED,

@@ -8,15 +8,17 @@ from django.contrib.staticfiles import finders
 
 from llm import records
 from simulation import catalog
+from webapp.problems.forms import form_of
+from webapp.problems.media import medium_of
 from webapp.problems.models import Problem
 
 EXAMPLES = "none (the examples are imported by ./prefine manage import_problems examples/problems)"
 TaskInfo = catalog.TaskInfo | Problem
 
 
-def is_problem(task: str) -> bool:
-    """Whether the task of this name is no robot's."""
-    return task not in catalog.tasks()
+def known(task: str) -> bool:
+    """Whether there is a task of this name; a problem may have been deleted."""
+    return medium_of(task).filmed or Problem.objects.filter(name=task).exists()
 
 
 def problem_named(name: str) -> Problem:
@@ -30,7 +32,7 @@ def problem_named(name: str) -> Problem:
 
 def info(task: str) -> TaskInfo:
     """The robot's task, or the problem, of this name. Raises ValueError."""
-    return problem_named(task) if is_problem(task) else catalog.task(task)
+    return catalog.task(task) if medium_of(task).filmed else problem_named(task)
 
 
 def still(info: TaskInfo) -> str:
@@ -50,9 +52,8 @@ def stated(problem: Problem) -> records.Problem:
         problem.name,
         problem.statement.replace("\r\n", "\n"),
         form=problem.form,
-        sections=problem.sections if problem.form == records.ANSWER else (),
-        language=problem.language if problem.form == records.PROGRAM else "",
         tolerance=problem.tolerance,
+        **form_of(problem).stated(problem),
     )
 
 

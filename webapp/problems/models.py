@@ -102,6 +102,9 @@ class Problem(models.Model):
             return "share of points" if self.cases.exists() else None
         return "1 if the final answer is right" if self.answer.strip() else None
 
+    metric_row = ""
+    """As `simulation.catalog.TaskInfo` has it: an answer leaves no trace."""
+
     folder = ""
     """As `simulation.catalog.TaskInfo` has it: there is no picture of a problem."""
 

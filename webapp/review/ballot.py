@@ -19,7 +19,7 @@ from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import LETTERS, answers, letters_of
+from webapp.review.screenings import LETTERS, answers, letters_of, medium_shown
 from webapp.studies.models import Participant
 
 OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
@@ -184,7 +184,7 @@ def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
 
 def in_words_of(screening: Screening | Trial, text: str) -> str:
     """In the words of what was shown."""
-    return text if answers(screening) is None else text.replace("video", "answer")
+    return text.replace("video", medium_shown(screening).one)
 
 
 def _already(vote: Vote, screening: Screening) -> str:

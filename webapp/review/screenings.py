@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from trainer.records import FINAL
 from webapp.experiments.models import Candidate, Clip, Request
-from webapp.problems.lookup import is_problem
+from webapp.problems.media import films, medium_of
+from webapp.problems.medium import Medium
 from webapp.review import padding
 from webapp.review.models import ClipTicket, Screening, Trial
 from webapp.studies.models import Participant
@@ -57,17 +58,18 @@ def screening_of(request: Request, participant: Participant) -> Screening:
 
 def answers(screening: Screening | Trial) -> set[int] | None:
     """Primary keys of the answers that can be read, where the page shows answers; None where it shows films."""
-    if not _of_problem(screening):
+    if medium_shown(screening).filmed:
         return None
     tried = Candidate.objects.filter(pk__in=screening.order, status=Candidate.Status.TRAINED)
     return set(tried.values_list("pk", flat=True))
 
 
-def _of_problem(screening: Screening | Trial) -> bool:
+def medium_shown(screening: Screening | Trial) -> Medium:
+    """What the page shows: films or answers."""
     if isinstance(screening, Screening):
-        return screening.request.experiment.is_problem
+        return screening.request.experiment.medium
     of = Candidate.objects.filter(pk__in=screening.order).values_list("iteration__experiment__task", flat=True)
-    return any(is_problem(task) for task in of[:1])
+    return medium_of(of[0]) if of else films.MEDIUM
 
 
 def tiles(screening: Screening | Trial) -> list[Tile]:

@@ -16,12 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from webapp.base.http import browser_secret, without_nul
 from webapp.experiments.models import Candidate
-from webapp.problems import markdown
 from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import agreed
-from webapp.studio import answer_pages
+from webapp.studio.pages import tried_of
+from webapp.studio.presentations import answers
 from webapp.votes import ballot, enrolment
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
@@ -71,9 +71,11 @@ def _state(evaluator: Evaluator) -> str:
 
 def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
-    shown = _answers_context(showing.pair, showing) if showing.pair.is_read else {"tiles": tiles}
+    medium = showing.pair.medium
+    shown = {"tiles": tiles} if medium.filmed else _answers_context(showing.pair, showing)
     return {
         **shown,
+        "medium": medium,
         "showing": showing,
         "count": evaluator.showings.count(),
         "strengths": ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
@@ -85,16 +87,14 @@ def _answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
     copy: Mapping[str, Any] = pair.answers
     problem = Problem(**copy["problem"])
     sides = ("first", "second") if showing.first_left else ("second", "first")
-    rows = [Candidate(**copy[side]) for side in sides]
-    shown = [answer_pages.answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
+    rows = [tried_of(Candidate(**copy[side])) for side in sides]
+    shown = [answers.answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
     files = Attachment.objects.filter(pk__in=copy["files"]).order_by("pk")
     return {
-        "reading": True,
-        "problem": problem,
-        "statement": markdown.html(problem.statement),
+        **answers.stated(problem),
         "attachments": [(row, reverse("pair_file", args=[showing.token, row.pk])) for row in files],
         "answers": list(zip(("left", "right"), shown, strict=True)),
-        **answer_pages.reference(problem),
+        **answers.reference(problem),
     }
 
 

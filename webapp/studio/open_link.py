@@ -16,7 +16,7 @@ from webapp.studies.agreement import agreed
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import turned_away
 from webapp.studies.recruitment import Arrival, TurnedAway
-from webapp.studio.words import lead_of
+from webapp.studio.presentations import lead_of
 
 TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
 TITLES |= {"elsewhere": "You have begun"}

@@ -13,16 +13,18 @@ from llm.methods import METHODS
 from webapp.experiments import loop, progress
 from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import compare, judge, judgement_of, train
-from webapp.experiments.models import Experiment, Iteration, Request
-from webapp.review import ballot, panels, tags, trials
-from webapp.review.models import Trial, Vote
+from webapp.experiments.models import Candidate, Experiment, Iteration, Request
+from webapp.problems.forms.form import Tried
+from webapp.review import ballot, panels, trials
+from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
 from webapp.studies import assigning, opening
 from webapp.studies.models import Outcome, Participant
 from webapp.studies.recruitment import code_for
-from webapp.studio import answer_pages as answers
 from webapp.studio import practice as practice_trial
-from webapp.studio.words import ask_of, count_of, lead_of, meanwhile, wait_for_the_end, wait_of
+from webapp.studio.presentation import Presentation
+from webapp.studio.presentations import lead_of, presentation_of
+from webapp.studio.words import count_of
 
 TITLES = {
     "consent": "Taking part",
@@ -54,8 +56,6 @@ class Page:
     context: dict[str, Any] = field(default_factory=dict)
     key: str = ""
     """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
-    kind: str = ""
-    """In front of the template's name, where answers are read in place of films."""
 
     @property
     def title(self) -> str:
@@ -63,7 +63,7 @@ class Page:
 
     @property
     def template(self) -> str:
-        return f"studio/states/{self.kind}{self.name}.html"
+        return f"studio/states/{self.name}.html"
 
     @property
     def version(self) -> str:
@@ -86,19 +86,7 @@ class Watchable(Protocol):
     def status(self) -> str: ...
 
 
-FOR_ANSWERS = ("instruction", "practice", "waiting", "review", "picked", "thanks")
-"""Pages that are others where answers are read."""
-
-
 def page_of(participant: Participant) -> Page:
-    page, experiment = _page_of(participant), participant.experiment
-    if experiment is None or not experiment.is_problem or page.name not in FOR_ANSWERS:
-        return page
-    context = answers.context(page.name, page.context, experiment, participant.token)
-    return replace(page, kind=answers.KIND, context=page.context | context)
-
-
-def _page_of(participant: Participant) -> Page:
     experiment = participant.experiment
     if participant.withdrawn_at:
         return Page("withdrawn", _code(participant))
@@ -113,7 +101,8 @@ def _page_of(participant: Participant) -> Page:
     if experiment is None:
         return Page("between")
     if participant.instructed_at is None:
-        return Page("instruction", {"meanwhile": meanwhile(progress.of(experiment))})
+        said = presentation_of(experiment).meanwhile(progress.of(experiment))
+        return Page("instruction", {"meanwhile": said, **_beside(participant, experiment)})
     return _first_steps(participant, experiment) or _experiment_page(participant, experiment)
 
 
@@ -133,7 +122,7 @@ def _first_steps(participant: Participant, experiment: Experiment) -> Page | Non
     """What comes once, before the first round."""
     study = participant.study
     if study.practice and participant.practised_at is None:
-        return Page("practice", practice_trial.page_context(participant, experiment.k))
+        return Page("practice", practice_trial.page_context(participant, experiment.k, presentation_of(experiment)))
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))
     return None
@@ -152,7 +141,7 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
     waits_for = 0 if request else progress.of(experiment).iteration
     trial = trials.current(participant, experiment.n, waits_for)
     if trial:
-        return _trial(trial)
+        return _trial(participant, experiment, trial)
     if request is None:
         return _waiting(participant, experiment)
     vote = ballot.standing_vote(request, participant)
@@ -166,6 +155,13 @@ def _failed(participant: Participant) -> Page:
     """Somebody can wait until it is mended, or end their part here."""
     coming = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
     return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": coming})
+
+
+def _beside(participant: Participant, experiment: Experiment) -> dict[str, Any]:
+    """What stands on every page of the task."""
+    return presentation_of(experiment).beside(
+        experiment.task_info, lambda row: reverse("attachment", args=[participant.token, row.pk])
+    )
 
 
 def _gathering(experiment: Experiment) -> Page:
@@ -192,8 +188,9 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
     now = progress.of(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
     over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
-    wait = wait_for_the_end(METHODS[experiment.method].chooses) if over else wait_of(now, experiment.k)
-    return Page("waiting", {"clips": clips, "now": wait}, key)
+    words = presentation_of(experiment)
+    wait = words.wait_for_the_end(METHODS[experiment.method].chooses) if over else words.wait_of(now, experiment.k)
+    return Page("waiting", {"clips": clips, "now": wait, **_beside(participant, experiment)}, key)
 
 
 def _review(participant: Participant, request: Request) -> Page:
@@ -201,16 +198,42 @@ def _review(participant: Participant, request: Request) -> Page:
     shown = tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
         return _failed(participant)
-    return ballot_page(screening, shown, judgement_of(request))
+    return _ballot(participant, request.experiment, screening, shown, judgement_of(request))
 
 
-def _trial(trial: Trial) -> Page:
+def _trial(participant: Participant, experiment: Experiment, trial: Trial) -> Page:
     """A set between two rounds, which looks like a round."""
-    page = ballot_page(trial, tiles(trial), (judge if trial.asks_worst else compare).JUDGEMENT)
-    return replace(page, context=page.context | {"trial": True, "told": trials.told(trial)})
+    asked = (judge if trial.asks_worst else compare).JUDGEMENT
+    page = _ballot(participant, experiment, trial, tiles(trial), asked)
+    question = {"ask": presentation_of(experiment).trial_of_two} if asked.pair else {}
+    return replace(page, context=page.context | question | {"trial": True, "told": trials.told(trial)})
 
 
-def ballot_page(screening: Watched, shown: Sequence[Watchable], judgement: Judgement) -> Page:
+def _ballot(
+    participant: Participant,
+    experiment: Experiment,
+    screening: Screening | Trial,
+    shown: Sequence[Tile],
+    judgement: Judgement,
+) -> Page:
+    """The page to judge on, with what is shown of candidates that are read."""
+    page = ballot_page(screening, shown, judgement, presentation_of(experiment))
+
+    def tried() -> list[Tried]:
+        rows = Candidate.objects.in_bulk(screening.order)
+        return [tried_of(rows[pk]) for pk in screening.order]
+
+    read = presentation_of(experiment).candidates(experiment.task_info, shown, tried)
+    return replace(page, context=page.context | _beside(participant, experiment) | read)
+
+
+def tried_of(row: Candidate) -> Tried:
+    return Tried(row.source, row.reason, row.metric_trace)
+
+
+def ballot_page(
+    screening: Watched, shown: Sequence[Watchable], judgement: Judgement, presentation: Presentation
+) -> Page:
     ready = sum(tile.status == "ready" for tile in shown)
     context = {
         "action": reverse("vote", args=[screening.participant.token]),
@@ -219,9 +242,9 @@ def ballot_page(screening: Watched, shown: Sequence[Watchable], judgement: Judge
         "final": judgement.final,
         "pair": judgement.pair,
         "single": ready == 1,
-        "ask": ask_of(judgement, len(shown), ready),
-        "tags_best": tags.BEST,
-        "tags_worst": tags.WORST,
+        "ask": presentation.ask_of(judgement, len(shown), ready),
+        "tags_best": presentation.tags_best,
+        "tags_worst": presentation.tags_worst,
     }
     return Page("review", context, screening.token + " ".join(tile.status for tile in shown))
 
@@ -231,7 +254,7 @@ def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
     letters = letters_of(vote.screening, [vote.best_id, vote.worst_id])
     context = {
         "vote": vote,
-        "picks": [shown[letter] for letter in letters],
+        "picks": [(shown[letter], "") for letter in letters],
         "seconds": round(ballot.seconds_to_undo(vote), 1),
         "final": judgement_of(request).final,
     }
@@ -255,4 +278,5 @@ def _thanks(participant: Participant, experiment: Experiment) -> Page:
     token = tickets(participant, [clip])[clip.pk] if clip else ""
     outcome = participant.outcome or Outcome.FINISHED  # another process may note it while this page is made
     code = code_for(participant.study, outcome)
-    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code}, outcome)
+    shown = presentation_of(experiment).winner(experiment.task_info, tried_of(winner)) if winner else {}
+    return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code, **shown}, outcome)

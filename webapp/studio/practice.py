@@ -15,9 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.experiments.kinds import judge
-from webapp.review import tags
 from webapp.studies.models import Participant
-from webapp.studio.words import ask_of
+from webapp.studio.presentation import Presentation
 
 SENTENCE = "The cart should keep the pole on it upright and still."
 CLIPS = {
@@ -51,10 +50,6 @@ class PracticeTile:
     def poster(self) -> str:
         return static(f"studio/practice/{self.name}.jpg")
 
-    @property
-    def words(self) -> str:
-        return CLIPS[self.name]
-
 
 def tiles(participant: Participant, k: int) -> list[PracticeTile]:
     """The practice clips in this person's own order."""
@@ -63,7 +58,7 @@ def tiles(participant: Participant, k: int) -> list[PracticeTile]:
     return [PracticeTile(letter, name) for letter, name in zip(LETTERS, names, strict=False)]
 
 
-def page_context(participant: Participant, k: int) -> dict[str, Any]:
+def page_context(participant: Participant, k: int, presentation: Presentation) -> dict[str, Any]:
     """What the page of a round needs, for the practice trial."""
     shown = tiles(participant, k)
     return {
@@ -72,21 +67,25 @@ def page_context(participant: Participant, k: int) -> dict[str, Any]:
         "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
         "tiles": shown,
         "sentence": SENTENCE,
-        "ask": ask_of(judge.JUDGEMENT, len(shown), len(shown)),
+        "ask": presentation.ask_of(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
-        "tags_best": tags.BEST,
-        "tags_worst": tags.WORST,
+        "presentation": presentation,
+        "tags_best": presentation.tags_best,
+        "tags_worst": presentation.tags_worst,
+        **presentation.practice(shown),
     }
 
 
-def feedback_context(participant: Participant, k: int, said: Mapping[str, str]) -> dict[str, Any]:
+def feedback_context(
+    participant: Participant, k: int, said: Mapping[str, str], presentation: Presentation
+) -> dict[str, Any]:
     """What was chosen, and what most people would have; `said` has letters as best and worst, none for cannot tell."""
     shown = {tile.letter: tile for tile in tiles(participant, k)}
     ranked = sorted(shown.values(), key=lambda tile: list(CLIPS).index(tile.name))
     best, worst = shown.get(said.get("best", "")), shown.get(said.get("worst", ""))
     return {
         "sentence": SENTENCE,
-        "usual": [ranked[0], ranked[-1]],
+        "usual": [(tile, presentation.practice_words(tile.name)) for tile in (ranked[0], ranked[-1])],
         "chosen": [tile for tile in (best, worst) if tile],
         "as_usual": (best, worst) == (ranked[0], ranked[-1]),
     }

@@ -6,19 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.urls import reverse
+
 from llm.methods import METHODS
 from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import choose, compare, judge
 from webapp.experiments.progress import CandidateState, Progress
+from webapp.problems import lookup
+from webapp.problems.forms import form_of
+from webapp.problems.forms.form import Tried
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
 from webapp.studies.recruitment import code_for
-from webapp.studio import answer_pages as answers
-from webapp.studio import answer_samples as answer_samples
 from webapp.studio import check_page, practice
-from webapp.studio.pages import FOR_ANSWERS, Page, ballot_page
-from webapp.studio.words import lead_of, meanwhile, wait_of
+from webapp.studio.pages import Page, ballot_page
+from webapp.studio.presentations import lead_of, presentation_of
 
 TOKEN = "preview"
 """In the addresses of a preview's pages: no link begins so, and none leads anywhere."""
@@ -81,45 +84,67 @@ def _consent(study: Study, plan: Arm) -> Page:
 
 
 def _instruction(study: Study, plan: Arm) -> Page:
-    return Page("instruction", {"meanwhile": meanwhile(progress_of(plan, "training", 0.1, None))})
+    now = progress_of(plan, "training" if plan.medium.filmed else "writing", 0.1, None)
+    return Page("instruction", {"meanwhile": presentation_of(plan).meanwhile(now), **_beside(plan)})
+
+
+def _beside(plan: Arm) -> Context:
+    """What stands on every page of the task."""
+    return presentation_of(plan).beside(plan.task_info, lambda row: reverse("admin:problems_attachment", args=[row.pk]))
 
 
 def _practice(study: Study, plan: Arm) -> Page:
-    return Page("practice", practice.page_context(somebody(study), plan.k))
+    return Page("practice", practice.page_context(somebody(study), plan.k, presentation_of(plan)))
 
 
 def _practised(study: Study, plan: Arm) -> Page:
     person = somebody(study)
-    usual = practice.feedback_context(person, plan.k, {})["usual"]
-    said = {"best": usual[0].letter, "worst": usual[1].letter}
-    action = practice.page_context(person, plan.k)["action"]
-    return Page("practised", practice.feedback_context(person, plan.k, said) | {"action": action})
+    shown = presentation_of(plan)
+    (best, _), (worst, _) = practice.feedback_context(person, plan.k, {}, shown)["usual"]
+    said = {"best": best.letter, "worst": worst.letter}
+    action = practice.page_context(person, plan.k, shown)["action"]
+    return Page("practised", practice.feedback_context(person, plan.k, said, shown) | {"action": action})
 
 
 def _waiting(study: Study, plan: Arm, in_line: bool) -> Page:
-    now = progress_of(plan, "training", 0.0 if in_line else 0.4, None if in_line else 130.0, in_line)
-    early = [] if in_line else clips(shown_in_a_round(plan))
-    return Page("waiting", {"now": wait_of(now, plan.k), "clips": early})
+    phase = "training" if plan.medium.filmed else "writing"
+    now = progress_of(plan, phase, 0.0 if in_line else 0.4, None if in_line else 130.0, in_line)
+    early = clips(shown_in_a_round(plan)) if plan.medium.filmed and not in_line else []
+    return Page("waiting", {"now": presentation_of(plan).wait_of(now, plan.k), "clips": early, **_beside(plan)})
 
 
-def _review(study: Study, judgement: Judgement, count: int) -> Page:
-    return ballot_page(SampleScreening(somebody(study)), clips(count), judgement)
+def _review(study: Study, plan: Arm, judgement: Judgement, count: int) -> Page:
+    shown, places = presentation_of(plan), clips(count)
+    page = ballot_page(SampleScreening(somebody(study)), places, judgement, shown)
+    read = shown.candidates(plan.task_info, places, lambda: [_sample(plan, place) for place in range(count)])
+    return replace(page, context=page.context | _beside(plan) | read)
+
+
+def _sample(plan: Arm, place: int) -> Tried:
+    """A made-up candidate of a problem."""
+    assert isinstance(plan.task_info, Problem)
+    return form_of(plan.task_info).sample(plan.task_info, place)
 
 
 def _picked(study: Study, plan: Arm) -> Page:
     chosen = clips(shown_in_a_round(plan))
     vote = {"screening": SampleScreening(somebody(study)), "cannot_tell": False}
-    return Page("picked", {"vote": vote, "picks": [chosen[0], chosen[-1]], "seconds": 10.0, "final": False})
+    return Page("picked", {"vote": vote, "picks": [(chosen[0], ""), (chosen[-1], "")], "seconds": 10.0, "final": False})
 
 
 def _with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
     def make(study: Study, plan: Arm) -> Page:
         context: Context = {"code": code_for(study, outcome)}
-        if name == "thanks" and not plan.is_problem:
-            context["clip"] = clips(1)[0]
         return Page(name, context)
 
     return make
+
+
+def _thanks(study: Study, plan: Arm) -> Page:
+    page = _with_code("thanks", Outcome.FINISHED)(study, plan)
+    if plan.medium.filmed:
+        return replace(page, context=page.context | {"clip": clips(1)[0]})
+    return replace(page, context=page.context | presentation_of(plan).winner(plan.task_info, _sample(plan, 0)))
 
 
 def _failed(study: Study, plan: Arm) -> Page:
@@ -153,14 +178,14 @@ STATES: dict[str, State] = {
     "check-failed": State("Check not passed", BEFORE, _with_code("check_failed", Outcome.FAILED), _asks),
     "waiting": State("Waiting", ROUNDS, lambda s, p: _waiting(s, p, in_line=False)),
     "in-line": State("Waiting behind others", ROUNDS, lambda s, p: _waiting(s, p, in_line=True)),
-    "review": State("A round", ROUNDS, lambda s, p: _review(s, judge.JUDGEMENT, shown_in_a_round(p))),
-    "pair": State("Two once more", ROUNDS, lambda s, p: _review(s, compare.JUDGEMENT, 2), _compares),
-    "final": State("Final choice", ROUNDS, lambda s, p: _review(s, choose.JUDGEMENT, p.n), _chooses),
+    "review": State("A round", ROUNDS, lambda s, p: _review(s, p, judge.JUDGEMENT, shown_in_a_round(p))),
+    "pair": State("Two once more", ROUNDS, lambda s, p: _review(s, p, compare.JUDGEMENT, 2), _compares),
+    "final": State("Final choice", ROUNDS, lambda s, p: _review(s, p, choose.JUDGEMENT, p.n), _chooses),
     "picked": State("After a choice", ROUNDS, _picked),
     "paused": State("Paused", ROUNDS, _plain("paused")),
     "failed": State("A failure", ROUNDS, _failed),
     "debriefing": State("Debriefing", END, _plain("debriefing"), lambda study, plan: bool(study.debriefing)),
-    "thanks": State("Thanks", END, _with_code("thanks", Outcome.FINISHED)),
+    "thanks": State("Thanks", END, _thanks),
     "leave": State("Leave the study", END, _plain("leave")),
     "withdrawn": State("After leaving", END, _with_code("withdrawn", Outcome.WITHDRAWN)),
     "stopped": State("Stopped on our side", END, _with_code("stopped", Outcome.STOPPED)),
@@ -172,16 +197,11 @@ STATES: dict[str, State] = {
 
 def missing(name: str, study: Study, plan: Arm) -> str:
     """Why a page is not shown; empty where it is."""
-    if plan.is_problem and not Problem.objects.filter(name=plan.task).exists():
+    if not lookup.known(plan.task):
         return "its problem is not there"
     return "" if STATES[name].used(study, plan) else "not in this study"
 
 
 def page(name: str, study: Study, plan: Arm) -> Page:
     """The page of this name, as somebody in this arm would see it."""
-    made = STATES[name].make(study, plan)
-    if not plan.is_problem or made.name not in (*FOR_ANSWERS, "practised"):
-        return made
-    left: tuple[float, float | None, bool] = (0.0, None, True) if name == "in-line" else (0.4, 130.0, False)
-    context = answer_samples.context(made.name, made.context, plan, progress_of(plan, "writing", *left))
-    return replace(made, kind=answers.KIND, context=made.context | context)
+    return STATES[name].make(study, plan)

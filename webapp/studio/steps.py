@@ -26,9 +26,9 @@ def in_this_browser(page: Page, participant: Participant, session: Mapping[str, 
     if page.name == "practice":
         said = practice.said_in(session, participant)
         if said is not None:
-            context = practice.feedback_context(participant, page.context["k"], said)
+            context = practice.feedback_context(participant, page.context["k"], said, page.context["presentation"])
             context["action"] = page.context["action"]
-            return Page("practised", context, str(sorted(said.items())), page.kind)
+            return Page("practised", context, str(sorted(said.items())))
     if page.name == "check":
         return Page("check", check_page.page_context(participant, session), page.key)
     return page
@@ -38,8 +38,8 @@ def in_this_browser(page: Page, participant: Participant, session: Mapping[str, 
 @personal
 def practise(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Take the practice choice; or, by `then`, go on to the study or practise once more."""
-    page = page_of(participant)
-    if page.name != "practice":
+    page, experiment = page_of(participant), participant.experiment
+    if page.name != "practice" or experiment is None:
         return redirect(participant)
     then = request.POST.get("then", "")
     if then == "again":
@@ -49,7 +49,7 @@ def practise(request: HtmxHttpRequest, participant: Participant) -> HttpResponse
     elif not then:
         chosen = practice.choice_of(request.POST, [tile.letter for tile in page.context["tiles"]])
         if isinstance(chosen, str):
-            messages.warning(request, chosen.replace("video", "answer") if page.kind else chosen)
+            messages.warning(request, chosen.replace("video", experiment.medium.one))
         else:
             practice.remember(request.session, participant, chosen)
     return redirect(participant)

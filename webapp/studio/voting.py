@@ -28,7 +28,7 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
         messages.info(request, trials.answer(trial, _choice(request)) or "Saved, thank you.")
         return redirect(participant)
     choice = _choice(request)
-    if not (participant.experiment and participant.experiment.is_problem):  # whoever reads has nothing to watch
+    if participant.experiment is None or participant.experiment.medium.filmed:  # who reads has nothing to watch
         choice = replace(choice, client=telemetry.UNSEEN | choice.client)
     cast = ballot.cast(participant, token, choice)
     if cast.message:

@@ -53,7 +53,7 @@ def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
 def _wrong(poll: Poll, showing: Showing, answer: Answer) -> str:
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
-        return f"Choose one of the two {'answers' if showing.pair.is_read else 'videos'}, then confirm."
+        return f"Choose one of the two {showing.pair.medium.one}s, then confirm."
     if poll.ask_strength and answer.choice != "same" and answer.strength not in map(str, STRENGTHS):
         return "Say how much better it is, then confirm."
     return ""

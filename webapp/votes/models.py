@@ -12,6 +12,8 @@ from django.db import models
 from django.urls import reverse
 
 from webapp.experiments.models import Candidate, Clip
+from webapp.problems import media
+from webapp.problems.medium import Medium
 from webapp.studies.models import new_token
 
 
@@ -161,9 +163,10 @@ class Pair(models.Model):
         return f"{self.first_arm} against {self.second_arm}"
 
     @property
-    def is_read(self) -> bool:
-        """Whether evaluators read it, rather than watch it."""
-        return bool(self.answers or self.first_answer_id or self.second_answer_id)
+    def medium(self) -> Medium:
+        """Whether evaluators watch it or read it."""
+        read = self.answers or self.first_answer_id or self.second_answer_id
+        return media.answers.MEDIUM if read else media.films.MEDIUM
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """A new pair is the last."""

@@ -47,7 +47,7 @@ def problems(poll: Poll) -> list[str]:
 
 def _wording(poll: Poll, pairs: list[Pair]) -> list[str]:
     """What was written for videos, where there are none."""
-    if not pairs or not all(pair.is_read for pair in pairs):
+    if not pairs or any(pair.medium.filmed for pair in pairs):
         return []
     usual = poll.question == Poll._meta.get_field("question").default
     found = ["The question is about a robot. Ask, for example: Which answer is better?"] if usual else []
@@ -57,7 +57,7 @@ def _wording(poll: Poll, pairs: list[Pair]) -> list[str]:
 
 
 def _problems_of(pair: Pair) -> list[str]:
-    found = _of_answers(pair) if pair.is_read else _of_clips(pair)
+    found = _of_clips(pair) if pair.medium.filmed else _of_answers(pair)
     if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
         found.append("name what each side stands for, with different names.")
     return found

@@ -36,6 +36,7 @@ from webapp.experiments.models import (
     Run,
 )
 from webapp.problems import lookup
+from webapp.problems.media import medium_of
 from webapp.studies.assigning import people_of
 
 STATUS_LABELS = {
@@ -120,7 +121,7 @@ class LoopForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
-        if task and preset and not lookup.is_problem(task) and preset not in catalog.task(task).presets:
+        if task and preset and medium_of(task).filmed and preset not in catalog.task(task).presets:
             known = ", ".join(catalog.task(task).presets)
             self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
         return data

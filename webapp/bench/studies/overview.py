@@ -12,7 +12,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
-from webapp.experiments.kinds import judgement_of
+from webapp.experiments.kinds import judgement_of, train
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
 from webapp.studies import opening
@@ -237,7 +237,7 @@ def _rounds_left(study: Study, places: Sequence[Place]) -> int:
     waiting = Assignment.objects.filter(participant__in=people).select_related("arm", "experiment")
     begun = {a.experiment.pk: a.experiment for a in waiting if a.experiment}
     done = dict(
-        Request.objects.filter(experiment__in=begun, kind="Train", status=Request.Status.DONE)
+        Request.objects.filter(experiment__in=begun, kind=train.KIND.name, status=Request.Status.DONE)
         .values_list("experiment")
         .annotate(count=Count("pk"))
     )

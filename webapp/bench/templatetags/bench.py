@@ -10,15 +10,12 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from llm.reasoning import answer_parts
-from llm.records import PROGRAM
 from webapp.base import charts
 from webapp.experiments.models import LoopSettings
+from webapp.problems.forms import form_of
 from webapp.problems.models import Problem
 
 register = template.Library()
-ANSWER_LETTERS = 120
-"""Longest final answer on a card."""
 Unknown = float | str | None
 """A number; None where it is not known; "", which is what a template makes of a key that a worker has not sent yet."""
 
@@ -136,9 +133,6 @@ def as_json(value: object) -> SafeString:
 
 @register.filter
 def gist(source: str, experiment: LoopSettings) -> str:
-    """The final answer as text; of a program its length."""
+    """A candidate that is read, in one line."""
     problem = experiment.task_info
-    if not isinstance(problem, Problem) or problem.form == PROGRAM:
-        return f"{len(source.splitlines())} lines"
-    final = answer_parts.final_answer(source, problem.sections) or ""
-    return final if len(final) <= ANSWER_LETTERS else final[:ANSWER_LETTERS] + " ..."
+    return form_of(problem).gist(problem, source) if isinstance(problem, Problem) else ""

@@ -115,7 +115,7 @@ def scene(experiment: Experiment) -> tuple[str, ...]:
 
 def figures(experiment: Experiment) -> tuple[str, ...]:
     """Those of the problem, which judges see as the writer does; a task has none."""
-    return tuple(lookup.pictures(lookup.problem_named(experiment.task))) if experiment.is_problem else ()
+    return tuple(lookup.pictures(lookup.problem_named(experiment.task))) if not experiment.medium.filmed else ()
 
 
 def words(text: str, choices: int = 0) -> str | None:

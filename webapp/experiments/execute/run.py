@@ -17,6 +17,7 @@ from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel
 from webapp.problems import lookup, scoring
+from webapp.problems.forms import form_of
 from webapp.problems.scoring import Score
 
 
@@ -48,11 +49,9 @@ def scores_of(lease: Lease, sources: list[str], stop_check: Callable[[], None]) 
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
     problem = lookup.problem_named(experiment.task)
-    if problem.form == records.PROGRAM:
-        return scoring.programs(problem, sources, stop_check)
     matters = experiment.judge_info.uses_metric or METHODS[experiment.method].uses_metric
     ask = partial(asked, lease, stop_check) if matters else None
-    return scoring.answers(problem, sources, ask, loop.seed_of(request))
+    return form_of(problem).score(problem, sources, ask, loop.seed_of(request), stop_check)
 
 
 def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -> str:

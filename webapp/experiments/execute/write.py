@@ -41,8 +41,7 @@ def write(lease: Lease) -> None:
         write(lease)
         return
     if written.error:
-        what = "answers" if experiment.is_problem else "rewards"
-        lease.fail(f"Writing {what} for round {wanted.iteration} failed: {written.error}")
+        lease.fail(f"Writing {experiment.medium.candidates} for round {wanted.iteration} failed: {written.error}")
         return
     with lease.settle() as locked:
         say_left_out(locked, wanted.iteration, experiment.model, written.left_out)

@@ -16,6 +16,8 @@ from simulation import catalog
 from webapp.experiments import judges
 from webapp.experiments.judge import Judge
 from webapp.problems import lookup
+from webapp.problems.media import medium_of
+from webapp.problems.medium import Medium
 
 LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
 """Tokens that a model may be said to have room for."""
@@ -153,7 +155,7 @@ class LoopSettings(models.Model):
             return  # the field itself says so
         if refusals := judge.refusals(self, info.metric, chosen):
             raise ValidationError(dict(refusals))
-        if self.is_problem:
+        if not self.medium.filmed:
             self._clean_problem(chosen)
         if chosen.uses_metric and info.metric is None:
             raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
@@ -191,7 +193,7 @@ class LoopSettings(models.Model):
     @property
     def judge_frames(self) -> int:
         """Pictures of each clip by which a vision model judges; 0 where none does."""
-        return 0 if self.is_problem else self.judge_info.frames(self.judge_options)
+        return self.judge_info.frames(self.judge_options) if self.medium.filmed else 0
 
     @property
     def judge_info(self) -> Judge:
@@ -208,6 +210,6 @@ class LoopSettings(models.Model):
         return lookup.info(self.task)
 
     @property
-    def is_problem(self) -> bool:
-        """Whether candidates are answers that people read, rather than rewards whose robots they watch."""
-        return lookup.is_problem(self.task)
+    def medium(self) -> Medium:
+        """How people get to know candidates: by watching or by reading."""
+        return medium_of(self.task)

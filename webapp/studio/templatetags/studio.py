@@ -9,7 +9,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.base import stylesheets
-from webapp.studio.answer_practice import SAMPLES
+from webapp.problems.media import films
+from webapp.problems.medium import Medium
 
 register = template.Library()
 
@@ -45,6 +46,6 @@ def _marked(head: str, part: str) -> tuple[SafeString, SafeString]:
 
 
 @register.filter
-def practice_words(name: str) -> str:
-    """What one sees in a practice answer, by the name of the clip in whose place it stands."""
-    return SAMPLES[name].words
+def partial(medium: Medium | str, name: str) -> str:
+    """The template of this part of a page for what its candidates are; for films where a study has no plan yet."""
+    return f"studio/{medium.name if isinstance(medium, Medium) else films.MEDIUM.name}/{name}.html"

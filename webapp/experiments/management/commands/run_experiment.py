@@ -15,6 +15,7 @@ from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import DJANGOS_OWN, OFFLINE, on_the_command_line, parsed
 from webapp.problems import lookup
+from webapp.problems.media import medium_of
 
 ROLES = ("describer", "judge_model", "vision")
 TASK = "Ant"
@@ -177,7 +178,7 @@ def created(options: dict[str, Any]) -> Experiment:
 
 def most_iterations(options: dict[str, Any]) -> int:
     """How many training iterations may be asked for: none, where nothing is trained. Raises ValueError."""
-    if lookup.is_problem(lookup.info(options["task"]).name):
+    if not medium_of(lookup.info(options["task"]).name).filmed:
         return 0
     return 10 * catalog.preset(options["task"], options["preset"]).iterations
 

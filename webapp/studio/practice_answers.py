@@ -5,14 +5,9 @@ They stand for the practice clips (webapp.studio.practice), best to worst, one f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
-from webapp.problems import markdown
 from webapp.problems.models import SECTIONS, Problem
-from webapp.review import tags
-from webapp.studio.answer_words import ask_of
 
 PROBLEM = Problem(
     name="practice",
@@ -52,26 +47,3 @@ SAMPLES = {
     "falls": Sample("$36.90$ euros", "It looks like that.", "is wrong, and gives no reason"),
 }
 """By the name of the practice clip in whose place it stands."""
-
-
-class Lettered(Protocol):
-    @property
-    def letter(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-def texts(tiles: Iterable[Lettered]) -> Mapping[str, str]:
-    """Letter -> the answer that is shown under it."""
-    return {tile.letter: SAMPLES[tile.name].text for tile in tiles}
-
-
-def context(shown: int) -> dict[str, Any]:
-    """What the page shows beside the answers."""
-    return {
-        "problem": PROBLEM,
-        "statement": markdown.html(PROBLEM.statement),
-        "ask": ask_of(False, False, shown),
-        "tags_best": tags.ANSWERS_BEST,
-        "tags_worst": tags.ANSWERS_WORST,
-    }

@@ -1,0 +1,13 @@
+"""Forms of answers to problems. llm/forms/ has how a prompt states and shows them."""
+
+from __future__ import annotations
+
+from webapp.problems.forms import answer, program
+from webapp.problems.forms.form import Form
+from webapp.problems.models import Problem
+
+FORMS: dict[str, Form] = {form.name: form for form in (answer.FORM, program.FORM)}
+
+
+def form_of(problem: Problem) -> Form:
+    return FORMS[problem.form]
