@@ -94,6 +94,18 @@ class Trace:
     """(K, B, outputs) float32."""
 
 
+def _affine(bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    """x W + b of K layers: (K, 1, outputs), (K, B, inputs), (K, inputs, outputs) -> (K, B, outputs).
+
+    Of one layer with one output the library makes a product of matrix and vector, whose last bits are others; as one
+    of two equal layers it gets the bits that it has among several, so that results do not depend on how the K are split.
+    """
+    if len(x) == 1 and weight.shape[-1] == 1:
+        bias, x, weight = (tensor.expand(2, -1, -1) for tensor in (bias, x, weight))
+        return torch.baddbmm(bias, x, weight)[:1]
+    return torch.baddbmm(bias, x, weight)
+
+
 class StackedActorCritic:
     """K actor-critics over flat parameters [K, P], with which the layers share their memory.
 
@@ -155,10 +167,10 @@ class StackedActorCritic:
         activation = ACTIVATIONS[self.shape.activation]
         inputs, sums = [x.to(self._working.dtype)], []
         for weight, bias in layers[:-1]:
-            sums.append(torch.baddbmm(bias, inputs[-1], weight))
+            sums.append(_affine(bias, inputs[-1], weight))
             inputs.append(activation(sums[-1]))
         weight, bias = layers[-1]
-        return Trace(inputs, sums, torch.baddbmm(bias, inputs[-1], weight).float())
+        return Trace(inputs, sums, _affine(bias, inputs[-1], weight).float())
 
     def _views(self, flat: Tensor) -> tuple[list[Layer], list[Layer], Tensor]:
         """Layers of actor and critic and log std, in the order of initial_parameters."""
