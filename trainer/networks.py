@@ -95,7 +95,7 @@ class Trace:
 
 
 def _affine(bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-    """x W + b of K layers: (K, 1, outputs), (K, B, inputs), (K, inputs, outputs) -> (K, B, outputs).
+    """X W + b of K layers: (K, 1, outputs), (K, B, inputs), (K, inputs, outputs) -> (K, B, outputs).
 
     Of one layer with one output the library makes a product of matrix and vector, whose last bits are others; as one
     of two equal layers it gets the bits that it has among several, so that results do not depend on how the K are split.
