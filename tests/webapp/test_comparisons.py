@@ -25,7 +25,7 @@ from webapp.comparisons.plan import Plan, arm
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NEW = "/bench/comparisons/new/"
 FORM: dict[str, Any] = {
     "tasks": ["Cartpole"],

@@ -29,7 +29,7 @@ from webapp.experiments.execute.train import candidates_of, job_of
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 from webapp.problems import lookup
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_beats")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_beats"), pytest.mark.slow]
 
 
 def looks_at_the_second(problem: Any, rng: Any, k: int, n: int) -> Any:

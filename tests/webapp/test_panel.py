@@ -18,7 +18,7 @@ from webapp.review.screenings import LETTERS, screening_of
 from webapp.studies import enrolment
 from webapp.studies.models import Participant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def study(panel=3, **plan):
