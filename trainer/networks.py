@@ -97,8 +97,8 @@ class Trace:
 def _affine(bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
     """X W + b of K layers: (K, 1, outputs), (K, B, inputs), (K, inputs, outputs) -> (K, B, outputs).
 
-    Of one layer with one output the library makes a product of matrix and vector, whose last bits are others; as one
-    of two equal layers it gets the bits that it has among several, so that results do not depend on how the K are split.
+    Of one layer with one output the library makes a product of matrix and vector, whose last bits are others. As one
+    of two equal layers it gets the bits that it has among several: results do not depend on how the K are split.
     """
     if len(x) == 1 and weight.shape[-1] == 1:
         bias, x, weight = (tensor.expand(2, -1, -1) for tensor in (bias, x, weight))

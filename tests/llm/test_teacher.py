@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from llm.judges import settings
 from llm.judges.proxy import judge
 from llm.judges.teacher import Teacher, best_of, compare, prefers_first, utilities
 from llm.records import Candidate, Choose, Compare, Judge, Outcome, Pick
@@ -120,11 +119,3 @@ def test_what_it_answers_follows_from_the_seed():
 def test_best_is_never_worst_however_noisy():
     picks = [judge(Judge(1, ROUND), {"beta": 0.0, "equal": 9.0, "mistake": 0.5}, seed) for seed in range(200)]
     assert all(p.best != p.worst for p in picks)
-
-
-def test_its_options_are_checked():
-    assert settings("proxy", {"beta": "5", "mistake": "0"}) == {"beta": 5.0}
-    with pytest.raises(ValueError, match="the judge 'human' has no option 'beta'"):
-        settings("human", {"beta": 5})
-    with pytest.raises(ValueError, match="'2' is not between 0 and 1"):
-        settings("proxy", {"mistake": "2"})

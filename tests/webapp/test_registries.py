@@ -30,6 +30,12 @@ def test_a_judge_answers_in_one_way(judge):
         judge.settings({"nerve": 1})
 
 
+def test_the_teachers_options_are_bounded():
+    assert JUDGES["proxy"].settings({"beta": "5", "mistake": "0"}) == {"beta": 5.0}
+    with pytest.raises(ValueError, match="'2' is not between 0 and 1"):
+        JUDGES["proxy"].settings({"mistake": "2"})
+
+
 def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():
     found = []
     for path in WEBAPP.rglob("*.py"):
