@@ -176,7 +176,7 @@ def test_settings_that_fit_a_problem(problems, model):
     ("values", "field", "said"),
     [
         ({"task": "nothing"}, "task", "unknown task"),
-        ({"method": "icpl"}, "method", "designs rewards"),
+        ({"method": "eureka"}, "method", "designs rewards"),
         ({"model": None}, "model", "solves no problems"),
         ({"task": "open"}, "judge", "no metric"),
         ({"task": "open", "judge": "model", "method": "scaling_batch_score"}, "method", "no metric"),
