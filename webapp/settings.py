@@ -23,6 +23,8 @@ VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["v
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
 """Everything Prefine writes: database, runs, media, broker, logs."""
+SCRATCH = env.str("PREFINE_SCRATCH", default="")
+"""Where this machine trains: a folder on a disk of its own. Empty: `runs` in the data folder."""
 for folder in ("runs", "media", "broker", "log", "records", "static"):
     (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
 
@@ -159,9 +161,8 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-MEDIA_ROOT = DATA_DIR / "media"
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"allow_overwrite": True}},
+    "default": {"BACKEND": "webapp.base.store.FieldStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 

@@ -1,4 +1,4 @@
-"""What every test of pages needs: static files without a build, media in a folder of its own."""
+"""What every test of pages needs: static files without a build, a data folder of its own."""
 
 import shutil
 
@@ -38,10 +38,16 @@ def django_db_setup(django_test_environment, django_db_blocker):
 @pytest.fixture(autouse=True)
 def folders(settings, tmp_path_factory):
     cache.clear()  # it counts what an address may do
-    settings.MEDIA_ROOT = tmp_path_factory.mktemp("media")
+    settings.DATA_DIR = tmp_path_factory.mktemp("data")
     settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others take a third of a second
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+
+
+@pytest.fixture
+def data(settings, folders):
+    """The data folder: the store's, the trainings', the records'."""
+    return settings.DATA_DIR

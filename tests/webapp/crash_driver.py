@@ -21,10 +21,10 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 django.setup()
 
-from django.core.files.storage import default_storage  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from tests.webapp.crash_voters import Voter  # noqa: E402
+from webapp.base.store import store  # noqa: E402
 from webapp.experiments import loop  # noqa: E402
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
 from webapp.review import panels  # noqa: E402
@@ -89,7 +89,7 @@ def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
             key for key, n in Counter(ModelCall.objects.values_list("request", "request_hash", "seed")).items() if n > 1
         ],
         "clips": [clip.status for clip in clips],
-        "files_missing": [c.video for c in clips if c.status == "ready" and not default_storage.exists(c.video)],
+        "files_missing": [c.video for c in clips if c.status == "ready" and not store.size(c.video)],
         "restarts": sum(row.events.filter(kind="restarted").count() for row in rows),
         "kinds": dict(Counter(e.kind for row in rows for e in row.events.all())),
     }

@@ -17,6 +17,7 @@ from django.urls import reverse
 from tests.webapp import archives, bench_rows
 from webapp.archive import export
 from webapp.archive.scope import Options
+from webapp.experiments import run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.review.models import Vote
 from webapp.votes.models import Poll
@@ -55,11 +56,11 @@ class Taken:
 
 @pytest.fixture(scope="session")
 def taken(django_db_setup, django_db_blocker, tmp_path_factory):
-    folder, media = tmp_path_factory.mktemp("exports"), tmp_path_factory.mktemp("media")
+    folder, data = tmp_path_factory.mktemp("exports"), tmp_path_factory.mktemp("data")
     static = {**django_settings.STORAGES, "staticfiles": {"BACKEND": PLAIN}}
-    given = override_settings(MEDIA_ROOT=media, DATA_DIR=tmp_path_factory.mktemp("data"), STORAGES=static)
+    given = override_settings(DATA_DIR=data, STORAGES=static)
     with django_db_blocker.unblock(), given, transaction.atomic():
-        found = _taken(folder, media)
+        found = _taken(folder, data / "media")
         transaction.set_rollback(True)
     return found
 
@@ -69,7 +70,7 @@ def _taken(folder, media):
     made = archives.made()
     request = made.first.experiment.requests.get(kind="Train", step=1)
     for name, content in (("checkpoints/policies/1.pt", "weights"), ("traces/1.csv", "interval,samples\n0,1\n")):
-        path = request.run_dir / name
+        path = run_folder.of(request) / name
         path.parent.mkdir(parents=True)
         path.write_text(content)
     exported(made.study, folder / "study.zip")

@@ -116,7 +116,7 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
 def media(clip: Clip, hue: int) -> None:
     """A real clip and poster in the media store, told apart by their colour."""
     for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
-        path = Path(settings.MEDIA_ROOT) / name
+        path = settings.DATA_DIR / "media" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 

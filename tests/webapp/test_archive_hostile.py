@@ -92,15 +92,15 @@ class TestHostileZips:
     def untouched(self, settings):
         yield
         assert not Study.objects.exists() and not Entry.objects.filter(action="imported study").exists()
-        assert [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()] == []
-        assert list(Path(settings.MEDIA_ROOT).glob("import-*")) == []
+        assert [path for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()] == []
+        assert list((settings.DATA_DIR / "media").glob("import-*")) == []
 
     def test_an_honest_one_passes(self, taken, tmp_path, settings):
         """The way in which these tests repack is not what is refused."""
         study = restore.restore(repacked(taken.path, tmp_path / "ok.zip"), "ada")
         assert study.participants.count() == 4
         archives.empty_database()
-        for path in Path(settings.MEDIA_ROOT).rglob("*.*"):
+        for path in (settings.DATA_DIR / "media").rglob("*.*"):
             path.unlink()
 
     @pytest.mark.parametrize("what", HOSTILE_ROWS)

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -106,7 +105,7 @@ class TestImport:
         """Its files were in their places, and its rows not yet committed."""
 
         def killed(study):
-            placed.update({path: path.read_bytes() for path in Path(settings.MEDIA_ROOT).rglob("*.*")})
+            placed.update({path: path.read_bytes() for path in (settings.DATA_DIR / "media").rglob("*.*")})
             raise KeyboardInterrupt
 
         placed = {}
@@ -117,15 +116,17 @@ class TestImport:
         restore.restore(taken.path, "ada")
         clips = Clip.objects.filter(status="ready")
         assert len(placed) > len(clips) > 0
-        assert all((Path(settings.MEDIA_ROOT) / name).is_file() for clip in clips for name in (clip.video, clip.poster))
+        assert all(
+            (settings.DATA_DIR / "media" / name).is_file() for clip in clips for name in (clip.video, clip.poster)
+        )
 
     def test_takes_no_file_s_place(self, taken, settings):
-        there = Path(settings.MEDIA_ROOT) / min(taken.films)
+        there = settings.DATA_DIR / "media" / min(taken.films)
         there.parent.mkdir(parents=True)
         there.write_bytes(b"somebody else's")
         with pytest.raises(Refused, match="with other contents"):
             restore.restore(taken.path, "ada")
-        assert [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()] == [there]
+        assert [path for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()] == [there]
 
     def test_draws_the_same_trials(self, taken):
         """Also where people have other keys."""
@@ -243,12 +244,12 @@ class TestProblems:
         assert "code/1/1-1.cpp" in package.namelist()
         archives.empty_database()
         for file in files:
-            (Path(settings.MEDIA_ROOT) / file).unlink()
+            (settings.DATA_DIR / "media" / file).unlink()
         again = exported(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
         for table in ("problems", "attachments", "subtasks", "test_cases", "arms", "experiments"):
             assert rows_of(again, table) == rows_of(package, table)
         for file in files:
-            assert (Path(settings.MEDIA_ROOT) / file).read_bytes() == package.read(file)
+            assert (settings.DATA_DIR / "media" / file).read_bytes() == package.read(file)
 
     def test_that_are_here_already_are_used(self, solved, tmp_path):
         exported(solved, tmp_path / "one.zip")

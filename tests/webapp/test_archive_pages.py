@@ -2,10 +2,10 @@ import hashlib
 import io
 import zipfile
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
@@ -19,6 +19,7 @@ from webapp.archive import export, tasks, work
 from webapp.archive.models import Export, Import, Origin
 from webapp.audit.models import Entry
 from webapp.base import claims, processes
+from webapp.base.store import store
 from webapp.celery import app
 from webapp.studies.models import Recruit, Study
 
@@ -26,11 +27,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
-def data(settings, tmp_path, monkeypatch):
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
+def without_work_beats(monkeypatch):
     monkeypatch.setattr(claims, "BEAT_SECONDS", 3600)  # the beat of a worker has a connection of its own
-    return settings.DATA_DIR
 
 
 @pytest.fixture
@@ -73,10 +71,10 @@ class TestExporting:
         tasks.archive("export", task.pk)
         task.refresh_from_db()
         assert task.status == "done" and task.fraction == 1.0
-        assert task.sha256 == hashlib.sha256(task.path.read_bytes()).hexdigest()
+        assert task.sha256 == hashlib.sha256((settings.DATA_DIR / task.key).read_bytes()).hexdigest()
         page = text_of(ada.get(reverse("archive:study", args=[study.pk])))
         assert task.sha256 in page and "fresh pseudonyms" in page
-        assert not list(task.path.parent.glob("*.part"))
+        assert not list((settings.DATA_DIR / task.key).parent.glob("*.part"))
         entry = Entry.objects.get(action="exported study")
         assert (entry.actor, entry.target_id, entry.detail["fresh_labels"]) == ("ada", str(study.pk), True)
 
@@ -88,8 +86,7 @@ class TestExporting:
         assert (await async_client.get(address)).status_code == 404
         await async_client.aforce_login(user)
         assert (await async_client.get(address)).status_code == 404  # the file is gone
-        task.path.parent.mkdir()
-        task.path.write_bytes(b"PK 0123456789")
+        store.publish(task.key, b"PK 0123456789")
         response = await async_client.get(address)
         assert await whole(response) == b"PK 0123456789"
         assert response["Content-Disposition"] == 'attachment; filename="robots-that-learn-to-walk-c0ffeec0.zip"'
@@ -106,10 +103,9 @@ class TestExporting:
 
     def test_deleting_the_file(self, ada, study):
         task = Export.objects.create(study=study, by="ada", status="done")
-        task.path.parent.mkdir()
-        task.path.write_bytes(b"PK")
+        store.publish(task.key, b"PK")
         ada.post(reverse("archive:remove", args=[task.public_id]))
-        assert not task.path.exists() and not Export.objects.exists()
+        assert store.size(task.key) is None and not Export.objects.exists()
 
     def test_progress_asks_again_while_there_is_something_to_wait_for(self, ada, study):
         started = timezone.now() - timedelta(seconds=30)
@@ -174,7 +170,7 @@ class TestImporting:
         task = Import.objects.get()
         tasks.archive("import", task.pk)
         task.refresh_from_db()
-        assert task.status == "done" and task.study != study and not task.path.exists()
+        assert task.status == "done" and task.study != study and store.size(task.key) is None
         page = text_of(ada.get(reverse("archive:study", args=[task.study_id])))
         assert "It is here to look at" in page
         assert "imported" in text_of(ada.get(reverse("archive:index")))
@@ -184,12 +180,12 @@ class TestImporting:
         task = Import.objects.get()
         tasks.archive("import", task.pk)
         said = text_of(ada.get(reverse("archive:progress", args=["import", task.public_id])))
-        assert "Nothing was imported." in said and "no zip file" in said and not task.path.exists()
+        assert "Nothing was imported." in said and "no zip file" in said and store.size(task.key) is None
 
     def test_names_of_files_are_only_words(self, ada):
         self.bring(ada, b"x", name="../<script>alert(1)</script>.zip")
         task = Import.objects.get()
-        assert task.path.parent.name == "imports" and task.path.is_file()
+        assert (settings.DATA_DIR / task.key).parent.name == "imports" and (settings.DATA_DIR / task.key).is_file()
         assert "<script>alert" not in text_of(ada.get(reverse("archive:index")))
 
     @pytest.mark.parametrize("data", [None, b""])
@@ -200,9 +196,8 @@ class TestImporting:
 
     def test_a_worker_that_died_right_after_imports_nothing_twice(self, study, tmp_path):
         task = Import.objects.create(by="ada", name="x", study=study)
-        task.path.parent.mkdir()
-        task.path.write_bytes(b"it was read already")
-        assert tasks.do("import", task.pk) and Study.objects.count() == 1 and not task.path.exists()
+        store.publish(task.key, b"it was read already")
+        assert tasks.do("import", task.pk) and Study.objects.count() == 1 and store.size(task.key) is None
 
     def test_the_command(self, study, tmp_path):
         export.write(study, tmp_path / "study.zip")
@@ -244,7 +239,7 @@ class TestWork:
         finally:
             processes.stopping.clear()
         assert Export.objects.get().status == "queued"
-        assert list(Path(task.path.parent).glob("*")) == []
+        assert list((settings.DATA_DIR / task.key).parent.glob("*")) == []
 
     def test_that_was_deleted_meanwhile_leaves_nothing(self, study):
         task = Export.objects.create(study=study, by="ada")
@@ -254,7 +249,7 @@ class TestWork:
             export.carry_out(given, beat)
 
         assert not work.run(task, deleted)
-        assert not task.path.exists()
+        assert store.size(task.key) is None
 
     def test_is_rung_for_again(self, study, monkeypatch):
         rung = []

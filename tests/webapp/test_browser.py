@@ -89,7 +89,7 @@ def person(state, number):
         rows.judging(someone)
     if state == "broken":
         clip = Clip.objects.get(candidate__index=4, candidate__iteration__experiment=someone.experiment)
-        video = Path(settings.MEDIA_ROOT) / clip.video
+        video = settings.DATA_DIR / "media" / clip.video
         video.rename(video.with_suffix(".good"))
         video.write_bytes(b"not a video")
         of["clip"] = str(video)

@@ -19,8 +19,6 @@ pytestmark = pytest.mark.slow
 expect.set_options(timeout=120_000)
 MAKE = """
 import django; django.setup()
-from django.conf import settings
-settings.MEDIA_ROOT.mkdir(exist_ok=True)
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from tests.webapp import bench_rows

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
 from tests.webapp.loops import experiment, play
-from webapp.experiments import loop
+from webapp.base.store import store
+from webapp.experiments import loop, run_folder
 from webapp.experiments.models import Clip, Experiment
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,16 +26,16 @@ def row() -> Experiment:
         loop.start(row)
         play(row, until="Train")
         loop.cancel(row)
-        (row.requests.get(kind="Train").run_dir / "rollouts").mkdir(parents=True)
+        (run_folder.of(row.requests.get(kind="Train")) / "rollouts").mkdir(parents=True)
         clip = Clip.objects.create(candidate=row.iterations.get().candidates.first(), percent=100, status="ready")
         for file in (clip.video, clip.poster):
-            default_storage.save(file, ContentFile(b"film"))
+            store.publish(file, b"film")
     return Experiment.objects.get(name="deleted")
 
 
 def on_disk(row: Experiment) -> tuple[list[str], Path]:
     clip = Clip.objects.get(candidate__iteration__experiment=row)
-    return [clip.video, clip.poster], row.requests.get(kind="Train").run_dir
+    return [clip.video, clip.poster], run_folder.of(row.requests.get(kind="Train"))
 
 
 def test_deleting_an_experiment_in_the_admin_removes_its_clips_and_runs(row: Experiment) -> None:
@@ -46,8 +45,8 @@ def test_deleting_an_experiment_in_the_admin_removes_its_clips_and_runs(row: Exp
     client.force_login(User.objects.create_superuser("ada"))
     client.post(reverse("admin:experiments_experiment_delete", args=[row.pk]), {"post": "yes"})
     assert not Experiment.objects.filter(pk=row.pk).exists()
-    assert not any(default_storage.exists(file) for file in files) and not folder.exists()
-    assert all(default_storage.exists(file) for file in others) and other.exists()
+    assert not any(store.size(file) for file in files) and not folder.exists()
+    assert all(store.size(file) for file in others) and other.exists()
 
 
 def test_what_is_not_deleted_after_all_stays(row: Experiment) -> None:
@@ -55,4 +54,4 @@ def test_what_is_not_deleted_after_all_stays(row: Experiment) -> None:
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         row.delete()
         raise ZeroDivisionError
-    assert all(default_storage.exists(file) for file in files) and folder.exists()
+    assert all(store.size(file) for file in files) and folder.exists()

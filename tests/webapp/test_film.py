@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from django.core.files.storage import default_storage
 
 from tests.webapp.loops import experiment, job, play
 from trainer import launch
-from webapp.experiments import jobs, loop
+from webapp.base.store import store
+from webapp.experiments import jobs, loop, run_folder
 from webapp.experiments.execute import run, train
 from webapp.experiments.kinds.train import film as film_chosen
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
@@ -37,7 +37,7 @@ def trained(**values: object) -> Experiment:
     loop.start(row)
     play(row, until="Train")
     request = row.requests.get(kind="Train")
-    request.run_dir.mkdir(parents=True)
+    run_folder.of(request).mkdir(parents=True)
     Candidate.objects.update(status=Candidate.Status.TRAINED)
     jobs.film(row, request, train.candidates_of(request), train.FINAL)
     return row
@@ -77,7 +77,7 @@ def test_a_process_killed_twice_costs_no_clip(deadly: Callable[[list[str]], list
     row = trained(k=3, judge="human")
     run(job(row, "film").pk)
     assert statuses() == ["ready"] * 3 and crews == [3, 3, 3]
-    assert all(default_storage.exists(clip.video) for clip in Clip.objects.all())
+    assert all(store.size(clip.video) for clip in Clip.objects.all())
     assert row.requests.get(kind="Train").status == Request.Status.DONE
 
 
@@ -111,7 +111,7 @@ def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[s
     loop.start(row)
     play(row)
     for request in row.requests.filter(kind="Train"):
-        request.run_dir.mkdir(parents=True)
+        run_folder.of(request).mkdir(parents=True)
     for film in row.jobs.filter(kind="film"):
         run(film.pk)
     assert set(statuses()) == {"ready"}

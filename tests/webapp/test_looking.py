@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import imageio_ffmpeg
 import numpy as np
 import pytest
 from django.conf import settings
-from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.template.loader import render_to_string
 
 from llm.records import Ask, Look, Train, Write
@@ -23,7 +20,9 @@ from tests.llm.faulty import completion, serving
 from tests.webapp.loops import advance, experiment, play, started
 from tests.webapp.request_answers import TALK, answered
 from trainer.records import rollout_path
+from webapp.base.store import store
 from webapp.bench.experiments import candidate_details
+from webapp.experiments import run_folder
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.train import candidates_of, job_of
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
@@ -43,7 +42,7 @@ def filmed(row: Experiment) -> None:
     """A real clip of candidate 1-2, as long as the task's clips are."""
     candidate = Candidate.objects.get(iteration__experiment=row, index=2)
     clip = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
-    path = Path(settings.MEDIA_ROOT) / clip.video
+    path = settings.DATA_DIR / "media" / clip.video
     path.parent.mkdir(parents=True, exist_ok=True)
     seconds = catalog.task(row.task).clip_seconds
     look = ["-f", "lavfi", "-i", f"testsrc2=size=480x360:rate=30:duration={seconds}"]
@@ -126,7 +125,7 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
         assert job_of(row, train, candidates_of(train)).rollouts == 2
         poses = np.stack([np.linspace(-1, 1, steps), np.zeros(steps)], axis=1)
         write_rollout(
-            rollout_path(train.run_dir, 1, 100, 2), "Cartpole", poses, info.control_dt, restart, components=worth
+            rollout_path(run_folder.of(train), 1, 100, 2), "Cartpole", poses, info.control_dt, restart, components=worth
         )
         assert answered(row, "Look") == "It stands."
     text, *images = server.seen[0]["messages"][0]["content"]
@@ -159,7 +158,7 @@ def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any,
             candidate = Candidate.objects.get(iteration__experiment=row, index=2)
             film = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
             if clip == "damaged":
-                default_storage.save(film.video, ContentFile(b"no film"))
+                store.publish(film.video, b"no film")
         assert answered(row, "Look") == "It stands."
     (sent,) = server.seen
     assert isinstance(sent["messages"][0]["content"], str) and "there are no pictures" in sent["messages"][0]["content"]

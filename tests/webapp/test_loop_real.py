@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.storage import default_storage
 from django.db import connection
 
 from llm.judges.model import question
@@ -20,7 +19,8 @@ from trainer import launch
 from trainer.checkpoint import load_policy
 from trainer.records import WARM, read_progress
 from trainer.sac import SimbaPolicy
-from webapp.experiments import headless, loop, progress
+from webapp.base.store import store
+from webapp.experiments import headless, loop, progress, run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
@@ -44,7 +44,7 @@ class TestReal:
         assert replay(read_record(record)).candidate == row.winner.key
         clips = Clip.objects.filter(candidate__iteration__experiment=row)
         assert {(c.percent, c.status) for c in clips} == {(100, "ready")}
-        assert clips.count() == 4 and all(default_storage.size(c.video) > 1000 for c in clips)
+        assert clips.count() == 4 and all(store.size(c.video) > 1000 for c in clips)
         assert all(c.rts is not None and "all" in c.metric_trace for c in Candidate.objects.all())
         assert row.requests.filter(kind="Train").first().run.samples > 0
         assert [len(r.calls.all()) >= 2 for r in row.requests.filter(kind="Write")] == [True, True]
@@ -64,9 +64,9 @@ class TestReal:
         first, second = row.requests.filter(kind="Train").order_by("step")
         assert "warm" not in first.payload and second.payload["warm"] in ("1-1", "1-2")
         best = int(second.payload["warm"][-1]) - 1
-        assert (second.run_dir / WARM).read_bytes() == (first.run_dir / policy_file(best)).read_bytes()
+        assert (run_folder.of(second) / WARM).read_bytes() == (run_folder.of(first) / policy_file(best)).read_bytes()
         for request in (first, second):
-            policy = load_policy(request.run_dir / policy_file(0), "Cartpole")
+            policy = load_policy(run_folder.of(request) / policy_file(0), "Cartpole")
             assert isinstance(policy.networks, SimbaPolicy)
         assert {(c.status, c.rts is not None) for c in Candidate.objects.all()} == {("trained", True)}
         assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
@@ -92,7 +92,7 @@ class TestReal:
         row = started(judge="human", k=2, n=1, overrides=TINY)
         play(row, until="Train")
         run_job(job(row, "train").pk)
-        folder = row.requests.get(kind="Train").run_dir / "rollouts"
+        folder = run_folder.of(row.requests.get(kind="Train")) / "rollouts"
         rollout, other = folder / "0-100.npz", folder / "1-100.npz"
         good, good_other = rollout.read_bytes(), other.read_bytes()
         rollout.write_bytes(b"broken")
@@ -114,7 +114,7 @@ class TestReal:
         assert loop.refilm(broken) and not loop.refilm(fine)
         run_job(job(row, "film", percent=100).pk)
         broken.refresh_from_db()
-        assert broken.status == Clip.Status.READY and default_storage.exists(broken.poster)
+        assert broken.status == Clip.Status.READY and store.size(broken.poster)
         assert loop.waiting_request(row) is not None
 
     def test_pausing_and_cancelling_end_the_training_process(self) -> None:
@@ -123,10 +123,10 @@ class TestReal:
         request = row.requests.get(kind="Train")
 
         def during_training(act: Any) -> None:
-            (request.run_dir / "progress.json").unlink(missing_ok=True)
+            (run_folder.of(request) / "progress.json").unlink(missing_ok=True)
 
             def watch() -> None:
-                wait_for(lambda: read_progress(request.run_dir).phase == "training", "training", 240)
+                wait_for(lambda: read_progress(run_folder.of(request)).phase == "training", "training", 240)
                 act(row)
                 connection.close()
 
@@ -141,7 +141,7 @@ class TestReal:
         loop.resume(row)
         during_training(loop.cancel)
         assert job(row, "train").status == "cancelled"
-        ours = {pid: command for pid, (_, command) in processes().items() if str(request.run_dir) in command}
+        ours = {pid: command for pid, (_, command) in processes().items() if str(run_folder.of(request)) in command}
         wait_for(lambda: gone(ours), "the end of the training processes")
 
     def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Clips and posters by ticket: ranges, caching, and nothing that tells one viewer's copy from another's."""
 
-from pathlib import Path
-
 import pytest
 from django.conf import settings
 from django.urls import reverse
@@ -20,7 +18,7 @@ def ticket():
     person = rows.participant()
     rows.round_of(person)
     clip = Clip.objects.first()
-    path = Path(settings.MEDIA_ROOT) / clip.video
+    path = settings.DATA_DIR / "media" / clip.video
     path.write_bytes(DATA)
     return ClipTicket.objects.create(participant=person, clip=clip)
 
@@ -117,7 +115,7 @@ async def test_withdrawn(async_client, ticket):
 
 
 async def test_clip_that_failed_or_is_gone(async_client, ticket):
-    (Path(settings.MEDIA_ROOT) / ticket.clip.video).unlink()
+    (settings.DATA_DIR / "media" / ticket.clip.video).unlink()
     response, _ = await get(async_client, ticket)
     assert response.status_code == 404
     await Clip.objects.filter(pk=ticket.clip_id).aupdate(status=Clip.Status.FAILED)

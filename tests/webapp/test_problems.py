@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.db.models import ProtectedError
@@ -121,7 +121,7 @@ def test_empty_fields_are_empty_texts():
 
 
 def stored():
-    return [path.name for path in Path(default_storage.location).rglob("*") if path.is_file()]
+    return [path.name for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()]
 
 
 def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit_callbacks):

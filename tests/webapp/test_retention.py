@@ -19,18 +19,12 @@ from tests.webapp import archives, bench_rows, rows
 from webapp.archive import orphan_files, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
+from webapp.base.store import store
 from webapp.experiments.models import Clip, Experiment
 from webapp.problems.models import Attachment, Problem
 from webapp.studies.models import Participant, Recruit, Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-
-
-@pytest.fixture(autouse=True)
-def data(settings, tmp_path):
-    settings.DATA_DIR = tmp_path / "data"
-    settings.DATA_DIR.mkdir()
-    return settings.DATA_DIR
 
 
 @pytest.fixture(autouse=True)
@@ -159,17 +153,16 @@ class TestRetention:
             Export.objects.create(study=study, by="ada", status="done", finished_at=timezone.now()) for _ in range(2)
         ]
         for export in made:
-            export.path.parent.mkdir(exist_ok=True)
-            export.path.write_text("zip")
+            store.publish(export.key, b"zip")
         Export.objects.filter(pk=made[0].pk).update(finished_at=timezone.now() - timedelta(days=8))
         retention.tick()
         assert list(Export.objects.all()) == [made[1]]
-        assert not made[0].path.exists() and made[1].path.exists()
+        assert [store.size(export.key) for export in made] == [None, 3]
 
 
 class TestLeftovers:
     def test_a_file_that_an_import_put_there_meanwhile_stays(self, settings, monkeypatch):
-        clips = Path(settings.MEDIA_ROOT) / "clips"
+        clips = settings.DATA_DIR / "media" / "clips"
         clips.mkdir(parents=True)
         old, anew = (clips / f"00000000-0000-4000-8000-00000000000{number}.mp4" for number in range(2))
         for path in (old, anew):
@@ -183,16 +176,16 @@ class TestLeftovers:
             return rename(path, target)
 
         monkeypatch.setattr(Path, "rename", put_again)
-        assert orphan_files.sweep() == [old, anew]
+        assert orphan_files.sweep() == [f"clips/{path.name}" for path in (old, anew)]
         assert [path.name for path in clips.iterdir()] == [anew.name] and anew.read_text() == "tried again"
 
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
         person = rows.participant()
         rows.round_of(person)
         clip = Clip.objects.first()
-        kept = Path(settings.MEDIA_ROOT) / clip.video
+        kept = settings.DATA_DIR / "media" / clip.video
         orphan = kept.with_name("00000000-0000-4000-8000-000000000000.mp4")
-        figure = Path(settings.MEDIA_ROOT) / "problems" / "00000000-0000-4000-8000-000000000000.png"
+        figure = settings.DATA_DIR / "media" / "problems" / "00000000-0000-4000-8000-000000000000.png"
         problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
         used = Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.tar.gz2", b"x"))
         run = data / "runs" / "00000000-0000-4000-8000-000000000000-3"
@@ -202,7 +195,8 @@ class TestLeftovers:
             path.write_text("x")
         assert orphan_files.sweep() == []  # somebody may be about to commit their rows
         monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
-        assert orphan_files.sweep(dry_run=True) == [orphan, figure, run] and run.exists()
+        names = [f"clips/{orphan.name}", f"problems/{figure.name}", f"runs/{run.name}"]
+        assert orphan_files.sweep(dry_run=True) == names and run.exists()
         orphan_files.sweep()
-        assert kept.exists() and stranger.exists() and Path(used.file.path).exists()
+        assert kept.exists() and stranger.exists() and store.size(used.file.name)
         assert not orphan.exists() and not figure.exists() and not run.exists()

@@ -11,7 +11,7 @@ import pytest
 
 from tests.webapp.loops import job, play, started
 from trainer.records import read_result
-from webapp.experiments import provenance
+from webapp.experiments import provenance, run_folder
 from webapp.experiments.execute import reuse, train
 from webapp.experiments.models import Candidate, Experiment, Request
 from webapp.experiments.tasks import run_job
@@ -22,9 +22,8 @@ TINY = {"iterations": 3, "worlds": 16}
 
 
 @pytest.fixture
-def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own, and a checkout that may be worked in."""
-    settings.DATA_DIR = tmp_path
+def data(folders: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout that may be worked in."""
     monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
 
 
@@ -41,7 +40,7 @@ def trained(row: Experiment) -> Request:
 
 
 def written(request: Request) -> int:
-    return (request.run_dir / "result.json").stat().st_mtime_ns
+    return (run_folder.of(request) / "result.json").stat().st_mtime_ns
 
 
 def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> None:
@@ -51,7 +50,7 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     assert list(scores[:2]) == list(scores[2:4]) and all(rts is not None for rts, _, _ in scores)
     assert first.run.seconds == other.run.seconds > 0
     assert first.jobs.get(kind="train").progress["made_by"]["device"].startswith(("cpu", "cuda"))
-    assert {path.name for path in (other.run_dir / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
+    assert {path.name for path in (run_folder.of(other) / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
     said = other.experiment.events.get(kind="trained before")
     assert "in first" in said.text and not said.public
     assert not first.experiment.events.filter(kind="trained before").exists()
@@ -76,7 +75,7 @@ class TestRefused:
         request = row.requests.get(kind="Train")
         work = train.job_of(row, request, train.candidates_of(request))
         taken = reuse.take_over(request, work)
-        assert (taken is not None) == request.run_dir.exists()
+        assert (taken is not None) == run_folder.of(request).exists()
         return taken is not None
 
     def test_people_wait_alike(self, first: Request) -> None:
@@ -90,17 +89,17 @@ class TestRefused:
         assert not self.asks()
 
     def test_what_failed_in_part_or_is_damaged(self, first: Request) -> None:
-        result = json.loads((first.run_dir / "result.json").read_text())
+        result = json.loads((run_folder.of(first) / "result.json").read_text())
         for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
-            (first.run_dir / "result.json").write_text(json.dumps({**result, **change}))
+            (run_folder.of(first) / "result.json").write_text(json.dumps({**result, **change}))
             assert not self.asks()
-        (first.run_dir / "result.json").write_text("{")
+        (run_folder.of(first) / "result.json").write_text("{")
         assert not self.asks()
-        (first.run_dir / "result.json").unlink()
+        (run_folder.of(first) / "result.json").unlink()
         assert not self.asks()
 
     def test_what_was_trained_on_another_device(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        split = first.run_dir / "checkpoints" / "split.json"
+        split = run_folder.of(first) / "checkpoints" / "split.json"
         split.write_text(split.read_text().replace('"cpu"', '"cuda:0"'))
         assert not self.asks()
         monkeypatch.setenv("PREFINE_DEVICE", "nonsense")
@@ -109,10 +108,10 @@ class TestRefused:
     def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
         secret.write_text("words")
-        (first.run_dir / "rollouts" / "link").symlink_to(secret)
+        (run_folder.of(first) / "rollouts" / "link.npz").symlink_to(secret)
         assert self.asks()
-        copies = [path for path in (tmp_path / "runs").glob("*/rollouts/link") if first.run_dir not in path.parents]
-        assert len(copies) == 1 and copies[0].is_symlink()
+        assert len(list(run_folder.of(first).parent.glob("*/rollouts/0-100.npz"))) == 2
+        assert len(list(run_folder.of(first).parent.glob("*/rollouts/link.npz"))) == 1
 
     def test_code_that_is_not_committed(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(provenance, "code_is_committed", lambda: False)
@@ -121,9 +120,9 @@ class TestRefused:
     def test_a_training_that_had_begun_goes_on(self, first: Request) -> None:
         row = begun()
         request = row.requests.get(kind="Train")
-        request.run_dir.mkdir(parents=True)
+        run_folder.of(request).mkdir(parents=True)
         assert reuse.take_over(request, train.job_of(row, request, train.candidates_of(request))) is None
-        assert read_result(request.run_dir) is None
+        assert read_result(run_folder.of(request)) is None
 
 
 def test_code_is_committed_where_no_program_is_changed_or_new(settings: Any, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
 from tests.webapp import bench_rows, rows
 from tests.webapp.loops import advance, finish, open_requests, pick, play, started
-from webapp.experiments import loop, progress, provenance, results, revisions, upgrades
+from webapp.experiments import loop, progress, provenance, results, revisions, run_folder, upgrades
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
@@ -247,7 +247,7 @@ class TestAnotherFlow:
     def test_it_goes_on_under_the_new_flow_with_the_answers_that_fit(self, upgrade, kept) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge="human")
         before = {r.pk: (r.kind, r.payload, r.result) for r in row.requests.all()}
-        files = {r.pk: r.run_dir for r in row.requests.all()}
+        files = {r.pk: run_folder.of(r) for r in row.requests.all()}
         programs = {c.key: c.source for c in Candidate.objects.filter(iteration__experiment=row)}
         assert upgrades.follow_today(row) and not upgrades.follow_today(row)
         asked = to_the_end(row)
@@ -258,10 +258,10 @@ class TestAnotherFlow:
         after = {r.pk: r for r in row.requests.all()}
         assert {pk: (after[pk].kind, after[pk].payload) for pk in before} == {pk: x[:2] for pk, x in before.items()}
         assert all(after[pk].result == result for pk, (*_, result) in before.items() if result)
-        assert {pk: after[pk].run_dir for pk in files if after[pk].kind == "Train"} == {
+        assert {pk: run_folder.of(after[pk]) for pk in files if after[pk].kind == "Train"} == {
             pk: path for pk, path in files.items() if after[pk].kind == "Train"
         }
-        folders = [r.run_dir for r in row.requests.filter(kind="Train")]
+        folders = [run_folder.of(r) for r in row.requests.filter(kind="Train")]
         assert len(set(folders)) == len(folders)
         now = Candidate.objects.filter(iteration__experiment=row)
         assert {key: source for c in now if (key := c.key) in programs and (source := c.source)} == programs

@@ -3,7 +3,6 @@
 import threading
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -31,14 +30,16 @@ def test_opening_fixes_the_plan():
 
 
 def files(pair, ending):
-    return [Path(settings.MEDIA_ROOT) / opening.copy_name(file, ending) for file in (pair.first_file, pair.second_file)]
+    return [
+        settings.DATA_DIR / "media" / opening.copy_name(file, ending) for file in (pair.first_file, pair.second_file)
+    ]
 
 
 def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
     import imageio_ffmpeg
 
     pair = poll_rows.poll().pairs.get()
-    originals = [Path(settings.MEDIA_ROOT) / clip.video for clip in (pair.first, pair.second)]
+    originals = [settings.DATA_DIR / "media" / clip.video for clip in (pair.first, pair.second)]
     assert originals[0].stat().st_size != originals[1].stat().st_size
     for ending in ("mp4", "jpg"):
         sizes = {file.stat().st_size for file in files(pair, ending)}

@@ -1,7 +1,6 @@
 """What an evaluator receives tells nothing of what is compared."""
 
 import re
-from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -59,7 +58,9 @@ async def test_the_file_is_that_of_the_side(async_client):
 def _expected():
     poll = poll_rows.poll()
     pair = poll.pairs.get()
-    files = [Path(settings.MEDIA_ROOT) / opening.copy_name(file, "mp4") for file in (pair.first_file, pair.second_file)]
+    files = [
+        settings.DATA_DIR / "media" / opening.copy_name(file, "mp4") for file in (pair.first_file, pair.second_file)
+    ]
     first, second = (file.read_bytes() for file in files)
     found = {}
     for _ in range(2):

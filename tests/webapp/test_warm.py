@@ -3,14 +3,13 @@
 import pytest
 
 from tests.webapp.loops import experiment, open_requests, play
-from webapp.experiments import loop
+from webapp.experiments import loop, run_folder
 from webapp.experiments.execute.train import candidates_of, job_of, warmed
 
 
 @pytest.fixture
-def second_round(db, settings, tmp_path):
+def second_round(db):
     """The open Train request of a second round; the first one's best is its third candidate."""
-    settings.DATA_DIR = tmp_path
     row = experiment(method="rda_scored", k=3, n=2)
     loop.start(row)
     play(row, until="Train")
@@ -27,11 +26,11 @@ def second_round(db, settings, tmp_path):
 def test_the_policy_of_the_named_candidate_is_put_in_place(second_round):
     first, request = second_round
     assert request.payload["warm"] == "1-3"
-    policies = first.run_dir / "checkpoints" / "policies"
+    policies = run_folder.of(first) / "checkpoints" / "policies"
     policies.mkdir(parents=True)
     for index in range(3):
         (policies / f"{index}.pt").write_bytes(b"policy %d" % index)
-    assert warmed(request) and (request.run_dir / "warm.pt").read_bytes() == b"policy 2"
+    assert warmed(request) and (run_folder.of(request) / "warm.pt").read_bytes() == b"policy 2"
     (policies / "2.pt").unlink()
     assert warmed(request)  # it is there already
     assert job_of(request.experiment, request, candidates_of(request)).warm
@@ -39,5 +38,5 @@ def test_the_policy_of_the_named_candidate_is_put_in_place(second_round):
 
 def test_a_policy_that_is_gone_is_said_to_be_gone(second_round):
     first, request = second_round
-    assert not warmed(request) and not request.run_dir.exists()
+    assert not warmed(request) and not run_folder.of(request).exists()
     assert warmed(first) and not job_of(first.experiment, first, candidates_of(first)).warm

@@ -71,8 +71,8 @@ class Bundle:
     def json(self, name: str, content: Any) -> None:
         self.text(name, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
-    def copy(self, name: str, source: Path, said: Said) -> None:
-        with self.file(name) as sink, source.open("rb") as file:
+    def copy(self, name: str, file: BinaryIO, said: Said) -> None:
+        with self.file(name) as sink:
             while data := file.read(CHUNK):
                 sink.write(data)
                 said(len(data))

@@ -6,17 +6,19 @@ import csv
 import io
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from llm.replay import write_record
-from webapp.archive.bundle import Bundle
+from webapp.archive.bundle import Bundle, Said
 from webapp.archive.row_reader import Names, plain
 from webapp.archive.rules import Rule
 from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES
 from webapp.base import charts
+from webapp.base.store import store
 from webapp.experiments import upgrades
 from webapp.experiments.figures import rounds_chart_of
 from webapp.experiments.kinds import train
@@ -36,8 +38,8 @@ def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], re
         if not lookup.known(experiment.task):
             continue  # deleted since: the tables still say what was done
         _code(bundle, number, experiment)
-        for name, path in _run_files(number, experiment, "traces", "csv", lambda run: run / "traces"):
-            bundle.copy(name, path, lambda size: None)
+        for name, key in _run_files(number, experiment, "traces", "traces", "csv"):
+            copy(bundle, name, key, lambda size: None)
         _replay(bundle, number, experiment)
         chart = rounds_chart_of(experiment)
         bundle.text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
@@ -60,21 +62,25 @@ def _code(bundle: Bundle, number: int, experiment: Experiment) -> None:
         bundle.text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
 
 
-def _run_files(
-    number: int, experiment: Experiment, folder: str, ending: str, place: Callable[[Path], Path]
-) -> Iterator[tuple[str, Path]]:
-    """(name in the zip, file) of what training left for each candidate."""
+def copy(bundle: Bundle, name: str, key: str, said: Said) -> None:
+    """Put a file of the store into the zip, unless it was deleted meanwhile."""
+    with suppress(FileNotFoundError), store.open(key) as file:
+        bundle.copy(name, file, said)
+
+
+def _run_files(number: int, experiment: Experiment, folder: str, source: str, ending: str) -> Iterator[tuple[str, str]]:
+    """(name in the zip, key in the store) of what training left in this folder for each candidate."""
     for request in train.requests(experiment).order_by("pk"):
         for position, candidate in enumerate(request.payload["candidates"]):
-            path = place(request.run_dir) / f"{position}.{ending}"
-            if path.is_file():
-                yield f"{folder}/{number}/{candidate['id']}.{ending}", path
+            key = f"{request.run_key}/{source}/{position}.{ending}"
+            if store.size(key) is not None:
+                yield f"{folder}/{number}/{candidate['id']}.{ending}", key
 
 
-def policies(scope: Scope) -> list[tuple[str, Path]]:
-    found: list[tuple[str, Path]] = []
+def policies(scope: Scope) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
     for number, experiment in enumerate(_experiments(scope), 1):
-        found += _run_files(number, experiment, "policies", "pt", lambda run: run / "checkpoints" / "policies")
+        found += _run_files(number, experiment, "policies", "checkpoints/policies", "pt")
     return found
 
 
@@ -83,7 +89,8 @@ def _replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "record.json"
         write_record(path, upgrades.record_of(experiment))
-        bundle.copy(f"replay/{number}.json", path, lambda size: None)
+        with path.open("rb") as file:
+            bundle.copy(f"replay/{number}.json", file, lambda size: None)
 
 
 def _poll(bundle: Bundle, number: int, poll: Poll, names: Names) -> None:

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
@@ -24,7 +22,8 @@ from webapp.archive.rules import Left, Table
 from webapp.archive.tables import LEFT, TABLES
 from webapp.audit import record
 from webapp.base.on_commit import run_after_commit
-from webapp.experiments import loop
+from webapp.base.store import store
+from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
 from webapp.review.models import GoldSet, Vote
 from webapp.studies.models import Outcome, Participant, Study, new_token
@@ -89,8 +88,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_log_entries([experiment])
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
-    path = Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
-    run_after_commit(path.unlink, missing_ok=True)
+    run_after_commit(headless.record_path(experiment).unlink, missing_ok=True)
     return _deleted(Experiment.objects.get(pk=experiment.pk))
 
 
@@ -180,7 +178,7 @@ def _forget_origin(experiment: Experiment) -> None:
 def _forget_copies(study: Study, labels: dict[str, str]) -> None:
     """Exports hold everybody's data; what an import was told of a log elsewhere may hold labels."""
     for export in Export.objects.filter(study=study):
-        run_after_commit(export.path.unlink, missing_ok=True)
+        run_after_commit(store.delete, export.key)
         export.delete()
     for origin in Origin.objects.filter(study=study):
         origin.audit = Names(labels).text(origin.audit)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from django.conf import settings
 from django.db import connection
 
 from webapp.archive import audit_rows, derived_files, dictionary, readme
@@ -20,6 +19,8 @@ from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
 from webapp.archive.versions import versions
 from webapp.archive.work import Task, Work
+from webapp.base import scratch
+from webapp.base.store import store
 from webapp.experiments.models import Clip
 from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
@@ -117,26 +118,26 @@ def _tables(bundle: Bundle, reader: Reader, names: Names, report: Report) -> dic
     return counts
 
 
-def _media(scope: Scope, options: Options) -> list[tuple[str, Path]]:
-    """Name in the zip and file of every film and policy that is there."""
-    found: list[tuple[str, Path]] = []
-    media = Path(settings.MEDIA_ROOT)
+def _media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
+    """Name in the zip, key in the store and size of every film and policy that is there."""
+    found: list[tuple[str, str]] = []
     if options.clips:
         clips = Clip.objects.filter(candidate__iteration__experiment__in=scope.experiments, status=Clip.Status.READY)
         for clip in clips.order_by("pk"):
-            found += [(name, media / name) for name in (clip.video, clip.poster)]
+            found += [(name, name) for name in (clip.video, clip.poster)]
         for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
             for file in (pair.first_file, pair.second_file):
-                found += [(name, media / name) for name in (opening.copy_name(file, e) for e in ("mp4", "jpg"))]
+                found += [(name, name) for name in (opening.copy_name(file, e) for e in ("mp4", "jpg"))]
     files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
-    found += [(name, media / name) for name in files]
+    found += [(name, name) for name in files]
     if options.checkpoints:
         found += derived_files.policies(scope)
-    return [(name, path) for name, path in found if path.is_file()]
+    sized = [(name, key, store.size(key)) for name, key in found]
+    return [(name, key, size) for name, key, size in sized if size is not None]
 
 
-def _files(bundle: Bundle, files: list[tuple[str, Path]], report: Report) -> None:
-    total = sum(path.stat().st_size for _, path in files) or 1
+def _files(bundle: Bundle, files: list[tuple[str, str, int]], report: Report) -> None:
+    total = sum(size for _, _, size in files) or 1
     done = 0
 
     def said(size: int) -> None:
@@ -144,9 +145,8 @@ def _files(bundle: Bundle, files: list[tuple[str, Path]], report: Report) -> Non
         done += size
         report(TABLE_SHARE + (1 - TABLE_SHARE) * min(1.0, done / total), "Films and policies")
 
-    for name, path in files:
-        if path.is_file():  # deleted meanwhile
-            bundle.copy(name, path, said)
+    for name, key, _ in files:
+        derived_files.copy(bundle, name, key, said)
 
 
 def unblind(study: Study, by: str) -> None:
@@ -160,13 +160,11 @@ def carry_out(task: Task, work: Work) -> None:
     assert isinstance(task, Export)
     unblind(task.study, task.by)
     options = Options(task.clips, task.checkpoints, task.fresh_labels)
-    part = task.path.with_suffix(".part")
-    try:
-        write(task.study, part, options, work.say)
-        with part.open("rb") as file:
+    with scratch.temporary("export") as folder:
+        path = folder / "study.zip"
+        write(task.study, path, options, work.say)
+        with path.open("rb") as file:
             task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        task.size = part.stat().st_size
-        part.replace(task.path)
-    finally:
-        part.unlink(missing_ok=True)
+        task.size = path.stat().st_size
+        store.publish(task.key, path)
     Export.objects.filter(pk=task.pk).update(size=task.size, sha256=task.sha256)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -69,8 +67,9 @@ class Export(Task):
         return f"export of {self.study}"
 
     @property
-    def path(self) -> Path:
-        return Path(settings.DATA_DIR) / "exports" / f"{self.public_id}.zip"
+    def key(self) -> str:
+        """Of its zip in the store."""
+        return f"exports/{self.public_id}.zip"
 
 
 class Import(Task):
@@ -84,8 +83,9 @@ class Import(Task):
         return f"import of {self.name}"
 
     @property
-    def path(self) -> Path:
-        return Path(settings.DATA_DIR) / "imports" / f"{self.public_id}.zip"
+    def key(self) -> str:
+        """Of its zip in the store."""
+        return f"imports/{self.public_id}.zip"
 
 
 class Origin(models.Model):

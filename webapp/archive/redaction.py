@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 from django.db.models import JSONField, Model, Q, QuerySet, TextField
@@ -14,15 +13,12 @@ from llm.records import digest
 from llm.sections import move_spans
 from webapp.archive.models import Redaction
 from webapp.base.on_commit import run_after_commit
-from webapp.experiments import leases
+from webapp.experiments import leases, run_folder
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
 
 GONE = "[deleted]"
-LOG = "log.txt"
-WRITTEN = ("job.json", LOG)
-"""Files of a run folder that hold rewards, or quote them."""
 SHORTEST = 3
 """Shorter reasons are words that others say too, and are left."""
 
@@ -66,19 +62,8 @@ def finish(todo: Redaction) -> None:
     """
     swap = _swapper(todo.reasons, todo.labels)
     for request in train.requests(todo.experiment):
-        for name in WRITTEN:
-            _redact_file(request.run_dir / name, swap)
+        run_folder.rewrite(request, swap)
     todo.delete()
-
-
-def _redact_file(path: Path, swap: Any) -> None:
-    """Whole or not at all; but a log stays the file that a training has open, which goes on writing at its end."""
-    text = path.read_text(errors="surrogateescape") if path.is_file() else ""
-    if swap(text) == text:
-        return
-    written = path if path.name == LOG else path.with_name(f"{path.name}.redacted")
-    written.write_text(swap(text), errors="surrogateescape")
-    written.replace(path)
 
 
 def _redact_row(row: Model, swap: Any) -> None:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import re
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from webapp.archive import audit_rows, retention
 from webapp.archive.models import Import, Imported, Origin
-from webapp.archive.orphan_files import STAGING
 from webapp.archive.row_writer import Writer, checked
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import NEWER, Package, Refused
 from webapp.archive.work import Task, Work
 from webapp.audit import record
+from webapp.base import scratch
+from webapp.base.store import store
 from webapp.problems.models import Attachment
 from webapp.studies.models import Study
 
@@ -47,11 +46,10 @@ def restore(path: Path, by: str, report: Report = nobody, done: Callable[[Study]
     """Import the zip; `done` is called in the same transaction. Raises Refused, with nothing changed, where the zip is
     not what an export writes.
     """
-    media, written = Path(settings.MEDIA_ROOT), list[Path]()
-    media.mkdir(parents=True, exist_ok=True)
+    written: list[str] = []
     try:
-        with Package(path) as package, tempfile.TemporaryDirectory(prefix=STAGING, dir=media) as staging:
-            films = _unpack(package, Path(staging), report)
+        with Package(path) as package, scratch.temporary("import") as staging:
+            films = _unpack(package, staging, report)
             with transaction.atomic():
                 writer = Writer(TABLES)
                 study = _rows(package, writer, by, _sha256(path), report)
@@ -66,9 +64,9 @@ def restore(path: Path, by: str, report: Report = nobody, done: Callable[[Study]
     return study
 
 
-def _forget(files: list[Path]) -> None:
-    for file in files:
-        file.unlink(missing_ok=True)
+def _forget(keys: list[str]) -> None:
+    for key in keys:
+        store.delete(key)
 
 
 def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report) -> Study:
@@ -116,7 +114,7 @@ def _audit(package: Package) -> Iterator[dict[str, Any]]:
 
 
 def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
-    """Every film and still, checked and beside the place where it will be, before the first row is written."""
+    """Every film and still, checked and on this disk, before the first row is written."""
     names = [name for folder in FOLDERS for name in package.names(folder)]
     total = sum(package.members[name].size for name in names) or 1
     done, films = 0, dict[str, Path]()
@@ -135,7 +133,7 @@ def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
     return films
 
 
-def _place(films: dict[str, Path], writer: Writer, written: list[Path]) -> None:
+def _place(films: dict[str, Path], writer: Writer, written: list[str]) -> None:
     """Films, stills and files of problems under the names that their rows have here."""
     named = {
         name: name
@@ -149,15 +147,18 @@ def _place(films: dict[str, Path], writer: Writer, written: list[Path]) -> None:
             continue  # of a problem that was here before
         if here is None:
             raise Refused(f"{name} belongs to no row.")
-        target = Path(settings.MEDIA_ROOT) / here
-        there = target.exists()  # of an import that was killed before its rows were committed
-        if there and not filecmp.cmp(path, target, shallow=False):
+        there = store.size(here) is not None  # of an import that was killed before its rows were committed
+        if there and not _holds(here, path):
             raise Refused(f"{name} is here already with other contents, though its row is not.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()  # it may have been unpacked long ago, and leftovers.sweep takes old files without a row
-        path.replace(target)
+        path.touch()  # it may have been unpacked long ago, and orphan_files.sweep takes old files without a row
+        store.publish(here, path)
         if not there:
-            written.append(target)
+            written.append(here)
+
+
+def _holds(key: str, path: Path) -> bool:
+    with store.as_file(key) as there:
+        return filecmp.cmp(path, there, shallow=False)
 
 
 def _name_here(name: str, writer: Writer) -> str | None:
@@ -182,8 +183,9 @@ def carry_out(task: Task, work: Work) -> None:
             Import.objects.filter(pk=task.pk).update(study=study)
 
         try:
-            restore(task.path, task.by, work.say, done)
+            with store.as_file(task.key) as path:
+                restore(path, task.by, work.say, done)
         except Refused:
-            task.path.unlink(missing_ok=True)
+            store.delete(task.key)
             raise
-    task.path.unlink(missing_ok=True)
+    store.delete(task.key)

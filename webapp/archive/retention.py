@@ -22,6 +22,7 @@ from webapp.archive.erasure import Erased, erase_evaluator, erase_people, scrub_
 from webapp.archive.models import Erasure, Export, Redaction
 from webapp.archive.scope import Scope
 from webapp.audit import record
+from webapp.base.store import store
 from webapp.experiments.models import Experiment, ModelCall
 from webapp.review.models import Trial, Vote
 from webapp.studies import opening
@@ -185,7 +186,7 @@ def tick() -> None:
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
         with reported(f"deleting export {export.public_id}"):
-            export.path.unlink(missing_ok=True)
+            store.delete(export.key)
             export.delete()
     with reported("deleting files without a row"):
         orphan_files.sweep()

@@ -98,7 +98,7 @@ def run(task: Task, do: Callable[[Task, Work], None]) -> bool:
 def remove_file_of_deleted(task: Task) -> None:
     """The zip of a task whose row was deleted while a worker was at it."""
     if not type(task)._default_manager.filter(pk=task.pk).exists():
-        task.path.unlink(missing_ok=True)
+        store.delete(task.key)
 
 
 def fail(task: Task, error: str) -> None:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
+import uuid
 from typing import Any
 
-from django.conf import settings
-from django.core.files.storage import default_storage
 from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from webapp.base.on_commit import run_after_commit
+from webapp.base.store import store
 from webapp.experiments.models import Clip, Experiment
 
 
 @receiver(post_delete, sender=Clip)
 def forget_clip(instance: Clip, **_: Any) -> None:
     for name in (instance.video, instance.poster):
-        run_after_commit(default_storage.delete, name)
+        run_after_commit(store.delete, name)
 
 
 @receiver(post_delete, sender=Experiment)
 def forget_runs(instance: Experiment, **_: Any) -> None:
-    for folder in (Path(settings.DATA_DIR) / "runs").glob(f"{instance.public_id}-*"):
-        run_after_commit(shutil.rmtree, folder, ignore_errors=True)
+    run_after_commit(_delete_runs, instance.public_id)
+
+
+def _delete_runs(experiment: uuid.UUID) -> None:
+    for name in store.names("runs"):
+        if name.startswith(f"{experiment}-"):
+            store.delete_folder(f"runs/{name}")

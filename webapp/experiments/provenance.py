@@ -9,6 +9,7 @@ from django.conf import settings
 
 from trainer import run
 from trainer.machine import described
+from webapp.experiments import run_folder
 from webapp.experiments.models import Request
 
 CODE = ("simulation", "trainer", "llm", "programs", "webapp")
@@ -24,7 +25,7 @@ def tried_by(request: Request | None) -> dict[str, str]:
     """What the row of a job in which candidates were tried keeps of whoever did it; "device" where it was a training:
     "cpu", or "cuda:0" and the GPU's name.
     """
-    device = run.device_in_words(request.run_dir) if request else ""
+    device = run.device_in_words(run_folder.of(request)) if request else ""
     return {**made_by(), "device": device} if device else made_by()
 
 

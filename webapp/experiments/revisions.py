@@ -123,7 +123,7 @@ def _put_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
         if row.status != Request.Status.DONE:
             jobs.drop(row)
         if row.kind in TRIED:
-            row.folder = row.run_dir.name
+            row.folder = row.run_key.partition("/")[2]
         row.status = Request.Status.ASIDE
         row.save(update_fields=["folder", "status"])
         for key in write.written(row):

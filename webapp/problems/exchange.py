@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import QuerySet
 
+from webapp.base.store import store
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase, ending_of
 from webapp.problems.signals import shown_in
 
@@ -193,7 +193,7 @@ def _attachments(
         row.full_clean()
         row.save()
         if place not in kept:
-            undo.callback(default_storage.delete, str(row.file.name))
+            undo.callback(store.delete, str(row.file.name))
     for number, row in enumerate(rows):
         if number not in places:
             row.delete()

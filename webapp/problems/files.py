@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.files.storage import default_storage
 from django.db.models.signals import post_delete, pre_save
 from django.dispatch import receiver
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 
 from webapp.base.on_commit import run_after_commit
+from webapp.base.store import store
 from webapp.problems.models import Attachment
 
 
@@ -28,7 +28,7 @@ def forget_replaced(instance: Attachment, **_: Any) -> None:
 
 def _delete(name: str | None) -> None:
     if name:
-        run_after_commit(default_storage.delete, name)
+        run_after_commit(store.delete, name)
 
 
 def respond_with_file(row: Attachment) -> HttpResponse:

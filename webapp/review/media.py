@@ -7,13 +7,12 @@ import hashlib
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import without_nul
+from webapp.base.store import store
 from webapp.experiments.models import Clip
 from webapp.review import padding
 from webapp.review.models import ClipTicket
@@ -28,7 +27,7 @@ async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return await file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
@@ -36,7 +35,7 @@ async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return await file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
 async def _ticket(token: str) -> ClipTicket | None:
@@ -51,7 +50,7 @@ async def _ticket(token: str) -> ClipTicket | None:
 class Padded:
     """A file and what is sent behind it."""
 
-    path: Path
+    key: str
     length: int
     tail: bytes
 
@@ -60,14 +59,13 @@ class Padded:
         return self.length + len(self.tail)
 
 
-def file_response(
-    request: HttpRequest, name: str, content_type: str, token: str, padded_to: int = 0
+async def file_response(
+    request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
-    path = Path(settings.MEDIA_ROOT) / name
-    if not path.is_file():
+    length = await asyncio.to_thread(store.size, key)
+    if length is None:
         return HttpResponse(status=404)
-    length = path.stat().st_size
-    file = Padded(path, length, padding.tail(length, padded_to, content_type))
+    file = Padded(key, length, padding.tail(length, padded_to, content_type))
     size = file.size
     # Derived from the ticket: time and size of the file would be the same for everybody who watches it.
     headers = {
@@ -110,8 +108,7 @@ def _answer(
 async def _read(file: Padded, start: int, length: int) -> AsyncIterator[bytes]:
     behind = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
-    with file.path.open("rb") as opened:
-        opened.seek(start)
+    with await asyncio.to_thread(store.open_range, file.key, start, length) as opened:
         while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
             length -= len(data)
             yield data

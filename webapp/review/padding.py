@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from django.conf import settings
-
+from webapp.base.store import store
 from webapp.experiments.models import Clip
 
 BLOCK = 4096
@@ -20,8 +18,7 @@ def sizes(clips: Sequence[Clip]) -> tuple[int, int]:
 
 
 def _common(names: list[str], least: int) -> int:
-    paths = [Path(settings.MEDIA_ROOT) / name for name in names]
-    longest = max((path.stat().st_size for path in paths if path.is_file()), default=0)
+    longest = max((store.size(name) or 0 for name in names), default=0)
     return longest and -(-(longest + least) // BLOCK) * BLOCK
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import shutil
-from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from webapp.audit import record
+from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import reachable
@@ -75,7 +73,8 @@ def _of_clips(pair: Pair) -> list[str]:
         return ["what it compares was deleted. Choose again."]
     if pair.first == pair.second:
         return ["both clips are the same."]
-    if not all(clip.status == Clip.Status.READY and _file(clip.video).is_file() for clip in (pair.first, pair.second)):
+    ready = (clip.status == Clip.Status.READY and store.size(clip.video) for clip in (pair.first, pair.second))
+    if not all(ready):
         return ["a clip is not ready. Wait until it is filmed, or choose another."]
     tasks = {clip.candidate.iteration.experiment.task for clip in (pair.first, pair.second)}
     return [f"the clips show different tasks ({', '.join(sorted(tasks))})."] if len(tasks) > 1 else []
@@ -172,10 +171,6 @@ def _pairs(poll: Poll) -> list[Pair]:
     return list(poll.pairs.select_related(f"first__{clips}", f"second__{clips}", *(f"{side}__{of}" for side in read)))
 
 
-def _file(name: str) -> Path:
-    return Path(settings.MEDIA_ROOT) / name
-
-
 def copy_name(file: object, ending: str) -> str:
     return f"votes/{file}.{ending}"
 
@@ -188,7 +183,6 @@ def _copy(pair: Pair) -> None:
         pair.save(update_fields=["answers", "origin"])
         return
     assert pair.first and pair.second
-    _file("votes").mkdir(parents=True, exist_ok=True)
     _equal((pair.first.video, pair.second.video), pair, "mp4")
     _equal((pair.first.poster, pair.second.poster), pair, "jpg")
     pair.origin = {"first": _of_clip(pair.first), "second": _of_clip(pair.second)}
@@ -196,13 +190,13 @@ def _copy(pair: Pair) -> None:
 
 
 def _equal(names: tuple[str, str], pair: Pair, ending: str) -> None:
-    sources = [_file(name) for name in names]
-    size = (max(source.stat().st_size for source in sources) + FREE_BOX) // BLOCK * BLOCK + BLOCK
-    for source, file in zip(sources, (pair.first_file, pair.second_file), strict=True):
-        target = _file(copy_name(file, ending))
-        shutil.copyfile(source, target)
-        with target.open("ab") as out:
-            out.write(_padding(size - source.stat().st_size, ending))
+    contents = []
+    for name in names:
+        with store.open(name) as file:
+            contents.append(file.read())
+    size = (max(map(len, contents)) + FREE_BOX) // BLOCK * BLOCK + BLOCK
+    for content, copy in zip(contents, (pair.first_file, pair.second_file), strict=True):
+        store.publish(copy_name(copy, ending), content + _padding(size - len(content), ending))
 
 
 def _padding(length: int, ending: str) -> bytes:

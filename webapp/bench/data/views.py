@@ -23,6 +23,7 @@ from webapp.archive import erasure, key_file, retention, work
 from webapp.archive.models import Erasure, Export, Import, Origin
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
+from webapp.base.store import store
 from webapp.review.media import file_response
 from webapp.studies.models import Participant, Study
 
@@ -35,7 +36,6 @@ EXPORT, IMPORT, KEY, ERASE = (
     "studies.delete_participant",
 )
 MOST_UPLOAD = 50 * 2**30
-CHUNK = 1 << 20
 WHOSE = "Choose whose data to delete."
 
 
@@ -118,7 +118,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
     if task is None:
         return HttpResponse(status=404)
-    response = file_response(request, str(task.path), "application/zip", str(public_id))
+    response = await file_response(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
     name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"
@@ -131,7 +131,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
 @with_right(EXPORT)
 def remove(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     task = get_object_or_404(Export, public_id=public_id)
-    task.path.unlink(missing_ok=True)
+    store.delete(task.key)
     task.delete()
     messages.success(request, "The file is deleted.")
     return redirect("archive:study", task.study_id)
@@ -195,9 +195,6 @@ def bring(request: HtmxHttpRequest) -> HttpResponse:
         return redirect("archive:index")
     file = form.cleaned_data["file"]
     task = Import(by=request.user.get_username(), name=file.name[:200])
-    task.path.parent.mkdir(parents=True, exist_ok=True)
-    with task.path.open("xb") as out:
-        for piece in file.chunks(CHUNK):
-            out.write(piece)
+    store.publish(task.key, file)
     work.add(task)
     return redirect(f"{reverse('archive:index')}#imports")

@@ -130,7 +130,9 @@ def pose_look(request: Request) -> Posed:
     which = (request.experiment, wanted.candidate, wanted.rollout)
     pictures = frames.of_rollout(*which, wanted.frames)
     *before, last = wanted.messages
-    content = last["content"] + values(frames.rollout_of(*which), wanted.frames) + ("" if pictures else UNSEEN)
+    with frames.rollout_of(*which) as file:
+        moments = values(file, wanted.frames)
+    content = last["content"] + moments + ("" if pictures else UNSEEN)
     told = replace(wanted, messages=(*before, {**last, "content": content}))
     return Posed(told, words, tuple(pictures), () if pictures else (wanted.candidate,))
 

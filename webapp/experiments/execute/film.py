@@ -6,17 +6,16 @@ import json
 import os
 import queue
 import subprocess
-import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.core.files import File
-from django.core.files.storage import default_storage
-
 from trainer import launch
-from trainer.records import FINAL, rollout_path
-from webapp.experiments import events, results
+from trainer.records import FINAL
+from webapp.base import scratch
+from webapp.base.store import store
+from webapp.experiments import events, results, run_folder
 from webapp.experiments.execute.train import candidates_of, outcomes
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, Request
@@ -49,9 +48,9 @@ def film(lease: Lease) -> None:
     request, percent = lease.job.request, lease.job.percent
     assert request is not None
     errors: dict[int, str] = {}
-    with tempfile.TemporaryDirectory(dir=request.run_dir, prefix="film-") as folder:
+    with scratch.temporary("film") as folder:
         for number in range(PASSES):
-            takes = takes_of(request, percent, Path(folder))[:: -1 if number % 2 else 1]
+            takes = takes_of(request, percent, folder)[:: -1 if number % 2 else 1]
             if takes:
                 errors = shoot(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = pending(request, percent)
@@ -84,7 +83,10 @@ def takes_of(request: Request, percent: int, folder: Path) -> list[Take]:
     takes = []
     for clip in pending(request, percent):
         position = positions[clip.candidate_id]
-        takes.append(Take(clip, rollout_path(request.run_dir, position, percent), folder / f"{position}.mp4"))
+        rollout = folder / f"{position}.npz"
+        with suppress(FileNotFoundError):  # the film process says that there is none
+            store.fetch(run_folder.rollout_key(request, position, percent), rollout)
+        takes.append(Take(clip, rollout, folder / f"{position}.mp4"))
     return takes
 
 
@@ -109,7 +111,7 @@ def shoot(lease: Lease, takes: list[Take], processes: int) -> dict[int, str]:
                 if said.error:
                     errors[clip.pk] = said.error
                 else:
-                    store(lease, clip, said.target)
+                    save(lease, clip, said.target)
     finally:
         for crew in crews:
             launch.stop(crew)
@@ -136,11 +138,10 @@ def listen(process: subprocess.Popen[str], lines: queue.Queue[Said | None]) -> N
         lines.put(None)
 
 
-def store(lease: Lease, clip: Clip, film: Path) -> None:
-    """Put a clip and its poster into the media store under the clip's opaque name, then say that it is there."""
-    for name, path in ((clip.video, film), (clip.poster, film.with_suffix(".jpg"))):
-        with path.open("rb") as file:
-            default_storage.save(name, File(file))
+def save(lease: Lease, clip: Clip, film: Path) -> None:
+    """Publish a clip and its poster under the clip's opaque name, then say that it is there."""
+    store.publish(clip.video, film)
+    store.publish(clip.poster, film.with_suffix(".jpg"))
     with lease.hold() as experiment:
         if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
             raise Cancelled  # an early clip that came too late

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import ffmpeg
 import imageio_ffmpeg
-from django.core.files.storage import default_storage
 
 from simulation import catalog
 from trainer import launch
-from trainer.records import FINAL, rollout_path
+from trainer.records import FINAL
+from webapp.base.store import store
+from webapp.experiments import run_folder
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Clip, Experiment
 
@@ -44,9 +47,9 @@ def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) 
     """
     if number == 1:
         return of_candidate(experiment, candidate, count)
-    if (rollout := rollout_of(experiment, candidate, number)) is None:
-        return []
-    with tempfile.TemporaryDirectory(prefix="prefine-film-") as folder:
+    with rollout_of(experiment, candidate, number) as rollout, tempfile.TemporaryDirectory() as folder:
+        if rollout is None:
+            return []
         film = Path(folder) / "clip.mp4"
         process = launch.film([(rollout, film)])
         try:
@@ -58,18 +61,21 @@ def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) 
             launch.stop(process)
 
 
-def rollout_of(experiment: Experiment, candidate: str, number: int) -> Path | None:
-    """The file of this rollout of the candidate's final policy; None where its training is gone."""
+@contextmanager
+def rollout_of(experiment: Experiment, candidate: str, number: int) -> Iterator[Path | None]:
+    """The file of this rollout of the candidate's final policy; None where it is gone."""
     place = train.place_of(experiment, candidate)
-    return rollout_path(place[0].run_dir, place[1], FINAL, number) if place else None
+    name = run_folder.rollout_key(*place, number=number) if place else ""
+    if not name or store.size(name) is None:
+        yield None
+        return
+    with store.as_file(name) as file:
+        yield file
 
 
 def of(clip: Clip, count: int) -> list[str]:
     """`count` evenly spaced frames of a clip; raises ValueError on one that cannot be read."""
-    with tempfile.TemporaryDirectory() as folder:
-        film = Path(folder) / "clip.mp4"
-        with default_storage.open(clip.video) as file:
-            film.write_bytes(file.read())
+    with store.as_file(clip.video) as film:
         return cut(film, seconds_of(clip.candidate.iteration.experiment), count)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer import run
 from trainer.records import TrainJob, read_job, read_result
-from webapp.experiments import provenance
+from webapp.experiments import provenance, run_folder
 from webapp.experiments.models import Experiment, Job, Request
 
 
@@ -20,10 +20,10 @@ def take_over(request: Request, job: TrainJob) -> Experiment | None:
     and not for another.
     """
     by_people = request.experiment.judge_info.asks_people
-    if request.run_dir.exists() or job.warm or by_people or not provenance.code_is_committed():
+    if run_folder.has_begun(request) or job.warm or by_people or not provenance.code_is_committed():
         return None
     for earlier in like(request):
-        if gave_the_same(earlier.run_dir, job) and copied(earlier.run_dir, request.run_dir):
+        if copied(earlier, request, job):
             return earlier.experiment
     return None
 
@@ -55,14 +55,19 @@ def gave_the_same(folder: Path, job: TrainJob) -> bool:
         return False
 
 
-def copied(source: Path, target: Path) -> bool:
-    """Whether all of it could be copied. Links are not followed: processes that run generated code write there."""
-    part = target.with_name(f"{target.name}.part")
+def copied(earlier: Request, request: Request, job: TrainJob) -> bool:
+    """Whether the earlier training is the same, and all that is published of it could be copied."""
+    folder = run_folder.of(request)
+    part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        shutil.copytree(source, part, symlinks=True)
-        part.rename(target)
+        run_folder.fetch_files(earlier, part, run_folder.DESCRIPTION)
+        if not gave_the_same(part, job):
+            return False
+        run_folder.fetch_files(earlier, part, run_folder.NEEDED)
+        part.rename(folder)
     except OSError:  # gone meanwhile, or no space for both
-        shutil.rmtree(part, ignore_errors=True)
         return False
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import time
 from dataclasses import asdict, replace
@@ -23,9 +22,9 @@ from trainer.records import (
     TrainResult,
     read_progress,
     read_result,
-    rollout_path,
 )
-from webapp.experiments import events, jobs, results
+from webapp.base.store import store
+from webapp.experiments import events, jobs, results, run_folder
 from webapp.experiments.candidates import outcome_of, row_of
 from webapp.experiments.execute import reuse
 from webapp.experiments.kinds.train import place_of
@@ -42,30 +41,36 @@ def train(lease: Lease) -> None:
     Candidate.objects.filter(pk__in=[c.pk for c in candidates], status=Candidate.Status.WRITTEN).update(
         status=Candidate.Status.TRAINING
     )
-    if not warmed(request):
-        lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is not on this disk.")
-        return
+    run_folder.delete_stale()
     work = job_of(experiment, request, candidates)
     if earlier := reuse.take_over(request, work):
         with lease.hold() as locked:
             number = request.payload["iteration"]
             said = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
             events.emit(locked, "trained before", said)
-    process = launch.train(request.run_dir, work, die_with_parent=True)
+    run_folder.fetch(request, lease.job.owner)
+    if not warmed(request):
+        lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
+        return
+    publisher = run_folder.Publisher(request)
+    process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
-        result = watch(lease, process, request, len(candidates))
+        publisher.begin()
+        result = watch(lease, process, publisher, len(candidates))
     finally:
         launch.stop(process)
     if result is None:
-        words = last_words(request.run_dir / "log.txt")
+        words = last_words(publisher.folder / "log.txt")
         lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {words}")
         return
     if result.error or result.cancelled:
         reason = result.error or "the run was cancelled from outside"
         lease.fail(f"Training round {request.payload['iteration']} failed: {reason}")
         return
+    publisher.finish()
     with lease.settle() as experiment:
         take_in(experiment, request, candidates, result)
+    publisher.clear()
 
 
 def candidates_of(request: Request) -> list[Candidate]:
@@ -91,35 +96,39 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
 def warmed(request: Request) -> bool:
     """Put the policy that training starts from, if any, where the trainer looks for it. False where it is gone."""
     wanted = request.payload.get("warm")
-    target = request.run_dir / WARM
+    target = run_folder.of(request) / WARM
     if wanted is None or target.exists():
         return True
     place = place_of(request.experiment, wanted)
     if place is None:
         return False
-    policy = place[0].run_dir / "checkpoints" / "policies" / f"{place[1]}.pt"
-    if not policy.exists():
+    earlier, position = place
+    try:
+        store.fetch(f"{earlier.run_key}/checkpoints/policies/{position}.pt", target)
+    except FileNotFoundError:
         return False
-    request.run_dir.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_suffix(".tmp")
-    shutil.copyfile(policy, temporary)
-    temporary.replace(target)
     return True
 
 
-def watch(lease: Lease, process: subprocess.Popen[bytes], request: Request, count: int) -> TrainResult | None:
+def watch(
+    lease: Lease, process: subprocess.Popen[bytes], publisher: run_folder.Publisher, count: int
+) -> TrainResult | None:
     """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
     filmed: set[int] = set()
     person = lease.job.experiment.judge_info.asks_people
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
-        progress = read_progress(request.run_dir)
+        progress = read_progress(publisher.folder)
         lease.beat(asdict(progress))
+        publisher.publish_now_and_then()
         for percent in ready_to_film(progress, count) - filmed if person else ():
-            film_early(lease, request, percent, {c.index for c in progress.candidates if c.status != "failed"})
+            publisher.publish()
+            film_early(
+                lease, publisher.request, percent, {c.index for c in progress.candidates if c.status != "failed"}
+            )
             filmed.add(percent)
-    lease.beat(asdict(read_progress(request.run_dir)))
-    return read_result(request.run_dir)
+    lease.beat(asdict(read_progress(publisher.folder)))
+    return read_result(publisher.folder)
 
 
 def ready_to_film(progress: Progress, count: int) -> set[int]:
@@ -172,15 +181,16 @@ def outcomes(request: Request) -> Any:
     trained = []
     for position, asked in enumerate(request.payload["candidates"]):
         tried = outcome_of(request.experiment, asked["id"])
-        trained.append(replace(tried, states=states_of(rollout_path(request.run_dir, position, FINAL))))
+        trained.append(replace(tried, states=states_of(run_folder.rollout_key(request, position))))
     return records.result_to_json(request.kind, trained)
 
 
-def states_of(rollout: Path) -> dict[str, Any]:
-    """What the robot does in a rollout; nothing where it cannot be read."""
+def states_of(rollout: str) -> dict[str, Any]:
+    """What the robot does in a rollout of the store; nothing where it cannot be read."""
     try:
-        return state_statistics(rollout)
-    except ValueError:  # as of simulation.rollout.load; its clip says why
+        with store.as_file(rollout) as file:
+            return state_statistics(file)
+    except (ValueError, FileNotFoundError):  # as of simulation.rollout.load; its clip says why
         return {}
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 
 from llm.backend import MODEL_LETTERS
@@ -61,10 +59,10 @@ class Request(models.Model):
         return f"{self.experiment.task}, {self.experiment.method}, {self}"
 
     @property
-    def run_dir(self) -> Path:
-        """The training folder of a Train request."""
+    def run_key(self) -> str:
+        """The store's folder with what is left of a Train request's training (webapp.experiments.run_folder)."""
         place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
-        return Path(settings.DATA_DIR) / "runs" / (self.folder or f"{self.experiment.public_id}-{place}")
+        return f"runs/{self.folder or f'{self.experiment.public_id}-{place}'}"
 
 
 class Job(models.Model):

@@ -1,0 +1,39 @@
+"""This machine's own disk, for what is not in the store: trainings that run, and files on their way.
+
+By default it is the folder where the store keeps runs, so that a training publishes a file by writing it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from django.conf import settings
+
+TEMPORARY = re.compile(r"(?:film|export|import|publish)-\w+")
+
+
+def folder() -> Path:
+    """PREFINE_SCRATCH, or `runs` in the data folder."""
+    return Path(settings.SCRATCH or settings.DATA_DIR / "runs")
+
+
+@contextmanager
+def temporary(kind: str) -> Iterator[Path]:
+    """A folder that is gone afterwards. `kind`: film, export, import or publish."""
+    folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=folder()) as path:
+        yield Path(path)
+
+
+def delete_old_temporary(seconds: float) -> None:
+    """Delete what a process that was killed more than this long ago left behind."""
+    for path in folder().iterdir() if folder().is_dir() else ():
+        with suppress(FileNotFoundError):
+            if TEMPORARY.fullmatch(path.name) and time.time() - path.lstat().st_mtime > seconds:
+                shutil.rmtree(path, ignore_errors=True)
