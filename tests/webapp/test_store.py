@@ -1,0 +1,281 @@
+"""The store of files, and a training that goes on, is filmed and taken over on another machine's disk."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from tests.webapp.loops import job, play, started
+from trainer import launch
+from trainer.records import TrainResult, read_result
+from webapp.base import scratch
+from webapp.base.store import store
+from webapp.experiments import provenance, run_folder
+from webapp.experiments.execute import train
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Candidate, Clip, Request
+from webapp.experiments.tasks import run_job
+
+TINY = {"iterations": 6, "worlds": 16}
+POLICY = "checkpoints/policies/0.pt"
+
+
+class TestLocal:
+    def test_a_file_is_there_as_a_whole_or_not_at_all(self, data: Path, tmp_path: Path) -> None:
+        store.publish("clips/a.mp4", b"0123456789")
+        assert store.size("clips/a.mp4") == 10 and (data / "media/clips/a.mp4").read_bytes() == b"0123456789"
+
+        class Broken(io.BytesIO):
+            def read(self, size: int | None = -1, /) -> bytes:
+                raise OSError("gone")
+
+        with pytest.raises(OSError, match="gone"):
+            store.publish("clips/a.mp4", Broken())
+        assert [path.name for path in (data / "media/clips").iterdir()] == ["a.mp4"]
+        with store.open_range("clips/a.mp4", 3, 4) as file:
+            assert file.read(4) == b"3456"
+        store.fetch("clips/a.mp4", tmp_path / "deep" / "copy")
+        (tmp_path / "deep" / "copy").write_bytes(b"changed")
+        with store.open("clips/a.mp4") as file:
+            assert file.read() == b"0123456789"
+
+    def test_what_an_earlier_version_wrote_lies_where_it_lay(self, data: Path) -> None:
+        places = {
+            "clips/a.mp4": "media/clips/a.mp4",
+            "votes/a.jpg": "media/votes/a.jpg",
+            "problems/a.png": "media/problems/a.png",
+            "runs/b-3/rollouts/0-100.npz": "runs/b-3/rollouts/0-100.npz",
+            "exports/c.zip": "exports/c.zip",
+            "imports/c.zip": "imports/c.zip",
+        }
+        for key, place in places.items():
+            (data / place).parent.mkdir(parents=True, exist_ok=True)
+            (data / place).write_text(key)
+            with store.as_file(key) as path:
+                assert path.read_text() == key
+
+    def test_what_is_not_there(self, tmp_path: Path) -> None:
+        assert store.size("clips/a.mp4") is None and store.keys("clips") == store.names("clips") == []
+        assert store.age("clips/a.mp4") is None
+        store.delete("clips/a.mp4")
+        store.delete_folder("runs/a")
+        with pytest.raises(FileNotFoundError):
+            store.open("clips/a.mp4")
+        with pytest.raises(FileNotFoundError):
+            store.fetch("clips/a.mp4", tmp_path / "copy")
+        with pytest.raises(FileNotFoundError), store.as_file("clips"):
+            pass
+
+    @pytest.mark.parametrize(
+        "key", ["../secret_key", "clips/../../secret_key", "/etc/passwd", "clips//a", ".a", "a\0b"]
+    )
+    def test_no_key_leads_out_of_it(self, key: str) -> None:
+        for ask in (store.size, store.open, store.delete, store.keys, store.delete_folder):
+            with pytest.raises(ValueError, match="no key"):
+                ask(key)
+        with pytest.raises(ValueError, match="no key"):
+            store.publish(key, b"")
+
+    def test_links_that_generated_code_made_lead_nowhere(self, data: Path) -> None:
+        secret, run = data / "secret", data / "runs" / "b-3"
+        secret.write_text("words")
+        (run / "rollouts").mkdir(parents=True)
+        (run / "rollouts" / "0-100.npz").symlink_to(secret)
+        (run / "traces").symlink_to(data)
+        for key in ("runs/b-3/rollouts/0-100.npz", "runs/b-3/traces/secret"):
+            assert store.size(key) is None
+            with pytest.raises(FileNotFoundError):
+                store.open(key)
+        assert store.keys("runs/b-3") == []
+        with pytest.raises(FileNotFoundError):
+            store.publish("runs/b-3/rollouts/1-100.npz", run / "rollouts" / "0-100.npz")
+
+    def test_a_folder_is_listed_and_deleted(self, data: Path) -> None:
+        for key in ("runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz", "runs/b-4/job.json"):
+            store.publish(key, b"x")
+        (data / "runs/b-3/.job.json.0123.part").touch()
+        assert store.names("runs") == ["b-3", "b-4"]
+        assert store.keys("runs/b-3") == ["runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz"]
+        store.delete_folder("runs/b-3")
+        assert store.names("runs") == ["b-4"]
+
+    def test_what_was_being_published_at_a_kill_goes_after_a_while(self, data: Path) -> None:
+        store.publish("clips/a.mp4", b"x")
+        part = data / "media/clips/.b.mp4.0123.part"
+        part.touch()
+        store.delete_unfinished(60)
+        assert part.exists()
+        os.utime(part, (0, 0))
+        store.delete_unfinished(60)
+        assert not part.exists() and store.size("clips/a.mp4") == 1
+
+    def test_file_fields_of_django_use_it(self) -> None:
+        name = default_storage.save("problems/a.png", ContentFile(b"figure"))
+        assert store.size(name) == default_storage.size(name) == 6 and default_storage.exists(name)
+        with default_storage.open(name) as file:
+            assert file.read() == b"figure"
+        default_storage.delete(name)
+        assert store.size(name) is None
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTwoMachines:
+    """Workers with disks of their own, one store and one database."""
+
+    @pytest.fixture
+    def on(self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """Go to this machine."""
+        monkeypatch.setattr(run_folder, "PUBLISH_SECONDS", 0.0)
+
+        def on(machine: str) -> Path:
+            settings.SCRATCH = str(tmp_path / machine)
+            return scratch.folder()
+
+        return on
+
+    def test_a_training_that_was_killed_goes_on_is_filmed_and_taken_over(
+        self, on: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
+        first = on("first")
+        row = started(k=2, n=1, overrides=TINY)
+        play(row, until="Train")
+        request = row.requests.get(kind="Train")
+        monkeypatch.setattr(train, "watch", killed_at_its_first_checkpoint)
+        run_job(job(row, "train").pk)
+        monkeypatch.undo()
+        monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
+        assert job(row, "train").status == "queued" and (first / run_folder.of(request).name).is_dir()
+        kept = [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
+        assert kept and store.size(f"{request.run_key}/result.json") is None
+
+        second = on("second")
+        seen = {}
+        real = launch.train
+
+        def look(folder: Path, *given: Any, **named: Any) -> Any:
+            seen.update({path.name: path.stat().st_size for path in folder.rglob("*.pt")})
+            return real(folder, *given, **named)
+
+        monkeypatch.setattr(launch, "train", look)
+        run_job(job(row, "train").pk)
+        assert seen["checkpoint.pt"] > 1000  # it went on, and did not begin anew
+        assert job(row, "train").status == "done" and Candidate.objects.filter(status="trained").count() == 2
+        assert not list(second.iterdir())  # all that is needed is in the store
+        assert not [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
+        assert store.size(f"{request.run_key}/{POLICY}") and store.size(f"{request.run_key}/traces/1.csv")
+
+        third = on("third")
+        play(row)
+        run_job(job(row, "film", percent=100).pk)
+        assert {clip.status for clip in Clip.objects.all()} == {"ready"}
+        assert all((store.size(clip.video) or 0) > 1000 for clip in Clip.objects.all()) and not list(third.iterdir())
+
+        other = started(k=2, n=1, overrides=TINY, method="open_loop")
+        play(other, until="Train")
+        seen.clear()
+        run_job(job(other, "train").pk)
+        assert other.events.filter(kind="trained before").exists()
+        taken = other.requests.get(kind="Train")
+        assert store.size(f"{taken.run_key}/{POLICY}") == store.size(f"{request.run_key}/{POLICY}")
+
+        on("first")
+        run_folder.delete_stale()
+        assert not list(first.iterdir())
+
+
+def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: run_folder.Publisher, count: int) -> None:
+    """A watch that ends with the death of the machine, soon after its checkpoints were published."""
+    while process.poll() is None and read_result(publisher.folder) is None:
+        lease.beat()
+        publisher.publish()
+        if [key for key in store.keys(publisher.request.run_key) if key.endswith("checkpoint.pt")]:
+            break
+    launch.stop(process, timeout=0.0)
+
+
+@pytest.mark.django_db
+class TestRunFolder:
+    @pytest.fixture
+    def request_(self, settings: Any, tmp_path: Path) -> Request:
+        settings.SCRATCH = str(tmp_path / "disk")
+        row = started(k=2, n=1)
+        play(row, until="Train")
+        return row.requests.get(kind="Train")
+
+    def put(self, request: Request, name: str, content: str = "x") -> None:
+        path = run_folder.of(request) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def test_where_the_store_has_the_folder_nothing_is_published(self, request_: Request, settings: Any) -> None:
+        settings.SCRATCH = ""
+        self.put(request_, "checkpoints/shard-0-2/checkpoint.pt")
+        self.put(request_, "log.txt")
+        before = os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt")
+        publisher = run_folder.Publisher(request_)
+        run_folder.fetch(request_, "a")
+        publisher.publish()
+        publisher.finish()
+        publisher.clear()
+        assert os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt") == before
+        assert len(store.keys(request_.run_key)) == 2
+
+    def test_large_checkpoints_and_logs_stay(self, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(run_folder, "MOST_CHECKPOINT", 10)
+        self.put(request_, "checkpoints/shard-0-1/checkpoint.pt", "small")
+        self.put(request_, "checkpoints/shard-1-2/checkpoint.pt", "larger than that")
+        self.put(request_, "log.txt")
+        (run_folder.of(request_) / "rollouts").mkdir()
+        (run_folder.of(request_) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
+        run_folder.Publisher(request_).publish()
+        assert store.keys(request_.run_key) == [f"{request_.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
+
+    def test_the_newest_folder_is_the_one_that_goes_on(self, request_: Request) -> None:
+        """A machine that comes back finds what another one did meanwhile; its own folder is stale."""
+        shard = "checkpoints/shard-0-2/checkpoint.pt"
+        run_folder.fetch(request_, "a 1")
+        self.put(request_, shard, "further than was published")
+        run_folder.fetch(request_, "a 2")
+        assert (run_folder.of(request_) / shard).read_text() == "further than was published"
+        store.publish(f"{request_.run_key}/{run_folder.MARK}", b"b 1")
+        store.publish(f"{request_.run_key}/{shard}", b"by the other")
+        run_folder.fetch(request_, "a 3")
+        assert (run_folder.of(request_) / shard).read_text() == "by the other"
+
+    def test_words_are_taken_out_of_the_store_and_of_this_machine(self, request_: Request) -> None:
+        run_folder.fetch(request_, "a")
+        for name in ("job.json", "log.txt"):
+            self.put(request_, name, "it limps")
+        publisher = run_folder.Publisher(request_)
+        publisher.begin()
+        run_folder.rewrite(request_, lambda text: text.replace("limps", "[deleted]"))
+        publisher.begin()
+        publisher.publish()
+        run_folder.fetch(request_, "b")
+        assert {path.read_text() for path in run_folder.of(request_).glob("*.*") if path.name != run_folder.MARK} == {
+            "it [deleted]"
+        }
+        with store.open(f"{request_.run_key}/job.json") as file:
+            assert file.read() == b"it [deleted]"
+
+    def test_a_result_is_published_last(self, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("progress.json", "traces/0.csv", POLICY, "checkpoints/shard-0-2/result.json"):
+            self.put(request_, name)
+        self.put(request_, "result.json", json.dumps({"candidates": []}))
+        order: list[str] = []
+        publish = store.publish
+        monkeypatch.setattr(
+            store, "publish", lambda key, source: (order.append(key.rpartition("/")[2]), publish(key, source))
+        )
+        run_folder.Publisher(request_).finish()
+        assert order == ["0.pt", "0.csv", "result.json", "progress.json", "result.json"]
+        with store.as_file(f"{request_.run_key}/result.json") as path:
+            assert read_result(path.parent) == TrainResult(())
