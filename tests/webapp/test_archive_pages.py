@@ -222,7 +222,7 @@ class TestWork:
         work.pick_up()
         assert Export.objects.get().status == "queued"
         assert tasks.do("export", task.pk)
-        with zipfile.ZipFile(Export.objects.get().path) as package:
+        with zipfile.ZipFile(settings.DATA_DIR / Export.objects.get().key) as package:
             assert package.testzip() is None
 
     def test_gives_up_in_the_end(self, study, settings):

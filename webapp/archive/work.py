@@ -18,6 +18,7 @@ from webapp.archive.unpack import Refused
 from webapp.base import processes
 from webapp.base.broker import send_message
 from webapp.base.claims import Claim, Interrupted, Lost, abandoned, held, put_back, take
+from webapp.base.store import store
 
 log = logging.getLogger(__name__)
 
