@@ -23,8 +23,9 @@ VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["v
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
 """Everything Prefine writes: database, runs, media, broker, logs."""
-SCRATCH = env.str("PREFINE_SCRATCH", default="")
-"""Where this machine trains: a folder on a disk of its own. Empty: `runs` in the data folder."""
+_scratch = env.str("PREFINE_SCRATCH", default="")
+SCRATCH = Path(_scratch).resolve() if _scratch else None
+"""Where this machine trains: a folder on a disk of its own. None: `runs` in the data folder."""
 for folder in ("runs", "media", "broker", "log", "records", "static"):
     (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
 

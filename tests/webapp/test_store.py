@@ -135,7 +135,7 @@ class TestTwoMachines:
         monkeypatch.setattr(run_folder, "PUBLISH_SECONDS", 0.0)
 
         def on(machine: str) -> Path:
-            settings.SCRATCH = str(tmp_path / machine)
+            settings.SCRATCH = tmp_path / machine
             return scratch.folder()
 
         return on
@@ -205,7 +205,7 @@ def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: run_fo
 class TestRunFolder:
     @pytest.fixture
     def request_(self, settings: Any, tmp_path: Path) -> Request:
-        settings.SCRATCH = str(tmp_path / "disk")
+        settings.SCRATCH = tmp_path / "disk"
         row = started(k=2, n=1)
         play(row, until="Train")
         return row.requests.get(kind="Train")
@@ -216,7 +216,7 @@ class TestRunFolder:
         path.write_text(content)
 
     def test_where_the_store_has_the_folder_nothing_is_published(self, request_: Request, settings: Any) -> None:
-        settings.SCRATCH = ""
+        settings.SCRATCH = None
         self.put(request_, "checkpoints/shard-0-2/checkpoint.pt")
         self.put(request_, "log.txt")
         before = os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt")

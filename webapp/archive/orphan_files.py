@@ -24,8 +24,6 @@ ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
 ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
 """webapp.problems.models.attachment_path."""
-RUN = re.compile(ID + r"-\d+(?:-\d+)?(?:\.part)?")
-"""Request.run_key, and a copy on its way there."""
 
 
 def sweep(dry_run: bool = False) -> list[str]:
@@ -52,7 +50,7 @@ def _orphans() -> Iterator[str]:
         lambda name: Attachment.objects.filter(file__startswith=f"problems/{name}").exists(),
         ATTACHED,
     )
-    yield from _without("runs", lambda name: Experiment.objects.filter(public_id=name).exists(), RUN)
+    yield from _without("runs", lambda name: Experiment.objects.filter(public_id=name).exists(), run_folder.FOLDER)
     yield from _without("exports", lambda name: Export.objects.filter(public_id=name).exists())
     yield from _without("imports", lambda name: Import.objects.filter(public_id=name).exists())
     yield from (name for name in store.names("") if name.startswith(STAGING))

@@ -67,8 +67,7 @@ class LocalStore:
 
     def open(self, key: str) -> BinaryIO:
         """The file, to be read."""
-        self._require(key)
-        return self._path(key).open("rb")
+        return self._found(key)[0].open("rb")
 
     def open_range(self, key: str, start: int, length: int) -> BinaryIO:
         """The file from this byte on, of which the caller reads no more than this length."""
@@ -79,13 +78,14 @@ class LocalStore:
     @contextmanager
     def as_file(self, key: str) -> Iterator[Path]:
         """A path where the file can be read, for programs that take paths."""
-        self._require(key)
-        yield self._path(key)
+        yield self._found(key)[0]
 
     def size(self, key: str) -> int | None:
         """Its bytes; None where there is no such file."""
-        found = self._stat(key)
-        return found.st_size if found else None
+        try:
+            return self._found(key)[1]
+        except FileNotFoundError:
+            return None
 
     def keys(self, folder: str) -> list[str]:
         """Every file in there, however deep."""
@@ -93,7 +93,7 @@ class LocalStore:
         for here, _, files in os.walk(root):
             inside = Path(here).relative_to(root).as_posix()
             found += [f"{folder}/{name}" if inside == "." else f"{folder}/{inside}/{name}" for name in files]
-        return sorted(key for key in found if NAME.fullmatch(key.rpartition("/")[2]) and self._stat(key))
+        return sorted(key for key in found if NAME.fullmatch(key.rpartition("/")[2]) and self.size(key) is not None)
 
     def names(self, folder: str) -> list[str]:
         """Files and folders directly in there. The empty name stands for the folder of clips, votes and problems."""
@@ -133,11 +133,13 @@ class LocalStore:
 
     def delete_unfinished(self, seconds: float) -> None:
         """Delete what a process that was killed more than this long ago was publishing."""
-        for folder in (self._media(), Path(settings.DATA_DIR)):
-            for part in folder.glob("*/.*.part"):
-                with suppress(OSError):
-                    if time.time() - part.lstat().st_mtime > seconds:
-                        part.unlink()
+        parts = list(self._media().glob("*/.*.part"))
+        for folder in BESIDE_MEDIA:
+            parts += self._path(folder).glob(".*.part")
+        for part in parts:
+            with suppress(OSError):
+                if time.time() - part.lstat().st_mtime > seconds:
+                    part.unlink()
 
     def is_at(self, folder: str, path: Path) -> bool:
         """Whether the store keeps this folder at this path: what is written there is published thereby."""
@@ -148,25 +150,26 @@ class LocalStore:
         if not all(NAME.fullmatch(part) for part in parts):
             raise ValueError(f"{key!r} is no key of the store")
         root = Path(settings.DATA_DIR) if parts[0] in BESIDE_MEDIA else self._media()
-        trusted = root.joinpath(*parts[:TRUSTED_PARTS])
-        path = root.joinpath(*parts)
-        if len(parts) > TRUSTED_PARTS and path.resolve() != trusted.resolve().joinpath(*parts[TRUSTED_PARTS:]):
-            raise FileNotFoundError(f"{key} is a link, or in a folder that is one")
+        path = root / key
+        if len(parts) > TRUSTED_PARTS:
+            trusted = root.joinpath(*parts[:TRUSTED_PARTS]).resolve()
+            if path.resolve() != trusted.joinpath(*parts[TRUSTED_PARTS:]):
+                raise FileNotFoundError(f"{key} is a link, or in a folder that is one")
         return path
 
     def _media(self) -> Path:
         return Path(settings.DATA_DIR) / "media"
 
-    def _stat(self, key: str) -> os.stat_result | None:
+    def _found(self, key: str) -> tuple[Path, int]:
+        """The file and its size."""
+        path = self._path(key)
         try:
-            found = self._path(key).stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return found if stat.S_ISREG(found.st_mode) else None
-
-    def _require(self, key: str) -> None:
-        if self._stat(key) is None:
+            found = path.stat()
+        except NotADirectoryError:
+            found = None
+        if found is None or not stat.S_ISREG(found.st_mode):
             raise FileNotFoundError(f"the store has no file {key}")
+        return path, found.st_size
 
 
 def _write(part: Path, source: Path | bytes | Source) -> None:

@@ -31,6 +31,7 @@ DESCRIPTION = re.compile(r"job\.json|progress\.json|result\.json|checkpoints/spl
 CONTINUED = re.compile(f"{JOB}|{NEEDED.pattern}|{STATE.pattern}")
 """What a worker needs to go on with a training."""
 FOLDER = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?:-\d+)+(?:\.part)?")
+"""As `of` names it, and a copy on its way there."""
 MARK = "worker.txt"
 """Names the last worker that trained: its folder is the newest, any other machine's is stale."""
 PUBLISH_SECONDS = 60.0

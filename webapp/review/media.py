@@ -27,7 +27,7 @@ async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
@@ -35,7 +35,7 @@ async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
 async def _ticket(token: str) -> ClipTicket | None:
@@ -59,10 +59,10 @@ class Padded:
         return self.length + len(self.tail)
 
 
-async def file_response(
+def file_response(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
-    length = await asyncio.to_thread(store.size, key)
+    length = store.size(key)
     if length is None:
         return HttpResponse(status=404)
     file = Padded(key, length, padding.tail(length, padded_to, content_type))
@@ -108,9 +108,10 @@ def _answer(
 async def _read(file: Padded, start: int, length: int) -> AsyncIterator[bytes]:
     behind = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
-    with await asyncio.to_thread(store.open_range, file.key, start, length) as opened:
-        while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
-            length -= len(data)
-            yield data
+    if length:
+        with store.open_range(file.key, start, length) as opened:
+            while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
+                length -= len(data)
+                yield data
     if behind:
         yield behind

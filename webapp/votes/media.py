@@ -34,4 +34,4 @@ async def _answer(request: HttpRequest, token: str, ending: str, content_type: s
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return await file_response(request, copy_name(file, ending), content_type, token)
+    return file_response(request, copy_name(file, ending), content_type, token)

@@ -118,7 +118,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
     if task is None:
         return HttpResponse(status=404)
-    response = await file_response(request, task.key, "application/zip", str(public_id))
+    response = file_response(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
     name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"

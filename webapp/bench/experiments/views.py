@@ -198,7 +198,7 @@ async def _media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
-    return await file_response(request, f"clips/{name}.{ending}", content_type, str(name))
+    return file_response(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST
