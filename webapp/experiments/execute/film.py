@@ -83,9 +83,10 @@ def takes_of(request: Request, percent: int, folder: Path) -> list[Take]:
     takes = []
     for clip in pending(request, percent):
         position = positions[clip.candidate_id]
-        rollout = folder / f"{position}.npz"
+        key = run_folder.rollout_key(request, position, percent)
+        rollout = folder / Path(key).name
         with suppress(FileNotFoundError):  # the film process says that there is none
-            store.fetch(run_folder.rollout_key(request, position, percent), rollout)
+            store.fetch(key, rollout)
         takes.append(Take(clip, rollout, folder / f"{position}.mp4"))
     return takes
 
