@@ -222,6 +222,6 @@ class FieldStorage(Storage):
             raise FileNotFoundError(f"the store has no file {name}")
         return size
 
-    def url(self, name: str) -> str:
+    def url(self, name: str | None) -> str:
         """Leads nowhere: files are served by views of their own. Django's widgets ask whether there is one."""
         return "#"
