@@ -42,7 +42,7 @@ def at_work() -> Iterator[None]:
         serve.running(key=KEY) as served,
         simulated.running(simulated.SimulatedReasoner(ANSWERS)) as answering,
         simulated.running(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
-        doubles.quick(Path(settings.MEDIA_ROOT) / "clips"),
+        doubles.quick(Path(settings.DATA_DIR) / "media" / "clips"),
         until_it_counts(),
     ):
         addresses = {"Served": served, "Refusing": served, "Simulated answers": answering}
