@@ -122,8 +122,8 @@ def delete_stale() -> None:
 
 
 def _folders_in_use(experiment: uuid.UUID) -> set[str]:
-    """Names of the folders of trainings that may go on."""
-    requests = Request.objects.filter(experiment__public_id=experiment, kind="Train").select_related("experiment")
+    """Names of the folders of requests that may go on."""
+    requests = Request.objects.filter(experiment__public_id=experiment).select_related("experiment")
     live = requests.filter(status__in=(Request.Status.OPEN, Request.Status.FAILED))
     return {of(request).name for request in live.exclude(experiment__status=Experiment.Status.CANCELLED)}
 
