@@ -125,6 +125,7 @@ class TestLocal:
         assert store.size(name) is None
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 class TestTwoMachines:
     """Workers with disks of their own, one store and one database."""
