@@ -26,7 +26,6 @@ def look(watch: Watch) -> None:
         watch.rest(reaper.seconds_to_next())
     except (OperationalError, InterfaceError) as error:
         log.warning("the database did not answer: %s", error)
-    close_old_connections()
 
 
 class Command(BaseCommand):
@@ -56,4 +55,5 @@ class Command(BaseCommand):
                     "Nobody is told any more, or no data deleted when its time is over: the lines above say why. "
                     "Start the reaper again."
                 )
+            close_old_connections()
             time.sleep(reaper.TICK_SECONDS)
