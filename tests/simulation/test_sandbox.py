@@ -183,7 +183,7 @@ except sandbox.SandboxError as error:
 
 
 def test_notes_of_the_children_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
-    answer = json.dumps([{"ok": True, "stage": "done", "reason": ""}])
+    answer = json.dumps([{"ok": True, "stage": "done", "reason": "", "notes": []}])
     finished = subprocess.CompletedProcess([], 0, stdout=answer, stderr="this kernel has no Landlock\n")
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: finished)
     with caplog.at_level(logging.WARNING):

@@ -153,12 +153,15 @@ class LoopSettings(models.Model):
         chosen, judge = methods.METHODS.get(self.method), judges.JUDGES.get(self.judge)
         if chosen is None or judge is None:
             return  # the field itself says so
-        if refusals := judge.refusals(self, info.metric, chosen):
-            raise ValidationError(dict(refusals))
+        refusals = dict(judge.refusals(self, info.metric, chosen))
+        if "judge" in refusals:
+            raise ValidationError(refusals)
         if not self.medium.filmed:
             self._clean_problem(chosen)
         if chosen.uses_metric and info.metric is None:
             raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
+        if refusals:
+            raise ValidationError(refusals)
         if self.k < chosen.least_k:
             raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
         try:
