@@ -81,7 +81,7 @@ def test_what_cannot_be_compared_is_said(capsys):
         (["none"], METHODS, "unknown task 'none'"),
         (["open"], METHODS, "neither a final answer nor test cases"),
         (["sum"], METHODS, "solves no problems"),
-        (["sum"], ["icpl"], "ICPL designs rewards"),
+        (["sum"], ["eureka"], "Eureka designs rewards"),
     ):
         with pytest.raises(CommandError, match=words):
             call_command("compare", tasks=tasks, methods=methods, plan=True)
