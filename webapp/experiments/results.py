@@ -38,6 +38,6 @@ def fail(experiment: Experiment, error: str, request: Request | None = None, *, 
 
 
 def take_back(experiment: Experiment, request: Request) -> None:
-    """What pages read of an answer that was set aside and counts again. Nobody is told anew."""
+    """What pages read of an answer that was set aside and counts again. It tells nobody again."""
     experiment.iterations.filter(number=request.payload.get("iteration")).update(aside=False)
     KINDS[request.kind].restore(experiment, request)

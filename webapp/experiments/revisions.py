@@ -2,7 +2,7 @@
 flow, all else is set aside.
 
 Nothing is deleted. A row that is set aside keeps its answer, its calls, its votes and its films. An id names one
-program for good, so candidates that are written anew get numbers of their own.
+program for good, so candidates that are written again get numbers of their own.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Pool:
         return not KINDS[kind].in_words or row.fingerprint == fingerprint(asked, self.experiment.options)
 
     def write_anew(self, asked: Asked) -> bool:
-        """Have candidates written anew that the flow is about to try, and that were tried in another way. True where
-        there were such: everything from their writing on is set aside again, and the flow begins anew there.
+        """Have candidates written again that the flow is about to try, and that were tried in another way. True where
+        there were such: everything from their writing on is set aside again, and the flow begins again there.
         """
         if not isinstance(asked, Train | Tested):
             return False
@@ -96,7 +96,7 @@ def _tried(row: Request) -> list[str]:
 
 
 def set_all_aside(experiment: Experiment) -> None:
-    """Begin the flow anew: every answer waits to be taken over. The caller holds the experiment's lock."""
+    """Begin the flow again: every answer waits to be taken over. The caller holds the experiment's lock."""
     _forget_failures(experiment)
     _put_aside(experiment, experiment.requests.exclude(status=Request.Status.ASIDE))
     blank: dict[str, Any] = {

@@ -37,7 +37,7 @@ MARK = "worker.txt"
 PUBLISH_SECONDS = 60.0
 """Between two times that checkpoints are published."""
 MOST_CHECKPOINT = 256 << 20
-"""Bytes. A larger one (SAC's holds its replay) stays on its disk; elsewhere the training begins anew."""
+"""Bytes. A larger one (SAC's holds its replay) stays on its disk; elsewhere the training begins again."""
 
 
 def of(request: Request) -> Path:
