@@ -16,6 +16,7 @@ class Answer(Form):
     prefix = "reasoning_"
     trial = Run
     traced = False
+    checked = False
 
     @property
     def statement(self) -> str:

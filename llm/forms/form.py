@@ -22,6 +22,8 @@ class Form(ABC):
     """The request that puts its candidates to the test."""
     traced: ClassVar[bool]
     """Whether trying a candidate leaves a trace that prompts show."""
+    checked: ClassVar[bool]
+    """Whether a candidate is checked before it is tried, and repaired where it fails; else another is asked for."""
 
     def render(self, name: str, /, **values: str | int) -> str:
         """The prompt of this name for this kind of problem."""

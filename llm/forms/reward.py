@@ -18,6 +18,7 @@ class Reward(Form):
     prefix = ""
     trial = Train
     traced = True
+    checked = True
 
     @property
     def statement(self) -> str:

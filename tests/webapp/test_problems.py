@@ -17,7 +17,8 @@ from django.db.models import ProtectedError
 
 from llm.forms import form_of
 from tests.webapp import rows
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.kinds import write
+from webapp.experiments.models import Experiment, LanguageModel, Request
 from webapp.problems import exchange, lookup
 from webapp.problems.models import Attachment, Problem
 
@@ -319,3 +320,14 @@ def test_the_example_set_is_imported_and_its_program_cases_are_right():
             a + 1 + c for (x, a), (_, b), (y, c) in zip(runs, runs[1:], runs[2:], strict=False) if b == 1 and x == y
         ]
         assert int(case.expected) == max([best, *joined])
+
+
+@pytest.mark.parametrize(
+    ("task", "said"), [("add", "Round 1: 1 answers written"), ("Ant", "Round 1: 1 rewards written")]
+)
+def test_the_log_says_what_was_written(problems, model, task, said):
+    row = experiment(task=task, model=model)
+    row.save()
+    asked = Request.objects.create(experiment=row, step=0, kind="Write", fingerprint="f", payload={"iteration": 1})
+    write.record(row, asked, [{"id": "1-0", "source": "text", "parent": None}])
+    assert row.events.get(kind="written").text == said

@@ -8,6 +8,7 @@ from functools import partial
 
 from llm import records, writer
 from llm.backend import ChatBackend, OnReply, Reply, Watch
+from llm.forms import form_of
 from llm.reasoning import writing
 from trainer import launch
 from webapp.experiments import loop, results
@@ -62,7 +63,7 @@ class Bought:
 def written_by(experiment: Experiment, backend: ChatBackend, wanted: records.Write, bought: Bought) -> writer.Written:
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
     problem = loop.problem_of(experiment)
-    if problem.form == records.REWARD:
+    if form_of(problem).checked:
         return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(bought))
     images = lookup.pictures(lookup.problem_named(experiment.task))
     return writing.write(backend, wanted, problem, images=images, **vars(bought))

@@ -24,7 +24,8 @@ def record(experiment: Experiment, request: Request, result: list[dict[str, Any]
                 "thought": written.get("thought", ""),
             },
         )
-    events.emit(experiment, "written", f"Round {iteration.number}: {len(result)} rewards written", public=True)
+    text = f"Round {iteration.number}: {len(result)} {experiment.medium.candidates} written"
+    events.emit(experiment, "written", text, public=True)
 
 
 def restore(experiment: Experiment, request: Request) -> None:
