@@ -75,7 +75,7 @@ class TestRefused:
         row = begun(**values)
         request = row.requests.get(kind="Train")
         work = train.job_of(row, request, train.candidates_of(request))
-        taken = reuse.take_over(request, work)
+        taken = reuse.take_over(request, work, lambda: None)
         assert (taken is not None) == run_folder.of(request).exists()
         return taken is not None
 
@@ -122,7 +122,7 @@ class TestRefused:
         row = begun()
         request = row.requests.get(kind="Train")
         run_folder.of(request).mkdir(parents=True)
-        assert reuse.take_over(request, train.job_of(row, request, train.candidates_of(request))) is None
+        assert reuse.take_over(request, train.job_of(row, request, train.candidates_of(request)), lambda: None) is None
         assert read_result(run_folder.of(request)) is None
 
 

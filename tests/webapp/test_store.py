@@ -202,6 +202,10 @@ def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: run_fo
     launch.stop(process, timeout=0.0)
 
 
+def no_beat() -> None:
+    """For a worker without a lease."""
+
+
 @pytest.mark.django_db
 class TestRunFolder:
     @pytest.fixture
@@ -221,8 +225,8 @@ class TestRunFolder:
         self.put(request_, "checkpoints/shard-0-2/checkpoint.pt")
         self.put(request_, "log.txt")
         before = os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt")
-        publisher = run_folder.Publisher(request_)
-        run_folder.fetch(request_, "a")
+        publisher = run_folder.Publisher(request_, no_beat)
+        run_folder.fetch(request_, "a", no_beat)
         publisher.publish()
         publisher.finish()
         publisher.clear()
@@ -236,31 +240,31 @@ class TestRunFolder:
         self.put(request_, "log.txt")
         (run_folder.of(request_) / "rollouts").mkdir()
         (run_folder.of(request_) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
-        run_folder.Publisher(request_).publish()
+        run_folder.Publisher(request_, no_beat).publish()
         assert store.keys(request_.run_key) == [f"{request_.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
 
     def test_the_newest_folder_is_the_one_that_goes_on(self, request_: Request) -> None:
         """A machine that comes back finds what another one did meanwhile; its own folder is stale."""
         shard = "checkpoints/shard-0-2/checkpoint.pt"
-        run_folder.fetch(request_, "a 1")
+        run_folder.fetch(request_, "a 1", no_beat)
         self.put(request_, shard, "further than was published")
-        run_folder.fetch(request_, "a 2")
+        run_folder.fetch(request_, "a 2", no_beat)
         assert (run_folder.of(request_) / shard).read_text() == "further than was published"
         store.publish(f"{request_.run_key}/{run_folder.MARK}", b"b 1")
         store.publish(f"{request_.run_key}/{shard}", b"by the other")
-        run_folder.fetch(request_, "a 3")
+        run_folder.fetch(request_, "a 3", no_beat)
         assert (run_folder.of(request_) / shard).read_text() == "by the other"
 
     def test_words_are_taken_out_of_the_store_and_of_this_machine(self, request_: Request) -> None:
-        run_folder.fetch(request_, "a")
+        run_folder.fetch(request_, "a", no_beat)
         for name in ("job.json", "log.txt"):
             self.put(request_, name, "it limps")
-        publisher = run_folder.Publisher(request_)
+        publisher = run_folder.Publisher(request_, no_beat)
         publisher.begin()
         run_folder.rewrite(request_, lambda text: text.replace("limps", "[deleted]"))
         publisher.begin()
         publisher.publish()
-        run_folder.fetch(request_, "b")
+        run_folder.fetch(request_, "b", no_beat)
         assert {path.read_text() for path in run_folder.of(request_).glob("*.*") if path.name != run_folder.MARK} == {
             "it [deleted]"
         }
@@ -276,7 +280,18 @@ class TestRunFolder:
         monkeypatch.setattr(
             store, "publish", lambda key, source: (order.append(key.rpartition("/")[2]), publish(key, source))
         )
-        run_folder.Publisher(request_).finish()
+        run_folder.Publisher(request_, no_beat).finish()
         assert order == ["0.pt", "0.csv", "result.json", "progress.json", "result.json"]
         with store.as_file(f"{request_.run_key}/result.json") as path:
             assert read_result(path.parent) == TrainResult(())
+
+    def test_the_lease_is_renewed_after_each_file(self, request_: Request, tmp_path: Path, settings: Any) -> None:
+        beats: list[int] = []
+        names = ["traces/0.csv", POLICY, "checkpoints/shard-0-2/checkpoint.pt"]
+        for name in names:
+            self.put(request_, name)
+        run_folder.Publisher(request_, lambda: beats.append(1)).publish()
+        assert len(beats) == len(names)
+        settings.SCRATCH = tmp_path / "another disk"
+        run_folder.fetch(request_, "b", lambda: beats.append(1))
+        assert len(beats) == 2 * len(names)

@@ -38,6 +38,8 @@ PUBLISH_SECONDS = 60.0
 """Between two times that checkpoints are published."""
 MOST_CHECKPOINT = 256 << 20
 """Bytes. A larger one (SAC's holds its replay) stays on its disk; elsewhere the training begins again."""
+Beat = Callable[[], None]
+"""Renews the worker's lease, since copying may take longer than a lease lasts."""
 
 
 def of(request: Request) -> Path:
@@ -60,9 +62,9 @@ def has_begun(request: Request) -> bool:
     return of(request).exists() or bool(store.keys(request.run_key))
 
 
-def fetch(request: Request, owner: str) -> None:
+def fetch(request: Request, owner: str, beat: Beat) -> None:
     """Bring what another worker published of this training, unless this machine was the last to train it; then say in
-    the store that it is. `owner`: another one for each worker and attempt.
+    the store that it is. `owner`: another one for each worker and attempt. `beat` is called after each file.
     """
     folder, mark = of(request), f"{request.run_key}/{MARK}"
     if is_the_stores():
@@ -70,21 +72,22 @@ def fetch(request: Request, owner: str) -> None:
         return
     last, here = _read(mark), folder / MARK
     if last is not None and here.is_file() and here.read_bytes() == last:
-        fetch_files(request, folder, re.compile(JOB))  # a person's words may have been taken out of it
+        fetch_files(request, folder, re.compile(JOB), beat)  # a person's words may have been taken out of it
     elif store.keys(request.run_key):
         shutil.rmtree(folder, ignore_errors=True)
-        fetch_files(request, folder, CONTINUED)
+        fetch_files(request, folder, CONTINUED, beat)
     folder.mkdir(parents=True, exist_ok=True)
     here.write_text(owner)
     store.publish(mark, owner.encode())
 
 
-def fetch_files(request: Request, folder: Path, wanted: re.Pattern[str]) -> None:
-    """Copy the files with such names from the store, large checkpoints excepted."""
+def fetch_files(request: Request, folder: Path, wanted: re.Pattern[str], beat: Beat) -> None:
+    """Copy the files with such names from the store, large checkpoints excepted; `beat` is called after each."""
     for key in store.keys(request.run_key):
         name = key.removeprefix(f"{request.run_key}/")
         if wanted.fullmatch(name) and (NEEDED.fullmatch(name) or (store.size(key) or 0) <= MOST_CHECKPOINT):
             store.fetch(key, folder / name)
+            beat()
 
 
 def _read(key: str) -> bytes | None:
@@ -129,10 +132,10 @@ def _folders_in_use(experiment: uuid.UUID) -> set[str]:
 
 
 class Publisher:
-    """Publishes a training while it runs."""
+    """Publishes a training while it runs. `beat` is called after each file."""
 
-    def __init__(self, request: Request) -> None:
-        self.request, self.folder = request, of(request)
+    def __init__(self, request: Request, beat: Beat) -> None:
+        self.request, self.folder, self._beat = request, of(request), beat
         self._needless = is_the_stores()
         self._sent: dict[str, tuple[int, int]] = {}
         """Name -> time and size of what is in the store."""
@@ -194,3 +197,4 @@ class Publisher:
         if self._sent.get(name) != (seen.st_mtime_ns, seen.st_size):
             store.publish(self._key(name), path)
             self._sent[name] = (seen.st_mtime_ns, seen.st_size)
+            self._beat()

@@ -12,7 +12,7 @@ from webapp.experiments import provenance, run_folder
 from webapp.experiments.models import Experiment, Job, Request
 
 
-def take_over(request: Request, job: TrainJob) -> Experiment | None:
+def take_over(request: Request, job: TrainJob, beat: run_folder.Beat) -> Experiment | None:
     """Put a copy of the folder of an equal training where this one's is to be; whose it was, or None.
 
     Equal are task, rewards, seed and settings, on the same machine and device with the same code: on a CPU the same
@@ -23,7 +23,7 @@ def take_over(request: Request, job: TrainJob) -> Experiment | None:
     if run_folder.has_begun(request) or job.warm or by_people or not provenance.code_is_committed():
         return None
     for earlier in like(request):
-        if copied(earlier, request, job):
+        if copied(earlier, request, job, beat):
             return earlier.experiment
     return None
 
@@ -55,16 +55,16 @@ def gave_the_same(folder: Path, job: TrainJob) -> bool:
         return False
 
 
-def copied(earlier: Request, request: Request, job: TrainJob) -> bool:
+def copied(earlier: Request, request: Request, job: TrainJob, beat: run_folder.Beat) -> bool:
     """Whether the earlier training is the same, and all that is published of it could be copied."""
     folder = run_folder.of(request)
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        run_folder.fetch_files(earlier, part, run_folder.DESCRIPTION)
+        run_folder.fetch_files(earlier, part, run_folder.DESCRIPTION, beat)
         if not gave_the_same(part, job):
             return False
-        run_folder.fetch_files(earlier, part, run_folder.NEEDED)
+        run_folder.fetch_files(earlier, part, run_folder.NEEDED, beat)
         part.rename(folder)
     except OSError:  # gone meanwhile, or no space for both
         return False

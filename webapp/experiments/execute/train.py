@@ -43,16 +43,16 @@ def train(lease: Lease) -> None:
     )
     run_folder.delete_stale()
     work = job_of(experiment, request, candidates)
-    if earlier := reuse.take_over(request, work):
+    if earlier := reuse.take_over(request, work, lease.beat):
         with lease.hold() as locked:
             number = request.payload["iteration"]
             said = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
             events.emit(locked, "trained before", said)
-    run_folder.fetch(request, lease.job.owner)
+    run_folder.fetch(request, lease.job.owner, lease.beat)
     if not warmed(request):
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
         return
-    publisher = run_folder.Publisher(request)
+    publisher = run_folder.Publisher(request, lease.beat)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
         publisher.begin()
