@@ -2,6 +2,7 @@
 
 import errno
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ from django.utils import timezone
 from llm import replay
 from llm.backend import Reply
 from tests.webapp import archives, bench_rows, rows
+from trainer import launch
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export, Redaction
 from webapp.audit.models import Entry
 from webapp.base.store import store
 from webapp.experiments import leases, loop, revisions, run_folder
-from webapp.experiments.execute import calls
+from webapp.experiments.execute import calls, train
 from webapp.experiments.models import Clip, Experiment, Job
 from webapp.notices.models import Address
 from webapp.review import quality
@@ -179,6 +181,37 @@ class TestErasure:
             log.write("\nmore")
         assert [path.read_text() for path in written] == ["# [deleted]", "# [deleted]\nmore"]
         assert archives.REASON not in archives.database(without=("audit.Entry",))
+
+    def left_undone(self):
+        """A file of a training whose redaction was interrupted, and the job of that training."""
+        made = archives.made(panel=2)
+        job = Job.objects.filter(experiment=made.first.experiment, kind="train").last()
+        path = run_folder.of(job.request) / "job.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {archives.REASON}")
+        erasure.erase(made.first)  # what is to be done on commit is not, in this test
+        return path, job
+
+    def test_the_next_start_of_the_reaper_ends_it_at_once(self):
+        path, _ = self.left_undone()
+        stopped = threading.Event()
+        stopped.set()
+        retention.run(stopped)
+        assert path.read_text() == "# [deleted]" and not Redaction.objects.exists()
+
+    def test_a_worker_ends_it_before_it_trains(self, monkeypatch):
+        path, job = self.left_undone()
+        found = []
+
+        def read_and_stop(folder, *_, **__):
+            found.append((folder / path.name).read_text())
+            raise leases.Lost
+
+        monkeypatch.setattr(launch, "train", read_and_stop)
+        Job.objects.filter(pk=job.pk).update(status="queued")
+        with leases.claim(job.pk) as lease:
+            train.train(lease)
+        assert found == ["# [deleted]"]
 
     def test_a_file_that_cannot_be_written_stops_nothing_else(
         self, caplog, monkeypatch, django_capture_on_commit_callbacks

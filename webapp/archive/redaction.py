@@ -57,13 +57,19 @@ def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Coll
 
 
 def finish(todo: Redaction) -> None:
-    """The same in the experiment's files: a reward may quote a reason in a comment. Called once the rows are changed,
-    and by the reaper where that came to nothing. A run goes on only while its folder says what its row says.
+    """The same in the experiment's files: a reward may quote a reason in a comment. Called once the rows are changed.
+    A run goes on only while its folder says what its row says.
     """
     swap = _swapper(todo.reasons, todo.labels)
     for request in train.requests(todo.experiment):
         run_folder.rewrite(request, swap)
     todo.delete()
+
+
+def finish_left(experiment: Experiment, **_: Any) -> None:
+    """Do what a process that was killed left undone, before a worker reads the files."""
+    for todo in Redaction.objects.filter(experiment=experiment):
+        finish(todo)
 
 
 def _redact_row(row: Model, swap: Any) -> None:

@@ -179,10 +179,7 @@ def tick() -> None:
         with reported(f"deleting the data of study {study.pk}, whose retention period is over,"):
             gone = expire(study)
             log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
-    for todo in Redaction.objects.all():
-        with reported(f"taking erased words out of the files of experiment {todo.experiment_id}"):
-            redaction.finish(todo)
-            scrub_database()
+    finish_redactions()
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
         with reported(f"deleting export {export.public_id}"):
@@ -192,8 +189,20 @@ def tick() -> None:
         orphan_files.sweep()
 
 
+def finish_redactions() -> None:
+    """Take erased words out of files where the process that was to do it was killed."""
+    for todo in Redaction.objects.all():
+        with reported(f"taking erased words out of the files of experiment {todo.experiment_id}"):
+            redaction.finish(todo)
+            scrub_database()
+
+
 def run(stop: threading.Event) -> None:
-    """A thread of the reaper: looks soon, then every ten minutes, until told to stop."""
+    """A thread of the reaper: ends what was interrupted at once, looks soon and then every ten minutes, until told to
+    stop.
+    """
+    with reported("looking for erased words in files"):
+        finish_redactions()
     pause = FIRST_SECONDS
     while not stop.wait(pause):
         with reported("looking for what is to be deleted"):

@@ -24,7 +24,7 @@ from trainer.records import (
     read_result,
 )
 from webapp.base.store import store
-from webapp.experiments import events, jobs, results, run_folder
+from webapp.experiments import events, jobs, results, run_folder, signals
 from webapp.experiments.candidates import outcome_of, row_of
 from webapp.experiments.execute import reuse
 from webapp.experiments.kinds.train import place_of
@@ -42,6 +42,7 @@ def train(lease: Lease) -> None:
         status=Candidate.Status.TRAINING
     )
     run_folder.delete_stale()
+    signals.training_begins.send(Experiment, experiment=experiment)
     work = job_of(experiment, request, candidates)
     if earlier := reuse.take_over(request, work, lease.beat):
         with lease.hold() as locked:

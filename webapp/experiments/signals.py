@@ -1,0 +1,8 @@
+"""What experiments tell the rooms above them."""
+
+from __future__ import annotations
+
+from django.dispatch import Signal
+
+training_begins = Signal()
+"""A worker is about to read the files of an experiment's training. Sent with `experiment`."""
