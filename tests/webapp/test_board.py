@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.webapp import bench_rows, rows
+from tests.webapp import bench_rows, problem_rows, rows
 from webapp.bench.studies import overview, reliability
-from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Run
+from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Request, Run
 from webapp.review import ballot
 from webapp.review.models import Screening, Vote
 from webapp.review.screenings import screening_of
@@ -102,6 +102,21 @@ def test_what_is_used_and_still_to_come():
     assert (use.train_seconds, use.samples, use.calls, use.tokens) == (50, 1000, 1, 1200)
     assert use.cost == pytest.approx(0.0125)
     assert (use.rounds_left, use.round_seconds, use.seconds_left) == (2, 60, 120)
+
+
+def test_rounds_of_answers_to_a_problem_are_still_to_come_until_they_are_tested():
+    problem_rows.sum_problem()
+    person = rows.participant(rows.study(task="sum", method="scaling_3d", n=3))
+    for iteration, status in ((1, "done"), (2, "open")):
+        Request.objects.create(
+            experiment=person.experiment,
+            step=2 * iteration,
+            kind="Run",
+            fingerprint=str(iteration),
+            payload={"iteration": iteration, "candidates": []},
+            status=status,
+        )
+    assert overview.board(person.study).use.rounds_left == 2
 
 
 def test_answers_by_hand():

@@ -10,9 +10,10 @@ from typing import Any
 
 from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, QuerySet, Sum
 
+from llm.records import TRIED
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
-from webapp.experiments.kinds import judgement_of, train
+from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
 from webapp.studies import opening
@@ -236,14 +237,12 @@ def _rounds_left(study: Study, places: Sequence[Place]) -> int:
     people = [place.participant for place in places if place.kind not in ("invited", "finished", "out", "failed")]
     waiting = Assignment.objects.filter(participant__in=people).select_related("arm", "experiment")
     begun = {a.experiment.pk: a.experiment for a in waiting if a.experiment}
-    done = dict(
-        Request.objects.filter(experiment__in=begun, kind=train.KIND.name, status=Request.Status.DONE)
-        .values_list("experiment")
-        .annotate(count=Count("pk"))
-    )
+    tried = Request.objects.filter(experiment__in=begun, kind__in=TRIED, status=Request.Status.DONE)
+    newest = dict(tried.order_by("step").values_list("experiment", "payload__iteration"))
     over = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
-    left: int = sum(max(0, e.n - done.get(e.pk, 0)) for e in begun.values() if e.status not in over)
-    return left + round(sum(a.arm.n / a.arm.panel for a in waiting if a.experiment is None))
+    going_on = [e for e in begun.values() if e.status not in over and not e.ends_early]
+    left: int = sum(max(0, e.rounds - newest.get(e.pk, 0)) for e in going_on)
+    return left + round(sum(a.arm.rounds / a.arm.panel for a in waiting if a.experiment is None))
 
 
 def _round_seconds(study: Study) -> float | None:
