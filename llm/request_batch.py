@@ -80,7 +80,7 @@ class RequestBatch:
         for future, turn in self.running.items():
             try:
                 self._give_up(turn, future)
-            except Exception as error:  # saving is the caller's: a database may be away
+            except Exception as error:  # `on_end` is the caller's and may raise anything; the others are still to end
                 reason.add_note(f"an answer that was under way could not be saved: {type(error).__name__}: {error}")
 
     def _start(self, client: openai.AsyncOpenAI) -> None:

@@ -134,8 +134,8 @@ class Claim:
                 self.beat()
         except Stopped as reason:
             stopped.append(reason)
-        except Exception:
-            stopped.append(Lost())  # nobody renews the claim any more, so it will be another worker's
+        except Exception:  # whatever it is, this thread renews the claim no more, so another worker will take the row
+            stopped.append(Lost())
             raise
         finally:
             connection.close()

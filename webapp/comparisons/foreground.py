@@ -111,7 +111,7 @@ def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> No
             return
         except OSError:  # a full disk, which is everybody's
             raise
-        except Exception:
+        except Exception:  # a fault in one experiment, whatever it is, must not keep the others from being run
             log.exception("%s: an error that nobody foresaw", experiment)
         before, ended = ended, experiment.jobs.filter(status=Job.Status.DONE).count()
         errors = errors + 1 if ended == before else 1
