@@ -27,13 +27,13 @@ out["home"] = "/"
 for name in ("consent", "waiting", "review"):
     someone = rows.participant(study, label=name)
     out[name] = someone.get_absolute_url()
-    rows.round_of(someone, percent=30 if name == "waiting" else 100)
+    rows.create_round(someone, percent=30 if name == "waiting" else 100)
     if name == "consent":
         Participant.objects.filter(pk=someone.pk).update(consented_at=None)
     if name == "waiting":
-        rows.training(someone)
+        rows.open_training(someone)
     if name == "review":
-        rows.judging(someone)
+        rows.open_judgement(someone)
 """
 SEEN = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 DONE = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"

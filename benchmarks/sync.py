@@ -22,8 +22,8 @@ FPS = 30
 SEAM_SECONDS = 0.3
 MADE = """
 person = rows.participant()
-rows.round_of(person)
-rows.judging(person)
+rows.create_round(person)
+rows.open_judgement(person)
 out["address"] = person.get_absolute_url()
 """
 READY = "() => [...document.querySelectorAll('.tile video')].every((video) => video.currentTime > 0.5)"

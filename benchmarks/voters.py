@@ -35,8 +35,8 @@ study = rows.study()
 poll = poll_rows.poll(evaluators_wanted={people} + 1)
 for number in range({people}):
     person = rows.participant(study, label=f"P{{number}}")
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     print(person.get_absolute_url())
 for evaluator in enrolment.invite(poll, {people}):
     enrolment.consent(evaluator)

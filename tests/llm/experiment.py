@@ -44,22 +44,22 @@ VARIANTS = [  # options that change what is asked, several at once; all of metho
 
 
 @dataclass(frozen=True)
-class Says:
+class FakeVerdict:
     ok: bool
     stage: str = "done"
     reason: str = ""
     notes: tuple[str, ...] = ()
 
 
-def parses(sources: Sequence[str]) -> list[Says]:
-    return [Says(extract.parse(s) is not None, "parse", "it does not parse") for s in sources]
+def check_parsing(sources: Sequence[str]) -> list[FakeVerdict]:
+    return [FakeVerdict(extract.parse(s) is not None, "parse", "it does not parse") for s in sources]
 
 
 def row(*samples: float) -> dict[str, Any]:
     return {"samples": list(samples), "max": max(samples), "mean": sum(samples) / len(samples), "min": min(samples)}
 
 
-def filmed(score: float) -> dict[str, Any]:
+def make_film_states(score: float) -> dict[str, Any]:
     """States of a film in which the body goes as fast as the score says: of Ant that is the metric itself."""
     names = ("start", "end", "mean", "min", "max", "travel", "speed")
     place = {name: float(f"{score:.4g}") for name in names}
@@ -77,7 +77,7 @@ def train(request: Train) -> tuple[Outcome, ...]:
             name: row(*(rng.random() for _ in range(10))) for name in ("progress_reward", "total", "episode_length")
         }
         score = rng.uniform(*sorted(HIDDEN_SCORES))
-        outcomes.append(Outcome(candidate, True, "", trace, row(*HIDDEN_SCORES), score, filmed(score)))
+        outcomes.append(Outcome(candidate, True, "", trace, row(*HIDDEN_SCORES), score, make_film_states(score)))
     return tuple(outcomes)
 
 
@@ -92,7 +92,7 @@ class Experiment:
     problem: Problem = PROBLEM
     options: dict[str, Any] = field(default_factory=dict)
     backend: ChatBackend = field(default_factory=OfflineWriter)
-    check: Check = parses
+    check: Check = check_parsing
     train: Callable[[Train], tuple[Outcome, ...]] = train
     judge: Callable[[Any], Any] = proxy.judge
     requests: list[Request] = field(default_factory=list)
@@ -145,17 +145,17 @@ def prompts(experiment: Experiment) -> list[str]:
     return ["\n".join(m["content"] for m in r.messages) for r in experiment.requests if hasattr(r, "messages")]
 
 
-def named(value):
+def name_case(value):
     """A case as pytest shows it."""
     name, options = value
     return "-".join([name, *(f"{option}={setting}" for option, setting in options.items())])
 
 
-def plain(names):
+def without_options(names):
     return [(name, {}) for name in names]
 
 
-def small(name, options, kind=Experiment, n=3, budget=14, **values):
+def make_small_experiment(name, options, kind=Experiment, n=3, budget=14, **values):
     """The method at a size that is tested in a second."""
     limit = {"budget": budget} if any(option.name == "budget" for option in METHODS[name].options) else {}
     k = METHODS[name].least_k if METHODS[name].k == 1 else 3

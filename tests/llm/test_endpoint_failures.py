@@ -20,9 +20,9 @@ from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
 from llm.replay import Saved
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM as REWARDS
-from tests.llm.experiment import Experiment, parses
+from tests.llm.experiment import Experiment, check_parsing
 from tests.llm.faulty import completion, failure, serving, stream
-from tests.llm.test_every_method import VARIANTS, named, plain
+from tests.llm.test_every_method import VARIANTS, name_case, without_options
 
 FAILURES = (
     failure(401, "the key expired"),
@@ -34,7 +34,7 @@ FAILURES = (
     stream(finish=""),  # nothing at all
 )
 SAME_CALLS = [("icpl", {"measures": True}), ("scaling_3d", {"negative": "uniform"})]  # as by default, in other words
-CASES = [*plain(METHODS), *(case for case in VARIANTS if case not in SAME_CALLS)]
+CASES = [*without_options(METHODS), *(case for case in VARIANTS if case not in SAME_CALLS)]
 
 PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answer", "Reasoning"))
 
@@ -80,7 +80,7 @@ class Patient(Experiment):
             given: dict[str, Any] = {"saved": list(kept), "on_call": kept.append}
             if isinstance(request, Write):
                 solving = self.problem.form == ANSWER
-                check = {} if solving else {"check": parses}
+                check = {} if solving else {"check": check_parsing}
                 written = (solve if solving else write)(self.backend, request, self.problem, **check, **given)
                 error, result = written.error, written.candidates
             else:
@@ -134,7 +134,7 @@ def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[lis
     return endpoint
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+@pytest.mark.parametrize("case", CASES, ids=name_case)
 def test_every_call_of_every_method_may_fail_and_is_bought_once(case: tuple[str, dict[str, Any]]) -> None:
     calm = Experiment(**small(*case))
     calm.run()

@@ -20,14 +20,14 @@ from tests.llm.experiment import (
     HIDDEN_SCORES,
     VARIANTS,
     Experiment,
-    Says,
-    filmed,
-    named,
-    parses,
-    plain,
+    FakeVerdict,
+    check_parsing,
+    make_film_states,
+    make_small_experiment,
+    name_case,
     prompts,
-    small,
     train,
+    without_options,
 )
 from webapp.experiments.execute.ask import values
 
@@ -68,7 +68,7 @@ class Stubborn(Experiment):
         for _ in range(2):
             given = {"saved": list(kept), "on_call": kept.append}
             if isinstance(request, Write):
-                done = write(self.backend, request, self.problem, parses, **given)
+                done = write(self.backend, request, self.problem, check_parsing, **given)
                 result = done.candidates
             else:
                 done = ask(self.backend, request, **given)
@@ -82,12 +82,12 @@ class Stubborn(Experiment):
 
 def again(experiment, *kind, **values):
     """The same, not run yet."""
-    return small(experiment.method, experiment.options, *kind, **values)
+    return make_small_experiment(experiment.method, experiment.options, *kind, **values)
 
 
-@pytest.fixture(scope="module", params=[*plain(METHODS), *VARIANTS], ids=named)
+@pytest.fixture(scope="module", params=[*without_options(METHODS), *VARIANTS], ids=name_case)
 def whole(request):
-    experiment = small(*request.param)
+    experiment = make_small_experiment(*request.param)
     winner = experiment.run()
     return experiment, winner
 
@@ -169,15 +169,17 @@ def rollout(experiment, look, file):
 @pytest.mark.parametrize("name", SHOWS_PROGRAMS)
 def test_a_writer_is_told_what_the_check_noted_about_the_program_that_it_is_shown(name):
     note = "line 3: this statement has no effect [upright]"
-    experiment = small(name, {}, check=lambda sources: [Says(True, notes=(note,)) for _ in sources])
+    experiment = make_small_experiment(
+        name, {}, check=lambda sources: [FakeVerdict(True, notes=(note,)) for _ in sources]
+    )
     experiment.run()
     assert all(candidate.notes == (note,) for written in experiment.got(Write) for candidate in written)
     assert any(f"# Note: {note}" in prompt for prompt in prompts(experiment))
 
 
-@pytest.mark.parametrize("case", [*plain([*BLIND, *HIDES_IT]), *VARIANTS], ids=named)
+@pytest.mark.parametrize("case", [*without_options([*BLIND, *HIDES_IT]), *VARIANTS], ids=name_case)
 def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
-    experiment = small(*case)
+    experiment = make_small_experiment(*case)
     experiment.run()
     outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
     assert all(o.states for o in outcomes)  # with the metric among them, as the speed of the body
@@ -192,10 +194,13 @@ def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
         assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("case", [*plain(BLIND), *VARIANTS], ids=named)
+@pytest.mark.parametrize("case", [*without_options(BLIND), *VARIANTS], ids=name_case)
 def test_scores_of_the_same_order_lead_to_the_same_prompts(case, tmp_path):
     """The only way from the metric to a prompt is who was picked."""
-    as_is, squeezed = small(*case), small(*case, train=lambda request: tuple(_rescored(o) for o in train(request)))
+    as_is, squeezed = (
+        make_small_experiment(*case),
+        make_small_experiment(*case, train=lambda request: tuple(_rescored(o) for o in train(request))),
+    )
     as_is.run()
     squeezed.run()
     assert told(as_is, tmp_path) == told(squeezed, tmp_path)
@@ -203,4 +208,4 @@ def test_scores_of_the_same_order_lead_to_the_same_prompts(case, tmp_path):
 
 def _rescored(outcome):
     score = outcome.rts * 3 - 5
-    return dataclasses.replace(outcome, metric_trace={"samples": [1.0]}, rts=score, states=filmed(score))
+    return dataclasses.replace(outcome, metric_trace={"samples": [1.0]}, rts=score, states=make_film_states(score))

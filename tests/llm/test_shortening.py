@@ -12,7 +12,7 @@ from llm.records import Candidate, Outcome, Write
 from llm.sections import fill_prompt, join_texts, make_prompt, mark_optional, move_spans
 from llm.shortening import ANSWER_TOKENS, LETTERS_PER_TOKEN, TOKENS_PER_IMAGE, Attempt, Conversation, shorten
 from llm.writer import ask, write
-from tests.llm.experiment import PROBLEM, Experiment, Says
+from tests.llm.experiment import PROBLEM, Experiment, FakeVerdict
 from tests.llm.test_writer import QUESTION, Scripted, accept, program
 
 
@@ -166,7 +166,7 @@ def test_parts_are_found_again_in_a_text_whose_words_were_replaced():
 
 
 def test_a_second_repair_has_no_room_for_the_first_attempt():
-    refused = Says(False, "parse", "wrong" * 300)
+    refused = FakeVerdict(False, "parse", "wrong" * 300)
     backend = Scripted(lambda messages, seed: program(seed))
     wanted = Write(1, QUESTION.messages, 1, 5)
     room = room_for(size(QUESTION.messages) + 2500)

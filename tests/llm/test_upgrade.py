@@ -12,7 +12,7 @@ from llm.method import Method
 from llm.methods import METHODS
 from llm.records import Judge, Train, Write, meaning, payload
 from llm.replay import Finished, Open, Record, Saved, advance, asked_by, main, read_record, replay, write_record
-from tests.llm.experiment import PROBLEM, VARIANTS, Experiment, named, plain, small
+from tests.llm.experiment import PROBLEM, VARIANTS, Experiment, make_small_experiment, name_case, without_options
 
 OTHER = "\n\nTake your time."
 SIZE = {"n": 2, "budget": 8}
@@ -41,14 +41,14 @@ def begun(earlier_prompts):
     kept = {}
 
     def run(case):
-        if named(case) not in kept:
+        if name_case(case) not in kept:
             with pytest.MonkeyPatch.context() as patch:
                 prompts._template.cache_clear()
                 patch.setattr(prompts, "FOLDER", earlier_prompts)
-                experiment = small(*case, **SIZE)
-                kept[named(case)] = experiment, experiment.run()
+                experiment = make_small_experiment(*case, **SIZE)
+                kept[name_case(case)] = experiment, experiment.run()
             prompts._template.cache_clear()
-        return kept[named(case)]
+        return kept[name_case(case)]
 
     return run
 
@@ -59,10 +59,10 @@ def reworded(rows, today):
     return tuple(sorted({row.step for row in rows if row.fingerprint != asked[row.step, row.position]}))
 
 
-@pytest.mark.parametrize("case", plain(METHODS), ids=named)
+@pytest.mark.parametrize("case", without_options(METHODS), ids=name_case)
 def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, begun):
     earlier, winner = begun(case)
-    today = small(*case, kind=Today, **SIZE)
+    today = make_small_experiment(*case, kind=Today, **SIZE)
     answers = {(row.step, row.position): row for row in earlier.saved}
     while isinstance(end := today.advance(today.saved), Open):
         for position in end.missing:
@@ -79,11 +79,11 @@ def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, begun):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("case", [*plain(METHODS), *VARIANTS], ids=named)
+@pytest.mark.parametrize("case", [*without_options(METHODS), *VARIANTS], ids=name_case)
 def test_what_was_begun_with_other_prompts_is_finished_by_this_writer(case, begun):
     earlier, _ = begun(case)
     for kept in range(len(earlier.saved)):
-        resumed = small(*case, kind=Today, **SIZE, saved=list(earlier.saved[:kept]))
+        resumed = make_small_experiment(*case, kind=Today, **SIZE, saved=list(earlier.saved[:kept]))
         winner = resumed.run()
         trained = [row for row in resumed.saved if row.kind == "Train"]
         assert winner in [outcome["candidate"]["id"] for row in trained for outcome in row.result]

@@ -10,7 +10,7 @@ from llm.backend import Reply, hash_images, request_hash
 from llm.prices import Usage
 from llm.records import Ask, Look, Write
 from llm.writer import ask, write
-from tests.llm.experiment import PROBLEM, Says
+from tests.llm.experiment import PROBLEM, FakeVerdict
 
 REQUEST = Write(2, ({"role": "system", "content": "s"}, {"role": "user", "content": "write"}), 3, 100, parent="1-4")
 
@@ -48,11 +48,11 @@ def made(messages, seed, text, finish="stop"):
 
 
 def accept(sources):
-    return [Says(True) for _ in sources]
+    return [FakeVerdict(True) for _ in sources]
 
 
 def refuse(word, stage="run", reason="a is not defined"):
-    return lambda sources: [Says(word not in s, stage, reason) for s in sources]
+    return lambda sources: [FakeVerdict(word not in s, stage, reason) for s in sources]
 
 
 def test_good_answers_become_candidates_in_the_order_of_their_seeds():
@@ -67,7 +67,7 @@ def test_good_answers_become_candidates_in_the_order_of_their_seeds():
 def test_a_program_keeps_what_the_check_noted_about_it():
     backend = Scripted(lambda messages, seed: program(seed))
     written = write(
-        backend, REQUEST, PROBLEM, lambda sources: [Says(True, notes=("line 2", "line 3")) for _ in sources]
+        backend, REQUEST, PROBLEM, lambda sources: [FakeVerdict(True, notes=("line 2", "line 3")) for _ in sources]
     )
     for candidate in written.candidates:
         assert candidate.notes == ("line 2", "line 3")
@@ -146,7 +146,9 @@ def test_a_cut_off_answer_is_asked_again():
         return made(messages, seed, program(seed)[:60], "length") if seed == 101 else program(seed)
 
     backend = Scripted(script)
-    written = write(backend, REQUEST, PROBLEM, lambda sources: [Says("return" in s, "parse", "bad") for s in sources])
+    written = write(
+        backend, REQUEST, PROBLEM, lambda sources: [FakeVerdict("return" in s, "parse", "bad") for s in sources]
+    )
     assert not written.error and [r.stage for r in written.refused] == ["cut off"]
     assert [len(talk) for _, talk in backend.asked] == [2, 2, 2, 2]
 
@@ -234,7 +236,7 @@ def test_the_seed_of_an_answer_that_stood_in_for_another_is_not_asked_again():
 
 
 def refuse_all(*words):
-    return lambda sources: [Says(not set(words) & set(s.split()), "run", "a is not defined") for s in sources]
+    return lambda sources: [FakeVerdict(not set(words) & set(s.split()), "run", "a is not defined") for s in sources]
 
 
 def test_a_saved_repair_is_used_under_another_seed():
@@ -299,7 +301,9 @@ def lost_repair(failure):
             return program(seed)
         return failure if "101.5" in messages[-2]["content"] else program("7")
 
-    return Scripted(script), lambda sources: [Says(not {"101.5", "102.5"} & set(s.split()), "run") for s in sources]
+    return Scripted(script), lambda sources: [
+        FakeVerdict(not {"101.5", "102.5"} & set(s.split()), "run") for s in sources
+    ]
 
 
 def test_a_repair_call_that_fails_costs_only_that_repair():

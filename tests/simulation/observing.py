@@ -15,7 +15,7 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 STILL = (0.0, 0.0, 0.0)
 
 
-def observed(
+def compute_variables(
     task: str,
     position: Sequence[float],
     quat: Sequence[float] = UPRIGHT,

@@ -14,7 +14,7 @@ from tests.simulation import observing
 
 def observed(position: Sequence[float] = (0.0, 0.0, 0.44), **state: Sequence[float]) -> Worlds:
     """One ant's variables in this state."""
-    return observing.observed("Ant", position, ctrl=np.linspace(-1, 1, 8), **state)
+    return observing.compute_variables("Ant", position, ctrl=np.linspace(-1, 1, 8), **state)
 
 
 def wxyz(axis: str, degrees: float) -> list[float]:

@@ -24,7 +24,7 @@ def model() -> mujoco.MjModel:
 
 def observed(position: Sequence[float] = (0.0, 0.0, 1.33), **state: Sequence[float]) -> Worlds:
     """One humanoid's variables in this state."""
-    return observing.observed("Humanoid", position, **state)
+    return observing.compute_variables("Humanoid", position, **state)
 
 
 def test_the_hinges_are_the_21_of_the_specification_in_order(model):

@@ -17,7 +17,7 @@ def model() -> mujoco.MjModel:
 
 def observed(height: float, dof_pos: np.ndarray | float = 0.0, **velocity: tuple[float, ...]) -> Worlds:
     """One humanoid's variables at this height."""
-    return observing.observed(
+    return observing.compute_variables(
         "HumanoidJump", (1.0, 2.0, height), dof_pos=dof_pos, ctrl=np.linspace(-1, 1, 21), **velocity
     )
 

@@ -27,7 +27,7 @@ SERIES = {"samples": [0.1 * step for step in range(10)], "max": 0.9, "mean": 0.4
 
 
 @contextmanager
-def quick(clips: Path) -> Iterator[None]:
+def replace_processes(clips: Path) -> Iterator[None]:
     """Trainings, films and checks that take no time; films are copies of one that lies in this folder."""
     process = SimpleNamespace(
         Popen=lambda command, **_: _begun(command, clips),

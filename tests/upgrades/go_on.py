@@ -21,7 +21,7 @@ django.setup()
 import doubles  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from walking import STEPS, Visitor, do_task, drain, rows, staff, until_it_counts  # noqa: E402
+from walking import STEPS, Visitor, do_task, drain, rows, staff, without_undo_time  # noqa: E402
 
 from benchmarks import simulated  # noqa: E402
 from llm import serve  # noqa: E402
@@ -42,8 +42,8 @@ def at_work() -> Iterator[None]:
         serve.running(key=KEY) as served,
         simulated.running(simulated.SimulatedReasoner(ANSWERS)) as answering,
         simulated.running(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
-        doubles.quick(Path(settings.DATA_DIR) / "media" / "clips"),
-        until_it_counts(),
+        doubles.replace_processes(Path(settings.DATA_DIR) / "media" / "clips"),
+        without_undo_time(),
     ):
         addresses = {"Served": served, "Refusing": served, "Simulated answers": answering}
         for name, server in {**addresses, "Simulated programs": programming}.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from walking import Visitor, browser, go_to, rows, staff, until_it_counts, work
+from walking import Visitor, browser, go_to, rows, staff, without_undo_time, work
 
 CONSENT = "You watch short films of a simulated cart and say which you like best.\n\nYou may stop at any time."
 ETHICS = {"ethics_protocol": "2026-17", "ethics_expires_on": "2999-12-31", "contact": "ada@example.org"}
@@ -87,7 +87,7 @@ def chooses(person: Visitor, **said: Any) -> None:
 def decides(person: Visitor, **said: Any) -> None:
     """Confirms a choice for good."""
     chooses(person, **said)
-    with until_it_counts():
+    with without_undo_time():
         person.look()
 
 

@@ -157,7 +157,7 @@ STEPS: dict[str, Callable[[Visitor], str]] = {
 """What somebody does on a page who goes on as they should."""
 
 
-def until_it_counts() -> Any:
+def without_undo_time() -> Any:
     """A choice that was made before cannot be taken back in here: as if its time were over."""
     return override_settings(UNDO_SECONDS=0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from tests.webapp import loops
-from tests.webapp.rows import media
+from tests.webapp import fake_workers
+from tests.webapp.rows import write_clip
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run
 
@@ -13,36 +13,38 @@ KEY = "sk-very-secret-0123456789"
 FAILURE = "it produced NaN <b>in 3 worlds</b>"
 
 
-def staff() -> User:
+def create_staff() -> User:
     """An experimenter. Without a password: hashing one takes longer than most tests."""
     return User.objects.create(username="ada", is_staff=True, is_superuser=True)
 
 
-def played(k: int = 3, n: int = 2, failed: tuple[int, ...] = (), clips: bool = True, **values: object) -> Experiment:
+def create_finished_experiment(
+    k: int = 3, n: int = 2, failed: tuple[int, ...] = (), clips: bool = True, **values: object
+) -> Experiment:
     """A finished experiment, judged by the proxy."""
-    row = loops.experiment(k=k, n=n, **values)
+    row = fake_workers.create_experiment(k=k, n=n, **values)
     loop.start(row)
-    loops.play(row, failed)
-    fill(row, clips)
+    fake_workers.do_work(row, failed)
+    add_worker_results(row, clips)
     return row
 
 
-def training(k: int = 3) -> Experiment:
+def create_training_experiment(k: int = 3) -> Experiment:
     """An experiment whose second round trains, on a worker that is at 40%."""
-    row = loops.experiment(k=k, n=3, name="half way")
+    row = fake_workers.create_experiment(k=k, n=3, name="half way")
     loop.start(row)
-    loops.play(row, until="Train")
-    first = loops.open_requests(row)[0]
-    loops.finish(row, first)
-    loops.play(row, until="Train")
-    fill(row)
+    fake_workers.do_work(row, until="Train")
+    first = fake_workers.find_open_requests(row)[0]
+    fake_workers.finish_request(row, first)
+    fake_workers.do_work(row, until="Train")
+    add_worker_results(row)
     candidates = [{"index": i, "status": "training", "reason": "", "fraction": 0.4} for i in range(k)]
     progress = {"phase": "training", "fraction": 0.4, "seconds_left": 95.0, "candidates": candidates}
     row.jobs.filter(kind="train", status="queued").update(status="running", owner="host:17:abc", progress=progress)
     return row
 
 
-def fill(row: Experiment, clips: bool = True) -> None:
+def add_worker_results(row: Experiment, clips: bool = True) -> None:
     """What workers would have left beside the results."""
     for candidate in Candidate.objects.filter(iteration__experiment=row).exclude(status="written"):
         if candidate.status == Candidate.Status.FAILED:
@@ -54,17 +56,17 @@ def fill(row: Experiment, clips: bool = True) -> None:
         candidate.save()
         if clips and candidate.status == Candidate.Status.TRAINED:
             clip, _ = Clip.objects.update_or_create(candidate=candidate, percent=100, defaults={"status": "ready"})
-            media(clip, 60 * candidate.index)
+            write_clip(clip, 60 * candidate.index)
     row.jobs.filter(kind="film").update(status="done")
     for request in row.requests.filter(kind="Write"):
         for i, written in enumerate(request.result or []):
             text = f"Here it is.\n\n```python\n{written['source']}\n```\n"
-            ModelCall.objects.create(request=request, request_hash=f"{i}", seed=i, **call(text))
+            ModelCall.objects.create(request=request, request_hash=f"{i}", seed=i, **make_call(text))
     for request in row.requests.filter(kind="Train", status="done"):
         Run.objects.create(request=request, seconds=61.5, samples=1_000_000, nan_worlds=2)
 
 
-def call(text: str) -> dict[str, object]:
+def make_call(text: str) -> dict[str, object]:
     messages = [{"role": "system", "content": "You write rewards."}, {"role": "user", "content": "Balance the pole."}]
     data = {"text": text, "finish_reason": "stop", "request": {"messages": messages}}
     return {

@@ -10,8 +10,8 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
 import tests.with_django  # noqa: F401 (before whatever imports a model)
-from tests.webapp.exports import taken  # noqa: F401
-from tests.webapp.request_answers import method, without_beats  # noqa: F401
+from tests.webapp.exports import saved_export  # noqa: F401
+from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
 from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
 
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from tests.webapp import archives, bench_rows
+from tests.webapp import bench_rows, finished_study
 from webapp.archive import export
 from webapp.archive.scope import Options
 from webapp.experiments import run_folder
@@ -25,18 +25,18 @@ from webapp.votes.models import Poll
 PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
-def exported(study, path, **options):
+def write_export(study, path, **options):
     export.write(study, path, Options(**options))
-    return opened(path)
+    return open_zip(path)
 
 
-def opened(path):
+def open_zip(path):
     """The zip, read whole, so that no file stays open."""
     return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
 
 
 @dataclass(frozen=True)
-class Taken:
+class SavedExport:
     """What was taken out of a study whose rows are gone again: most tests need no more."""
 
     folder: Path
@@ -51,45 +51,45 @@ class Taken:
         return self.folder / "study.zip"
 
     def package(self, name="study.zip"):
-        return opened(self.folder / name)
+        return open_zip(self.folder / name)
 
 
 @pytest.fixture(scope="session")
-def taken(django_db_setup, django_db_blocker, tmp_path_factory):
+def saved_export(django_db_setup, django_db_blocker, tmp_path_factory):
     folder, data = tmp_path_factory.mktemp("exports"), tmp_path_factory.mktemp("data")
     static = {**django_settings.STORAGES, "staticfiles": {"BACKEND": PLAIN}}
     given = override_settings(DATA_DIR=data, STORAGES=static)
     with django_db_blocker.unblock(), given, transaction.atomic():
-        found = _taken(folder, data / "media")
+        found = make_export(folder, data / "media")
         transaction.set_rollback(True)
     return found
 
 
-def _taken(folder, media):
+def make_export(folder, media):
     """Everything is rolled back before the first test: another installation could not be emptier."""
-    made = archives.made()
+    made = finished_study.create_finished_study()
     request = made.first.experiment.requests.get(kind="Train", step=1)
     for name, content in (("checkpoints/policies/1.pt", "weights"), ("traces/1.csv", "interval,samples\n0,1\n")):
         path = run_folder.of(request) / name
         path.parent.mkdir(parents=True)
         path.write_text(content)
-    exported(made.study, folder / "study.zip")
-    exported(made.study, folder / "again.zip")
-    exported(made.study, folder / "fresh.zip", fresh_labels=True, clips=False)
-    exported(made.study, folder / "policies.zip", checkpoints=True, clips=False)
+    write_export(made.study, folder / "study.zip")
+    write_export(made.study, folder / "again.zip")
+    write_export(made.study, folder / "fresh.zip", fresh_labels=True, clips=False)
+    write_export(made.study, folder / "policies.zip", checkpoints=True, clips=False)
     client = Client()
-    client.force_login(bench_rows.staff())
-    return Taken(
+    client.force_login(bench_rows.create_staff())
+    return SavedExport(
         folder=folder,
         media=media,
-        secrets=archives.secrets_of(made.study),
+        secrets=finished_study.secrets_of(made.study),
         votes=Vote.objects.count(),
         films={
             name
             for clip in Clip.objects.filter(status="ready", candidate__iteration__experiment__assignments__isnull=False)
             for name in (clip.video, clip.poster)
         },
-        pages=staff_pages(client, made.study),
+        pages=read_staff_pages(client, made.study),
     )
 
 
@@ -97,13 +97,13 @@ def rows_of(package, table):
     return json.loads(package.read(f"tables/{table}.json"))
 
 
-def everything(package):
+def read_all(package):
     return b"\n".join(package.read(name) for name in package.namelist())
 
 
-def staff_pages(client, study):
+def read_staff_pages(client, study):
     """Everything that staff see of a study's experiments and votes, with what differs by installation taken out."""
-    experiments = archives.experiments_of(study)
+    experiments = finished_study.experiments_of(study)
     baselines = Experiment.objects.filter(assignments=None).order_by("pk")
     addresses = [reverse("bench:index")]
     for experiment in [*experiments, *baselines]:
@@ -116,24 +116,24 @@ def staff_pages(client, study):
     for poll in Poll.objects.order_by("pk"):
         addresses += [poll.get_absolute_url()]
         addresses += [f"{poll.get_absolute_url()}{name}" for name in ("votes.csv", "preferences.svg", "power.csv")]
-    return {address: plain(client.get(address)) for address in addresses}
+    return {address: normalize_page(client.get(address)) for address in addresses}
 
 
-def plain(response):
+def normalize_page(response):
     assert response.status_code == 200, response
     text = response.content.decode()
     text = re.sub(r'csrfmiddlewaretoken" value="\w+"|X-CSRFToken": "\w+"', "", text)
     text = re.sub(r'(data-(?:after|version)|id__exact|admin/\w+/\w+/)=?"?[0-9a-f]+"?', r"\1", text)
     text = re.sub(r"/(v|join)/[\w-]{20,}/", r"/\1/", text)
     text = re.sub(r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n", text)
-    text = re.sub(rf"{archives.VOTER}\d", "", text)  # recruitment ids stay behind
-    return text.replace(archives.EXPERIMENTER, "staff-1")
+    text = re.sub(rf"{finished_study.VOTER}\d", "", text)  # recruitment ids stay behind
+    return text.replace(finished_study.EXPERIMENTER, "staff-1")
 
 
-def repacked(source, target, changes=None, extra=(), manifest=None, without=()):
+def repack(source, target, changes=None, extra=(), manifest=None, without=()):
     """The zip with these files changed, its manifest telling the truth about them."""
     changes = changes or {}
-    old = opened(source)
+    old = open_zip(source)
     about = json.loads(old.read("manifest.json"))
     about["files"] = [entry for entry in about["files"] if entry["name"] not in without]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
@@ -150,18 +150,18 @@ def repacked(source, target, changes=None, extra=(), manifest=None, without=()):
     return target
 
 
-def edited(package, table, change):
+def edit_table(package, table, change):
     """A table with its rows changed, as bytes."""
     rows = rows_of(package, table)
     rows = change(rows) or rows
     return ("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n").encode()
 
 
-def set_in(table, column, value, row=0):
+def set_cell(table, column, value, row=0):
     def change(package):
         def put(rows):
             rows[row][column] = value
 
-        return {f"tables/{table}.json": edited(package, table, put)}
+        return {f"tables/{table}.json": edit_table(package, table, put)}
 
     return change

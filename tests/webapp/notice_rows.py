@@ -8,8 +8,8 @@ from webapp.studies.models import Participant
 SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed", rows.SOURCE, "P07")
 
 
-def waiting_to_hear() -> Participant:
+def create_waiting_participant() -> Participant:
     """Somebody for whom a round is ready."""
     someone = rows.participant(rows.study(notify_email=True, notify_push=True))
-    rows.round_of(someone)
+    rows.create_round(someone)
     return someone

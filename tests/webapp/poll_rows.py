@@ -29,7 +29,7 @@ def winner(arm: str, number: int = 1, task: str = "Ant") -> Clip:
     )
     Experiment.objects.filter(pk=experiment.pk).update(winner=candidate)
     clip = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
-    rows.media(clip, 60 * ARMS.index(arm) + 9)
+    rows.write_clip(clip, 60 * ARMS.index(arm) + 9)
     return clip
 
 
@@ -70,7 +70,7 @@ def answer_of(arm: str, source: str, task: str) -> Candidate:
     return made
 
 
-def of_answers(first: Candidate, second: Candidate, **values: object) -> Poll:
+def poll_of_answers(first: Candidate, second: Candidate, **values: object) -> Poll:
     """A draft with one pair, written for people who read."""
     words = {"title": "Which is better", "question": "Which answer is better?", "instructions": "Is it right?"}
     made = poll(0, opened=False, **{**words, **values})

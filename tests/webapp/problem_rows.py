@@ -57,7 +57,7 @@ def drive(**values: Any) -> Experiment:
     return row
 
 
-def judging(problem: Problem, sources: list[str], details: list[dict[str, Any]] | None = None) -> str:
+def open_judgement(problem: Problem, sources: list[str], details: list[dict[str, Any]] | None = None) -> str:
     """The address of a person who is to judge these answers; the rows are as the loop would have made them."""
     from llm.records import Candidate as MethodCandidate
     from llm.records import Judge, Outcome, fingerprint, payload

@@ -16,12 +16,12 @@ TALK = ({"role": "user", "content": "What does it do?"},)
 
 
 @pytest.fixture
-def without_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that renews a lease sees no row of a transaction that is never committed: on PostgreSQL it loses it."""
     monkeypatch.setattr(claims, "BEAT_SECONDS", 60.0)
 
 
-def answered(row: Experiment, kind: str) -> Any:
+def do_request(row: Experiment, kind: str) -> Any:
     """Do the open request's job here, and return what it gave."""
     request = row.requests.get(kind=kind, status="open")
     assert execute.run(request.jobs.get().pk)
@@ -31,7 +31,7 @@ def answered(row: Experiment, kind: str) -> Any:
 
 
 @pytest.fixture
-def method(monkeypatch: pytest.MonkeyPatch) -> Any:
+def register_method(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Registers a generator as the method `made_up`."""
 
     def register(function: Any) -> str:

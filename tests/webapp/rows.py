@@ -58,7 +58,7 @@ def participant(of: Study | None = None, consented: bool = True, label: str = "P
     return person
 
 
-def round_of(person: Participant, number: int = 1, percent: int = 100, failed: tuple[int, ...] = ()) -> Iteration:
+def create_round(person: Participant, number: int = 1, percent: int = 100, failed: tuple[int, ...] = ()) -> Iteration:
     """A round whose candidates have clips at this percentage; the indices in `failed` could not be filmed."""
     iteration, _ = Iteration.objects.get_or_create(experiment=person.experiment, number=number)
     for index in range(1, person.experiment.k + 1):
@@ -70,30 +70,30 @@ def round_of(person: Participant, number: int = 1, percent: int = 100, failed: t
         status = Clip.Status.FAILED if index in failed else Clip.Status.READY
         clip = Clip.objects.create(candidate=candidate, percent=percent, status=status)
         if status == Clip.Status.READY:
-            media(clip, 40 * index + 7 * number)
+            write_clip(clip, 40 * index + 7 * number)
     return iteration
 
 
-def training(person: Participant, number: int = 1) -> Request:
+def open_training(person: Participant, number: int = 1) -> Request:
     """An open Train request: the person waits."""
     asked = Train(number, tuple(o.candidate for o in _outcomes(person, number)))
     return _request(person, asked, step=10 * number)
 
 
-def judging(person: Participant, number: int = 1) -> Request:
+def open_judgement(person: Participant, number: int = 1) -> Request:
     """An open Judge request: the person picks best and worst."""
     Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.WAITING)
     return _request(person, Judge(number, _outcomes(person, number)), step=10 * number + 1)
 
 
-def choosing(person: Participant) -> Request:
+def open_final_choice(person: Participant) -> Request:
     """An open Choose request: the person picks among the rounds' first candidates."""
     Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.WAITING)
     rounds = Iteration.objects.filter(experiment=person.experiment)
     return _request(person, Choose(tuple(_outcomes(person, r.number)[0] for r in rounds)), step=1000)
 
 
-def finished(person: Participant) -> None:
+def finish_experiment(person: Participant) -> None:
     winner = Candidate.objects.filter(iteration__experiment=person.experiment).first()
     Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.FINISHED, winner=winner)
 
@@ -113,7 +113,7 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
     )
 
 
-def media(clip: Clip, hue: int) -> None:
+def write_clip(clip: Clip, hue: int) -> None:
     """A real clip and poster in the media store, told apart by their colour."""
     for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
         path = settings.DATA_DIR / "media" / name

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.webapp.exports import opened, rows_of
+from tests.webapp.exports import open_zip, rows_of
 from tests.webapp.sites import beside
 
 OWN = ("manifest.json", "SHA256SUMS", "versions.json")
@@ -38,7 +38,7 @@ def check_import(path: Path, data: Path) -> None:
     """
     site, again = beside(data), data / "again.zip"
     assert site.python(BROUGHT.format(path=str(path), again=str(again))) == told(path)
-    one, two = opened(path), opened(again)
+    one, two = open_zip(path), open_zip(again)
     names = {name for name in one.namelist() if not name.startswith(("traces/", "policies/"))}
     assert names == set(two.namelist())
     for name in names.difference(OWN):
@@ -47,7 +47,7 @@ def check_import(path: Path, data: Path) -> None:
 
 def told(path: Path) -> dict[str, Any]:
     """The same of the zip itself."""
-    package = opened(path)
+    package = open_zip(path)
     votes, sources = rows_of(package, "votes"), {row["id"]: row["source"] for row in rows_of(package, "candidates")}
     ended = sorted((row["public_id"], row["winner"]) for row in rows_of(package, "experiments") if row["winner"])
     found = [json.loads(package.read(name)) for name in sorted(package.namelist()) if name.endswith("/results.json")]

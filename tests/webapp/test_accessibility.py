@@ -35,8 +35,8 @@ def person(name, **about):
 
 def judging(name, **about):
     someone = person(name, **about)
-    rows.round_of(someone, failed=(3,) if name == "failed clip" else ())
-    request = rows.judging(someone)
+    rows.create_round(someone, failed=(3,) if name == "failed clip" else ())
+    request = rows.open_judgement(someone)
     return someone, screening_of(request, someone)
 
 def experiment(someone, **values):
@@ -45,8 +45,8 @@ def experiment(someone, **values):
 person("consent", consented_at=None)
 person("instruction", instructed_at=None)
 waiting = person("waiting")
-rows.round_of(waiting, percent=30)
-rows.training(waiting)
+rows.create_round(waiting, percent=30)
+rows.open_training(waiting)
 judging("review")
 judging("failed clip")
 for name, choice in (("picked", Choice(best="A", worst="B")), ("cannot tell", Choice(cannot_tell=True))):
@@ -61,11 +61,11 @@ Trial.objects.create(participant=someone, kind="gold", number=0, round=1, seed=1
                      expected_best_id=screening.order[0])
 final = person("final")
 for number in (1, 2):
-    rows.round_of(final, number)
-rows.choosing(final)
+    rows.create_round(final, number)
+rows.open_final_choice(final)
 done = person("thanks")
-rows.round_of(done)
-rows.finished(done)
+rows.create_round(done)
+rows.finish_experiment(done)
 experiment(person("paused"), paused=True)
 experiment(person("failed"), status="failed")
 experiment(person("closed"), status="cancelled")
@@ -87,8 +87,8 @@ def through(name, **about):
 through("practice")
 through("check", practised_at=timezone.now())
 through("check failed", outcome="failed")
-rows.finished(through("debriefing"))
-rows.finished(through("code", debriefed_at=timezone.now()))
+rows.finish_experiment(through("debriefing"))
+rows.finish_experiment(through("code", debriefed_at=timezone.now()))
 out["open link"] = f"/take/{whole.open_link}/"
 out["open link without an id"] = f"/take/{whole.open_link}/?STUDY_ID=s"
 

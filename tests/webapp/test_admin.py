@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from llm.methods import METHODS
-from tests.webapp import bench_rows, loops, rows
+from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
 from webapp.bench.admin.experiments import ExperimentForm
 from webapp.experiments import loop
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 @pytest.fixture
 def staff(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 
@@ -33,8 +33,8 @@ def every_page():
 def test_every_list_opens_without_and_with_rows(staff):
     for page in every_page():
         assert staff.get(page).status_code == 200, page
-    bench_rows.played(n=1, failed=(1,), clips=False)
-    rows.judging(rows.participant())
+    bench_rows.create_finished_experiment(n=1, failed=(1,), clips=False)
+    rows.open_judgement(rows.participant())
     LanguageModel.objects.create(
         name="M", kind="openai", base_url="https://x.example", model="m", api_key=bench_rows.KEY
     )
@@ -60,7 +60,7 @@ def test_nobody_else_sees_anything(client):
 
 @pytest.mark.parametrize("name", ["request", "job", "modelcall", "event", "candidate", "clip", "run", "iteration"])
 def test_rows_of_the_loop_cannot_be_changed(staff, name):
-    bench_rows.played(n=1)
+    bench_rows.create_finished_experiment(n=1)
     row = next(m for m in admin.site._registry if m._meta.model_name == name)._default_manager.first()
     address = f"admin:experiments_{name}"
     assert staff.get(reverse(f"{address}_add")).status_code == 403
@@ -119,7 +119,7 @@ def test_what_a_method_cannot_do_is_said(staff):
 
 
 def test_a_started_experiment_keeps_its_settings(staff):
-    row = bench_rows.played(n=1)
+    row = bench_rows.create_finished_experiment(n=1)
     page = reverse("admin:experiments_experiment_change", args=[row.pk])
     staff.post(page, experiment_form(name="renamed", k=9, task="Ant"))
     row.refresh_from_db()
@@ -127,7 +127,7 @@ def test_a_started_experiment_keeps_its_settings(staff):
 
 
 def test_one_whose_settings_would_be_refused_today_can_be_renamed_and_goes_on_meanwhile(staff, monkeypatch):
-    row = bench_rows.training()
+    row = bench_rows.create_training_experiment()
     Experiment.objects.update(options={"gone": 1}, k=0)
     monkeypatch.setattr(ExperimentForm, "clean_name", went_on, raising=False)
     page = reverse("admin:experiments_experiment_change", args=[row.pk])
@@ -143,7 +143,7 @@ def went_on(form):
 
 
 def test_actions_go_through_the_loop(staff):
-    row = loops.experiment()
+    row = fake_workers.create_experiment()
     page = reverse("admin:experiments_experiment_changelist")
 
     def act(action):
@@ -160,7 +160,7 @@ def test_actions_go_through_the_loop(staff):
 
 
 def test_a_live_experiment_is_not_deleted(staff):
-    row = loops.experiment(status="running")
+    row = fake_workers.create_experiment(status="running")
     staff.post(reverse("admin:experiments_experiment_delete", args=[row.pk]), {"post": "yes"})
     assert Experiment.objects.filter(pk=row.pk).exists()
 
@@ -168,8 +168,8 @@ def test_a_live_experiment_is_not_deleted(staff):
 @pytest.mark.parametrize("where", ["delete", "changelist"])
 def test_an_ended_experiment_is_deleted_with_what_its_participant_gave(staff, where):
     person = rows.participant()
-    rows.round_of(person)
-    shown = screening_of(rows.judging(person), person)
+    rows.create_round(person)
+    shown = screening_of(rows.open_judgement(person), person)
     ballot.cast(person, shown.token, ballot.Choice("A", "B", reason="It runs."))
     row = person.experiment
     form = {"post": "yes", "action": "delete_selected", "_selected_action": [row.pk]}

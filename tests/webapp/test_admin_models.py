@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 @pytest.fixture
 def staff(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 
@@ -107,7 +107,7 @@ def test_test_connection(async_client, endpoint, status, body, words):
     from asgiref.sync import async_to_sync
 
     Endpoint.status, Endpoint.body = status, body
-    user = bench_rows.staff()
+    user = bench_rows.create_staff()
     model = LanguageModel.objects.create(name="M", kind="openai", base_url=endpoint, model="m", api_key=KEY)
 
     async def ask():

@@ -22,7 +22,7 @@ TEXTS = [RIGHT, WRONG, RIGHT.replace("101", "a hundred and one")]
 @pytest.fixture
 def person(settings):
     settings.UNDO_SECONDS = 0
-    problem_rows.judging(problem_rows.sum_problem(), TEXTS)
+    problem_rows.open_judgement(problem_rows.sum_problem(), TEXTS)
     Participant.objects.update(label="P39")  # whose single trials are drawn for the first wait that there is for them
     return Participant.objects.get()
 
@@ -88,7 +88,7 @@ def test_a_gold_set_of_answers(client, person):
         Candidate.objects.create(iteration=past(), index=index, source=text, status="trained")
         for index, text in enumerate((RIGHT, WRONG), 1)
     )
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     add = reverse("admin:review_goldset_add")
     assert f'<option value="{right.pk}">' in client.get(add).content.decode()
     fields = {"study": person.study_id, "best": right.pk, "worst": wrong.pk}
@@ -109,7 +109,7 @@ def past():
 
 def test_what_was_never_tried_is_in_no_trial(person):
     robot = rows.participant(rows.study())
-    films = [row.pk for row in rows.round_of(robot).candidates.all()]
+    films = [row.pk for row in rows.create_round(robot).candidates.all()]
     assert set(trials._ready(films)) == set(films)
     Clip.objects.all().delete()
     written = list(Candidate.objects.filter(iteration__experiment__task="sum").values_list("pk", flat=True))

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from llm import replay
-from tests.webapp import archives
-from tests.webapp.exports import everything, exported, rows_of
+from tests.webapp import finished_study
+from tests.webapp.exports import read_all, rows_of, write_export
 from webapp.archive import dictionary, restore
 from webapp.archive.models import Origin
 from webapp.archive.rules import Table, fields_of, keep, own_models, undecided
@@ -64,16 +64,16 @@ class TestDecisions:
 
 
 class TestExport:
-    def test_holds_what_people_did(self, taken):
-        package = taken.package()
+    def test_holds_what_people_did(self, saved_export):
+        package = saved_export.package()
         people = {row["id"]: row["label"] for row in rows_of(package, "participants")}
         assert set(people.values()) == {"Person-A", "Person-B", "Person-C", "Person-D"}
         votes = rows_of(package, "votes")
-        assert len(votes) == taken.votes == 6  # two rounds and the final pick, twice
+        assert len(votes) == saved_export.votes == 6  # two rounds and the final pick, twice
         screenings = {row["id"]: row for row in rows_of(package, "screenings")}
         candidates = {row["id"]: row for row in rows_of(package, "candidates")}
         said = {(people[screenings[vote["screening"]]["participant"]], vote["reason"]) for vote in votes}
-        assert said == {("Person-A", archives.REASON), ("Person-B", archives.OTHER_REASON)}
+        assert said == {("Person-A", finished_study.REASON), ("Person-B", finished_study.OTHER_REASON)}
         for vote in votes:
             assert vote["best"] == screenings[vote["screening"]]["order"][0]
             assert vote["client"] == {"decide_ms": 4000}
@@ -84,48 +84,48 @@ class TestExport:
         assert len(rows_of(package, "pair_votes")) == len(rows_of(package, "showings")) == 3
         assert any(row["action"] == "looked at" and row["actor"] == "staff-1" for row in rows_of(package, "audit"))
         files = {"code/1/1-1.py", "replay/1.json", "polls/1/plan.txt", "polls/1/results.json", "versions.json"}
-        assert files | taken.films <= set(package.namelist())
+        assert files | saved_export.films <= set(package.namelist())
         assert "baseline" in {row["name"] for row in rows_of(package, "experiments")}
 
-    def test_csv_says_the_same_as_json_and_runs_nothing(self, taken):
-        package = taken.package()
+    def test_csv_says_the_same_as_json_and_runs_nothing(self, saved_export):
+        package = saved_export.package()
         for table in TABLES.values():
             read = list(csv.DictReader(io.StringIO(package.read(f"tables/{table.file}.csv").decode())))
             rows = rows_of(package, table.file)
             assert [row["id"] for row in read] == [str(row["id"]) for row in rows], table.file
             assert not any((cell or "").startswith(("=", "@", "+")) for row in read for cell in row.values())
         votes = list(csv.DictReader(io.StringIO(package.read("tables/votes.csv").decode())))
-        assert f"'{archives.REASON}" in {vote["reason"] for vote in votes}
+        assert f"'{finished_study.REASON}" in {vote["reason"] for vote in votes}
 
     @pytest.mark.parametrize("name", ["study.zip", "fresh.zip", "policies.zip"])
-    def test_holds_no_secret(self, taken, name):
-        held = everything(taken.package(name))
-        assert len(taken.secrets) > 20
-        for secret in taken.secrets:
+    def test_holds_no_secret(self, saved_export, name):
+        held = read_all(saved_export.package(name))
+        assert len(saved_export.secrets) > 20
+        for secret in saved_export.secrets:
             assert secret.encode() not in held, secret
 
-    def test_fresh_pseudonyms_are_fresh_everywhere(self, taken):
-        package = taken.package("fresh.zip")
-        held = everything(package)
+    def test_fresh_pseudonyms_are_fresh_everywhere(self, saved_export):
+        package = saved_export.package("fresh.zip")
+        held = read_all(package)
         for label in ("Person-A", "Person-B", "Person-C", "Person-D", "R01", "R02"):
             assert label.encode() not in held
         labels = {row["label"] for row in rows_of(package, "participants")}
         assert len(labels) == 4 and all(re.fullmatch(r"P-[0-9a-f]{8}", label) for label in labels)
         assert any(label in row["name"] for label in labels for row in rows_of(package, "experiments"))
 
-    def test_the_same_data_gives_the_same_bytes(self, taken):
-        assert taken.path.read_bytes() == (taken.folder / "again.zip").read_bytes()
-        assert {info.date_time for info in taken.package().infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    def test_the_same_data_gives_the_same_bytes(self, saved_export):
+        assert saved_export.path.read_bytes() == (saved_export.folder / "again.zip").read_bytes()
+        assert {info.date_time for info in saved_export.package().infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
-    def test_checksums_are_of_everything(self, taken):
-        package = taken.package()
+    def test_checksums_are_of_everything(self, saved_export):
+        package = saved_export.package()
         listed = dict(line.split("  ")[::-1] for line in package.read("SHA256SUMS").decode().splitlines())
         assert set(listed) == set(package.namelist()) - {"SHA256SUMS"}
         for name, sha256 in listed.items():
             assert hashlib.sha256(package.read(name)).hexdigest() == sha256
 
-    def test_dictionary_names_every_column(self, taken):
-        package = taken.package()
+    def test_dictionary_names_every_column(self, saved_export):
+        package = saved_export.package()
         read = csv.DictReader(io.StringIO(package.read("dictionary.csv").decode()))
         described = {(row["table"], row["column"]) for row in read}
         for table in TABLES.values():
@@ -133,34 +133,36 @@ class TestExport:
             assert {(table.file, column) for column in header} <= described
             assert f"## {table.file}" in package.read("dictionary.md").decode()
 
-    def test_films_and_policies_are_optional(self, taken):
-        package = taken.package("policies.zip")
+    def test_films_and_policies_are_optional(self, saved_export):
+        package = saved_export.package("policies.zip")
         assert not [name for name in package.namelist() if name.endswith((".mp4", ".jpg"))]
         assert len(rows_of(package, "clips")) > 0
         assert package.read("policies/1/1-2.pt") == b"weights"
         assert (
-            package.read("traces/1/1-2.csv") == taken.package().read("traces/1/1-2.csv") == b"interval,samples\n0,1\n"
+            package.read("traces/1/1-2.csv")
+            == saved_export.package().read("traces/1/1-2.csv")
+            == b"interval,samples\n0,1\n"
         )
-        assert not [name for name in taken.package().namelist() if name.startswith("policies/")]
+        assert not [name for name in saved_export.package().namelist() if name.startswith("policies/")]
 
-    def test_a_replay_needs_nothing_else(self, taken, tmp_path):
-        taken.package().extract("replay/1.json", tmp_path)
+    def test_a_replay_needs_nothing_else(self, saved_export, tmp_path):
+        saved_export.package().extract("replay/1.json", tmp_path)
         record = replay.read_record(tmp_path / "replay/1.json")
         assert replay.replay(record).candidate == record.winner
 
-    def test_an_open_vote_is_sealed(self, tmp_path, taken):
-        study = restore.restore(taken.path, "ada")
+    def test_an_open_vote_is_sealed(self, tmp_path, saved_export):
+        study = restore.restore(saved_export.path, "ada")
         Poll.objects.update(status="open")
         Origin.objects.all().delete()  # told of the vote when it was closed
-        package = exported(study, tmp_path / "study.zip", clips=False)
+        package = write_export(study, tmp_path / "study.zip", clips=False)
         for table in ("polls", "pairs", "evaluators", "showings", "pair_votes"):
             assert rows_of(package, table) == []
-        assert b"Which is calmer" not in everything(package)
+        assert b"Which is calmer" not in read_all(package)
         assert "1 A/B vote(s) that are not closed" in package.read("README.txt").decode()
 
-    def test_knows_nothing_of_other_studies(self, tmp_path, taken):
-        study = restore.restore(taken.path, "ada")
-        other = archives.rows.participant(archives.rows.study(title="Another study"), label="Person-X")
-        archives.rows.training(other)
-        held = everything(exported(study, tmp_path / "study.zip", clips=False))
+    def test_knows_nothing_of_other_studies(self, tmp_path, saved_export):
+        study = restore.restore(saved_export.path, "ada")
+        other = finished_study.rows.participant(finished_study.rows.study(title="Another study"), label="Person-X")
+        finished_study.rows.open_training(other)
+        held = read_all(write_export(study, tmp_path / "study.zip", clips=False))
         assert b"Another study" not in held and b"Person-X" not in held

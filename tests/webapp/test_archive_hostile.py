@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp import archives
-from tests.webapp.exports import edited, repacked, rows_of, set_in
+from tests.webapp import finished_study
+from tests.webapp.exports import edit_table, repack, rows_of, set_cell
 from webapp.archive import restore
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
@@ -16,31 +16,31 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 HOSTILE_ROWS = {
-    "a column too many": set_in("votes", "is_superuser", True),
-    "a link to nowhere": set_in("votes", "screening", 999),
-    "a link that is text": set_in("votes", "screening", "1"),
-    "a link to nowhere that may be empty": set_in("experiments", "winner", 999),
-    "ids out of order": set_in("votes", "id", 7),
-    "a number where text belongs": set_in("votes", "reason", 5),
-    "text where a number belongs": set_in("candidates", "index", "1"),
-    "a number too large": set_in("candidates", "index", 2**63),
-    "a negative number": set_in("candidates", "index", -1),
-    "a time without a zone": set_in("votes", "created_at", "2026-01-01T10:00:00"),
-    "no time": set_in("votes", "created_at", "yesterday"),
-    "nothing where something must be": set_in("votes", "created_at", None),
-    "an unknown state": set_in("experiments", "status", "magic"),
-    "an unknown method": set_in("experiments", "method", "evil"),
-    "text too long": set_in("participants", "label", "P" * 41),
-    "NUL": set_in("votes", "reason", "a\0b"),
-    "NUL deep inside": set_in("requests", "payload", {"a": [{"b": "\0"}]}),
-    "half a character": set_in("votes", "reason", "\ud800"),
-    "two of one label": set_in("participants", "label", "Person-A", 1),
-    "two of one name": lambda package: set_in("clips", "name", rows_of(package, "clips")[1]["name"])(package),
-    "no name": set_in("clips", "name", "../../secret_key"),
-    "order that is no list": set_in("screenings", "order", {"a": 1}),
-    "order of things": set_in("screenings", "order", ["1"]),
+    "a column too many": set_cell("votes", "is_superuser", True),
+    "a link to nowhere": set_cell("votes", "screening", 999),
+    "a link that is text": set_cell("votes", "screening", "1"),
+    "a link to nowhere that may be empty": set_cell("experiments", "winner", 999),
+    "ids out of order": set_cell("votes", "id", 7),
+    "a number where text belongs": set_cell("votes", "reason", 5),
+    "text where a number belongs": set_cell("candidates", "index", "1"),
+    "a number too large": set_cell("candidates", "index", 2**63),
+    "a negative number": set_cell("candidates", "index", -1),
+    "a time without a zone": set_cell("votes", "created_at", "2026-01-01T10:00:00"),
+    "no time": set_cell("votes", "created_at", "yesterday"),
+    "nothing where something must be": set_cell("votes", "created_at", None),
+    "an unknown state": set_cell("experiments", "status", "magic"),
+    "an unknown method": set_cell("experiments", "method", "evil"),
+    "text too long": set_cell("participants", "label", "P" * 41),
+    "NUL": set_cell("votes", "reason", "a\0b"),
+    "NUL deep inside": set_cell("requests", "payload", {"a": [{"b": "\0"}]}),
+    "half a character": set_cell("votes", "reason", "\ud800"),
+    "two of one label": set_cell("participants", "label", "Person-A", 1),
+    "two of one name": lambda package: set_cell("clips", "name", rows_of(package, "clips")[1]["name"])(package),
+    "no name": set_cell("clips", "name", "../../secret_key"),
+    "order that is no list": set_cell("screenings", "order", {"a": 1}),
+    "order of things": set_cell("screenings", "order", ["1"]),
     "two studies": lambda package: {
-        "tables/studies.json": edited(package, "studies", lambda rows: [*rows, {**rows[0], "id": 2}])
+        "tables/studies.json": edit_table(package, "studies", lambda rows: [*rows, {**rows[0], "id": 2}])
     },
     "no study": lambda package: {"tables/studies.json": b"[]\n"},
     "not JSON": lambda package: {"tables/votes.json": b"[\n{\n]\n"},
@@ -95,40 +95,40 @@ class TestHostileZips:
         assert [path for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()] == []
         assert list((settings.DATA_DIR / "media").glob("import-*")) == []
 
-    def test_an_honest_one_passes(self, taken, tmp_path, settings):
+    def test_an_honest_one_passes(self, saved_export, tmp_path, settings):
         """The way in which these tests repack is not what is refused."""
-        study = restore.restore(repacked(taken.path, tmp_path / "ok.zip"), "ada")
+        study = restore.restore(repack(saved_export.path, tmp_path / "ok.zip"), "ada")
         assert study.participants.count() == 4
-        archives.empty_database()
+        finished_study.empty_database()
         for path in (settings.DATA_DIR / "media").rglob("*.*"):
             path.unlink()
 
     @pytest.mark.parametrize("what", HOSTILE_ROWS)
-    def test_rows(self, taken, tmp_path, what):
-        changes = HOSTILE_ROWS[what](taken.package())
+    def test_rows(self, saved_export, tmp_path, what):
+        changes = HOSTILE_ROWS[what](saved_export.package())
         with pytest.raises(Refused):
-            restore.restore(repacked(taken.path, tmp_path / "bad.zip", changes), "ada")
+            restore.restore(repack(saved_export.path, tmp_path / "bad.zip", changes), "ada")
 
     @pytest.mark.parametrize("what", HOSTILE_FILES)
-    def test_files(self, taken, tmp_path, what):
+    def test_files(self, saved_export, tmp_path, what):
         info, data = HOSTILE_FILES[what]
-        path = repacked(taken.folder / "policies.zip", tmp_path / "bad.zip", extra=[(info, data)])
+        path = repack(saved_export.folder / "policies.zip", tmp_path / "bad.zip", extra=[(info, data)])
         if what == "backslashes":
             path.write_bytes(path.read_bytes().replace(b"clips/x", b"clips\\x"))
         with pytest.raises(Refused):
             restore.restore(path, "ada")
 
-    def test_a_refused_file_is_not_kept_open(self, taken, tmp_path):
+    def test_a_refused_file_is_not_kept_open(self, saved_export, tmp_path):
         """Not even while its refusal, and with it half a read table, is still held by somebody."""
-        changes = HOSTILE_ROWS["a negative number"](taken.package())
-        path = repacked(taken.path, tmp_path / "bad.zip", changes)
+        changes = HOSTILE_ROWS["a negative number"](saved_export.package())
+        path = repack(saved_export.path, tmp_path / "bad.zip", changes)
         with pytest.raises(Refused) as refusal:
             restore.restore(path, "ada")
         assert refusal.value
         assert path not in [link.resolve() for link in Path("/proc/self/fd").iterdir()]
 
-    def test_a_changed_file(self, taken, tmp_path):
-        package = taken.package("policies.zip")
+    def test_a_changed_file(self, saved_export, tmp_path):
+        package = saved_export.package("policies.zip")
         with zipfile.ZipFile(tmp_path / "bad.zip", "w") as new:
             for name in package.namelist():
                 data = package.read(name)
@@ -140,23 +140,25 @@ class TestHostileZips:
         "change",
         [{"format": 0}, {"format": "1"}, {"kind": "other"}, {"files": 3}, {"files": [{"name": "x"}]}, {"files": []}],
     )
-    def test_another_manifest(self, taken, tmp_path, change):
-        path = repacked(taken.folder / "policies.zip", tmp_path / "bad.zip", manifest=lambda about: {**about, **change})
+    def test_another_manifest(self, saved_export, tmp_path, change):
+        path = repack(
+            saved_export.folder / "policies.zip", tmp_path / "bad.zip", manifest=lambda about: {**about, **change}
+        )
         with pytest.raises(Refused):
             restore.restore(path, "ada")
 
-    def test_two_files_of_one_name(self, taken, tmp_path):
-        path = repacked(taken.folder / "policies.zip", tmp_path / "bad.zip")
+    def test_two_files_of_one_name(self, saved_export, tmp_path):
+        path = repack(saved_export.folder / "policies.zip", tmp_path / "bad.zip")
         with zipfile.ZipFile(path, "a") as again, pytest.warns(UserWarning, match="Duplicate"):
             again.writestr("README.txt", "another one")
         with pytest.raises(Refused, match="same name"):
             restore.restore(path, "ada")
 
-    def test_a_lie_about_a_size(self, taken, tmp_path):
+    def test_a_lie_about_a_size(self, saved_export, tmp_path):
         """The directory announces less than the file unpacks to."""
-        path = repacked(taken.folder / "policies.zip", tmp_path / "bad.zip")
+        path = repack(saved_export.folder / "policies.zip", tmp_path / "bad.zip")
         name = b"tables/votes.json"
-        data, size = bytearray(path.read_bytes()), len(taken.package("policies.zip").read(name.decode()))
+        data, size = bytearray(path.read_bytes()), len(saved_export.package("policies.zip").read(name.decode()))
         at = data.rindex(name) - 46  # its entry in the central directory
         assert data[at : at + 4] == b"PK\1\2"
         data[at + 24 : at + 28] = (10).to_bytes(4, "little")
@@ -171,14 +173,14 @@ class TestHostileZips:
         with pytest.raises(Refused):
             restore.restore(tmp_path / "bad.zip", "ada")
 
-    def test_half_a_zip(self, taken, tmp_path):
-        data = taken.path.read_bytes()
+    def test_half_a_zip(self, saved_export, tmp_path):
+        data = saved_export.path.read_bytes()
         (tmp_path / "bad.zip").write_bytes(data[: len(data) // 2])
         with pytest.raises(Refused):
             restore.restore(tmp_path / "bad.zip", "ada")
 
-    def test_damaged_inside(self, taken, tmp_path):
-        data = bytearray((taken.folder / "policies.zip").read_bytes())
+    def test_damaged_inside(self, saved_export, tmp_path):
+        data = bytearray((saved_export.folder / "policies.zip").read_bytes())
         at = data.index(b"tables/candidates.json") + 60
         data[at : at + 40] = b"\xff" * 40
         (tmp_path / "bad.zip").write_bytes(data)

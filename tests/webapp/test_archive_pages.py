@@ -40,7 +40,7 @@ def study():
 
 @pytest.fixture
 def ada(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 

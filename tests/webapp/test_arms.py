@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.webapp import loops, rows
+from tests.webapp import fake_workers, rows
 from webapp import reaper
 from webapp.experiments.models import Candidate, Experiment
 from webapp.studies import assigning, enrolment, opening
@@ -43,7 +43,7 @@ def end(experiment):
     """Play it to its end, always taking the first."""
     Experiment.objects.filter(pk=experiment.pk).update(judge="proxy")
     experiment.refresh_from_db()
-    loops.play(experiment)
+    fake_workers.do_work(experiment)
     assert experiment.status == "finished"
 
 

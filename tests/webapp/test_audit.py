@@ -128,7 +128,7 @@ def test_values_that_no_database_would_give_back_as_they_were_are_text():
 
 @pytest.fixture
 def staff(client):
-    user = bench_rows.staff()
+    user = bench_rows.create_staff()
     client.force_login(user)
     return user
 
@@ -151,7 +151,7 @@ def test_logging_in_and_out(client):
 
 
 def test_bench_actions(client, staff):
-    experiment = bench_rows.training()
+    experiment = bench_rows.create_training_experiment()
     client.post(reverse("bench:act", args=[experiment.public_id, "pause"]))
     row = Entry.objects.get(action="pause")
     assert (row.actor, row.target_type, row.target_id) == ("ada", "experiments.experiment", str(experiment.pk))
@@ -175,8 +175,8 @@ def test_what_is_done_to_a_comparison_names_it(client, staff):
 def test_every_action_names_what_it_was_done_to(client, staff):
     person = rows.participant()
     study, experiment = person.study, person.experiment
-    rows.round_of(person, failed=(1,))
-    rows.training(person)
+    rows.create_round(person, failed=(1,))
+    rows.open_training(person)
     clip = Clip.objects.get(status="failed")
     client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 2})
     client.post(reverse("bench:refilm", args=[clip.pk]))
@@ -198,7 +198,7 @@ def test_what_was_chosen_and_is_no_key_is_told_as_well(client, staff):
 
 
 def test_downloads(client, staff):
-    experiment = bench_rows.played()
+    experiment = bench_rows.create_finished_experiment()
     address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])
     assert client.get(address).status_code == 200
     row = Entry.objects.get(action="downloaded")
@@ -229,7 +229,7 @@ def test_rights_and_deletions(client, staff):
 
 
 def test_what_was_refused_is_recorded_too(client, staff):
-    experiment = bench_rows.training()
+    experiment = bench_rows.create_training_experiment()
     client.post(reverse("bench:act", args=[experiment.public_id, "explode"]))
     assert Entry.objects.get(action="explode").detail["refused"] == 404
 

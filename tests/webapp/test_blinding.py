@@ -44,7 +44,7 @@ def person():
     """Ids far from the small numbers that a page may rightly show."""
     person = rows.participant(rows.study(n=3, method="icpl"))
     other = rows.participant(label="P99")
-    rows.round_of(other)
+    rows.create_round(other)
     for table in (Candidate, Clip, Request):
         table.objects.all().delete()
     _number_from(Candidate, 700_001)
@@ -83,8 +83,8 @@ def walk(browser, person):
     assert "How it works" in see()
     Participant.objects.filter(pk=person.pk).update(instructed_at=timezone.now())
     for number in (1, 2, 3):
-        rows.round_of(person, number, percent=10)
-        training = rows.training(person, number)
+        rows.create_round(person, number, percent=10)
+        training = rows.open_training(person, number)
         said = {
             "fraction": 0.4,
             "seconds_left": 66.27182,
@@ -96,8 +96,8 @@ def walk(browser, person):
         )
         assert "practising" in see()
         Request.objects.filter(pk=training.pk).update(status="done")
-        rows.round_of(person, number, failed=(2,) if number == 1 else ())
-        judging = rows.judging(person, number)
+        rows.create_round(person, number, failed=(2,) if number == 1 else ())
+        judging = rows.open_judgement(person, number)
         assert 'id="ballot"' in see()
         screening = Screening.objects.get(request=judging)
         playable = [tile.letter for tile in tiles(screening) if tile.status == "ready"]
@@ -117,12 +117,12 @@ def walk(browser, person):
     assert "break" in see()
     set_experiment(paused=False, status="failed", error=rows.SOURCE)
     assert "went wrong" in see()
-    rows.choosing(person)
+    rows.open_final_choice(person)
     assert "best of all" in see()
     set_experiment(status="cancelled")
     assert "Your part ends here" in see()
     Participant.objects.filter(pk=person.pk).update(outcome="", finished_at=None)
-    rows.finished(person)
+    rows.finish_experiment(person)
     assert "Your winner" in see()
     browser.get(reverse("leave", args=[person.token]))
     Participant.objects.filter(pk=person.pk).update(withdrawn_at=timezone.now())
@@ -159,7 +159,7 @@ def leaks(received, secrets):
 
 @pytest.mark.django_db
 def test_the_search_finds_what_is_planted(person):
-    rows.round_of(person)
+    rows.create_round(person)
     candidate = Candidate.objects.first()
     clip = Clip.objects.first()
     for planted in (
@@ -190,8 +190,8 @@ async def test_no_answer_about_a_clip_tells_what_it_shows(async_client):
 
 def _shown():
     person = rows.participant()
-    rows.round_of(person)
-    shown = tiles(screening_of(rows.judging(person), person))
+    rows.create_round(person)
+    shown = tiles(screening_of(rows.open_judgement(person), person))
     # Primary keys start at 1 here and lengths are in the headers: those are searched for on the pages, above.
     return person, shown, {what: found for what, found in secrets_of(person).items() if what != "primary key"}
 

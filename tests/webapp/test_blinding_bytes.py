@@ -97,8 +97,8 @@ def seen_by_participants() -> tuple[list[list[float]], list[bool]]:
     study, browser, features, labels = rows.study(), Client(), [], []
     for number in range(PARTICIPANTS):
         person = rows.participant(study, label=f"P{number}")
-        rows.round_of(person)
-        screening = screening_of(rows.judging(person), person)
+        rows.create_round(person)
+        screening = screening_of(rows.open_judgement(person), person)
         html = browser.get(person.get_absolute_url()).content.decode()
         shown = [np.array(features_of(browser, html, [tile.video, tile.poster])) for tile in tiles(screening)]
         scores = [Candidate.objects.get(pk=pk).rts or 0.0 for pk in screening.order]

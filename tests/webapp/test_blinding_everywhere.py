@@ -71,7 +71,7 @@ class Crawler(Recorder):
 @pytest.fixture
 def numbered(transactional_db):
     """Ids far from the small numbers that a page may rightly show."""
-    rows.round_of(rows.participant(label="P99"))
+    rows.create_round(rows.participant(label="P99"))
     for number, table in enumerate((Candidate, Clip, Request, Experiment, Iteration), 7):
         table.objects.all().delete()
         _number_from(table, 100_001 * number)
@@ -92,16 +92,16 @@ def before_the_first_round(browser):
     CompletionCode.objects.create(study=study, outcome="finished", code="DONE-11")
     for label, answer in (("P11", "0"), ("P12", "1")):
         person = rows.participant(study, label=label)
-        rows.round_of(person)
-        rows.judging(person)
+        rows.create_round(person)
+        rows.open_judgement(person)
         practised(browser, person)
         assert "Is it clear?" in browser.see(person.get_absolute_url())
         asked = Question.objects.get()
         fields = {"attempt": 0, "version": comprehension.version([asked]), f"question-{asked.pk}": answer}
         browser.post(reverse("check", args=[person.token]), fields, follow=True)
     passed = rows.participant(study, label="P13")
-    rows.round_of(passed)
-    rows.finished(passed)
+    rows.create_round(passed)
+    rows.finish_experiment(passed)
     assert "how people judge" in browser.see(passed.get_absolute_url())
     browser.post(reverse("debriefed", args=[passed.token]), follow=True)
 
@@ -114,8 +114,8 @@ def in_a_panel(browser):
         enrolment.instructed(person)
         browser.see(person.get_absolute_url())
     first = people[0]
-    rows.round_of(first)
-    screening = screening_of(rows.judging(first), first)
+    rows.create_round(first)
+    screening = screening_of(rows.open_judgement(first), first)
     ballot.cast(first, screening.token, ballot.Choice(best="A", worst="B"))
     Vote.objects.update(created_at=timezone.now() - timezone.timedelta(minutes=1))
     ballot.lock_due()
@@ -132,8 +132,8 @@ def between_two_experiments(browser, monkeypatch):
 
 def a_trial(browser):
     person = rows.participant(rows.study(), label="P41")
-    rows.round_of(person)
-    screening = screening_of(rows.judging(person), person)
+    rows.create_round(person)
+    screening = screening_of(rows.open_judgement(person), person)
     best, worst = screening.order[:2]
     drawn = {"round": 1, "seed": rows.SEED, "order": screening.order}
     expected = {"expected_best_id": best, "expected_worst_id": worst}
@@ -153,7 +153,7 @@ def answers_to_a_problem(browser):
     cases = [{"subtask": 1, "number": 1, "verdict": "ok", "said": ""}]
     subtasks = [{"number": 1, "points": 30, "earned": 30}]
     tried = [{"subtasks": subtasks, "cases": cases, "points": 77.31415}, {"subtasks": [], "cases": []}]
-    address = problem_rows.judging(problem, [problem_rows.GOOD, problem_rows.BROKEN], tried)
+    address = problem_rows.open_judgement(problem, [problem_rows.GOOD, problem_rows.BROKEN], tried)
     person = Participant.objects.get(token=address.split("/")[2])
     Participant.objects.filter(pk=person.pk).update(instructed_at=None)
     Study.objects.filter(pk=person.study_id).update(practice=True)
@@ -167,7 +167,7 @@ def answers_to_a_problem(browser):
     Request.objects.filter(experiment=person.experiment).update(status="done")
     Experiment.objects.filter(pk=person.experiment.pk).update(status="running")
     browser.see(address)
-    rows.finished(person)
+    rows.finish_experiment(person)
     assert "answer" in browser.see(address)
 
 
@@ -179,7 +179,7 @@ def doors(browser):
     browser.see(link, data={"STUDY_ID": "s"})
     browser.post(link, {"hash": study.consent_hash, "agree": "yes"}, follow=True)
     joined = Participant.objects.get(study=study)
-    rows.round_of(joined)
+    rows.create_round(joined)
     leave = reverse("leave", args=[joined.token])
     browser.see(leave)
     browser.post(leave, {"erase": "yes"})

@@ -21,14 +21,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ada(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 
 def vote(person, number=1, best="A", worst="F", seconds=20):
     """A locked choice of these letters."""
-    rows.round_of(person, number)
-    request = rows.judging(person, number)
+    rows.create_round(person, number)
+    request = rows.open_judgement(person, number)
     screening = screening_of(request, person)
     cast = ballot.cast(person, screening.token, ballot.Choice(best, worst, client={"decide_ms": 1000 * seconds}))
     assert cast.vote, cast.message
@@ -46,10 +46,10 @@ def test_who_is_where():
     study = rows.study()
     people = {label: rows.participant(study, label=label) for label in ("chooses", "waits", "failed", "left", "reads")}
     rows.participant(study, consented=False, label="invited")
-    rows.round_of(people["chooses"])
-    rows.judging(people["chooses"])
-    rows.round_of(people["waits"])
-    rows.training(people["waits"])
+    rows.create_round(people["chooses"])
+    rows.open_judgement(people["chooses"])
+    rows.create_round(people["waits"])
+    rows.open_training(people["waits"])
     Experiment.objects.filter(pk=people["failed"].experiment.pk).update(status="failed", error="The disk is full.")
     Participant.objects.filter(label="left").update(outcome=Outcome.WITHDRAWN, withdrawn_at=timezone.now())
     Participant.objects.filter(label="reads").update(instructed_at=None)
@@ -77,8 +77,8 @@ def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
         study=study, label="P02", consented_at=timezone.now(), instructed_at=timezone.now()
     )
     Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
-    rows.round_of(first)
-    request = rows.judging(first)
+    rows.create_round(first)
+    request = rows.open_judgement(first)
     ballot.cast(first, screening_of(request, first).token, ballot.Choice("A", "B"))
     assert kinds(study) == {"P01": "chosen", "P02": "choosing"}
 
@@ -86,12 +86,12 @@ def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
 def test_what_is_used_and_still_to_come():
     study = rows.study(n=3)
     person = rows.participant(study)
-    rows.round_of(person)
-    request = rows.training(person)
+    rows.create_round(person)
+    request = rows.open_training(person)
     request.status = "done"
     request.save()
     Run.objects.create(request=request, seconds=50, samples=1000)
-    ModelCall.objects.create(request=request, request_hash="1", seed=1, **bench_rows.call("text"))
+    ModelCall.objects.create(request=request, request_hash="1", seed=1, **bench_rows.make_call("text"))
     started = timezone.now() - timedelta(seconds=100)
     for kind, seconds in (("write", 10), ("train", 50)):
         ended = started + timedelta(seconds=seconds)
@@ -141,7 +141,7 @@ def test_somebody_who_has_an_arm_twice_has_two_lines():
     study = rows.study(experiments_each=2)
     person = rows.participant(study, label="P01")
     vote(person, 1, "A", "F", 10)
-    rows.finished(person)
+    rows.finish_experiment(person)
     again = Assignment(participant=person, arm=study.arms.get(), position=2)
     again.experiment = assigning.make(again)
     again.save()
@@ -156,7 +156,7 @@ def test_more_people_under_way_cost_no_more_queries(django_assert_num_queries):
 
     def under_way(label):
         """Somebody who chooses, and somebody whose robots practise."""
-        for state, what in (("chooses", rows.judging), ("waits", rows.training)):
+        for state, what in (("chooses", rows.open_judgement), ("waits", rows.open_training)):
             person = rows.participant(study, label=f"{label} {state}")
             Iteration.objects.create(experiment=person.experiment, number=1)
             request = what(person)
@@ -197,8 +197,8 @@ def test_members_of_a_panel_agree():
         study=study, label="P02", consented_at=timezone.now(), instructed_at=timezone.now()
     )
     Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
-    rows.round_of(first)
-    request = rows.judging(first)
+    rows.create_round(first)
+    request = rows.open_judgement(first)
     one = screening_of(request, first)
     other = screening_of(request, second)
     letters = dict(zip(other.order, "ABCDEF", strict=True))

@@ -78,15 +78,15 @@ study = rows.study()
 def person(state, number):
     someone = rows.participant(study, label=f"{state} {number}")
     of = {"pk": someone.pk}
-    rows.round_of(someone, percent=30 if state == "waiting" else 100)
+    rows.create_round(someone, percent=30 if state == "waiting" else 100)
     if state == "consent":
         Participant.objects.filter(pk=someone.pk).update(consented_at=None)
     if state == "instruction":
         Participant.objects.filter(pk=someone.pk).update(instructed_at=None)
     if state == "waiting":
-        rows.training(someone)
+        rows.open_training(someone)
     if state in ("review", "broken"):
-        rows.judging(someone)
+        rows.open_judgement(someone)
     if state == "broken":
         clip = Clip.objects.get(candidate__index=4, candidate__iteration__experiment=someone.experiment)
         video = settings.DATA_DIR / "media" / clip.video
@@ -94,10 +94,10 @@ def person(state, number):
         video.write_bytes(b"not a video")
         of["clip"] = str(video)
     if state == "final":
-        rows.round_of(someone, 2)
-        rows.choosing(someone)
+        rows.create_round(someone, 2)
+        rows.open_final_choice(someone)
     if state == "thanks":
-        rows.finished(someone)
+        rows.finish_experiment(someone)
     return of | {"address": someone.get_absolute_url()}
 
 counts = {"review": 17, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
@@ -288,8 +288,8 @@ def test_waiting_gives_way_to_the_videos(site, visit, people):
     page.wait_for_function("() => [...document.querySelectorAll('.early video')].every((video) => video.paused)")
     site.python(
         "from webapp.studies.models import Participant\nfrom webapp.experiments import events\n"
-        f"person = Participant.objects.get(pk={someone['pk']})\nrows.round_of(person)\n"
-        "person.experiment.requests.update(status='done')\nrows.judging(person)\n"
+        f"person = Participant.objects.get(pk={someone['pk']})\nrows.create_round(person)\n"
+        "person.experiment.requests.update(status='done')\nrows.open_judgement(person)\n"
         "events.emit(person.experiment, 'judge', public=True)"
     )
     expect(page.locator("#ballot")).to_be_visible()

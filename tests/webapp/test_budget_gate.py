@@ -15,7 +15,7 @@ from llm.errors import BudgetSpent
 from llm.gate import Slots
 from llm.shortening import token_estimate
 from tests.llm.faulty import completion, serving, stream
-from tests.webapp.loops import play, started
+from tests.webapp.fake_workers import do_work, start_experiment
 from tests.webapp.test_endpoints import job_of, written_by
 from webapp.bench.experiments import overview
 from webapp.experiments import execute, leases
@@ -48,8 +48,8 @@ def test_answers_asked_for_at_once_are_let_in_one_by_one_as_the_budget_allows(ki
 
 
 def test_the_offline_writer_is_let_in_one_by_one_too() -> None:
-    made = started(k=3)
-    play(made, until="Write")
+    made = start_experiment(k=3)
+    do_work(made, until="Write")
     Experiment.objects.update(token_budget=need_of(made) + 1)
     execute.run(job_of(made).pk)
     made.refresh_from_db()
@@ -132,8 +132,8 @@ def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: py
 
     with serving(lambda body: completion("Higher.")) as server:
         model = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m")
-        made = started(n=3, describer=model)
-        play(made, until="Ask")
+        made = start_experiment(n=3, describer=model)
+        do_work(made, until="Ask")
         monkeypatch.setattr(type(ModelCall.objects), "bulk_create", lambda self, *given, **more: away(*given, **more))
         monkeypatch.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
         assert execute.run(made.requests.get(kind="Ask").jobs.get().pk)
@@ -144,8 +144,8 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
     answers: list[Any] = [stream("def ", "compute", finish="", error="no memory"), completion("Higher.", usage=None)]
     with serving(lambda body: answers.pop(0)) as server:
         model = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m")
-        made = started(n=3, describer=model)
-        play(made, until="Ask")
+        made = start_experiment(n=3, describer=model)
+        do_work(made, until="Ask")
         request = made.requests.get(kind="Ask")
         assert execute.run(request.jobs.get().pk)
     lost, whole = ModelCall.objects.filter(request=request)

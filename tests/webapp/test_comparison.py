@@ -19,8 +19,8 @@ from django.test import Client
 from django.utils import timezone
 
 from llm.replay import read_record, replay
-from tests.webapp import loops
-from tests.webapp.loops import SOURCE
+from tests.webapp import fake_workers
+from tests.webapp.fake_workers import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
 from webapp.bench.experiments import overview
@@ -157,7 +157,7 @@ def played(db: None) -> Plan:
     for number, cell in enumerate(plan.cells()):
         row = plan.experiment(cell)
         loop.start(row)
-        loops.play(row, failed=(0,) if number == 0 else (), until="Train" if number == 3 else "")
+        fake_workers.do_work(row, failed=(0,) if number == 0 else (), until="Train" if number == 3 else "")
     return plan
 
 
@@ -180,10 +180,10 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
 def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridden(
     db: None, admin_client: Client
 ) -> None:
-    row = loops.experiment(judge="human", n=2, overrides={"iterations": 7})
+    row = fake_workers.create_experiment(judge="human", n=2, overrides={"iterations": 7})
     loop.start(row)
-    loops.play(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
-    loop.answer(loop.waiting_request(row).pk, loops.pick("1-2", "1-3"))
+    fake_workers.do_work(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
+    loop.answer(loop.waiting_request(row).pk, fake_workers.make_pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert (
         overview.board(row).totals.queries == experiment_results.queries(row) == 1
@@ -244,7 +244,7 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
     plan = plan_of(arm("icpl:k=2", 6), experiments=1)
     row = plan.experiment(next(plan.cells()))
     loop.start(row)
-    loops.play(row)
+    fake_workers.do_work(row)
     begun = timezone.now()
     for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7), ("advance", 0)):
         jobs = row.jobs.filter(kind=kind)
@@ -288,7 +288,7 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
         if len(errors) <= settings.ATTEMPTS:
             errors.append(experiment.jobs.create(kind=Job.Kind.ADVANCE, status=Job.Status.DONE).pk)
             raise ValueError("a folder that holds another job")
-        loops.play(experiment)
+        fake_workers.do_work(experiment)
 
     monkeypatch.setattr(headless, "drive", drive)
     ((_, experiment),) = foreground.carry_through(plan, lambda *said: None)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import F
 
-from tests.webapp import loops
+from tests.webapp import fake_workers
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons.plan import Cell, Plan, arm
 from webapp.experiments import loop
@@ -30,7 +30,7 @@ def finish(plan: Plan, cell: Cell, scale: float) -> Experiment:
     """The cell's experiment to its end, with scores and costs that have many digits; one candidate of three fails."""
     row = plan.experiment(cell)
     loop.start(row)
-    loops.play(row, failed=(0,) if cell.index else ())
+    fake_workers.do_work(row, failed=(0,) if cell.index else ())
     Candidate.objects.filter(iteration__experiment=row).update(rts=F("rts") * scale)
     for step, request in enumerate(row.requests.filter(kind="Train")):
         Run.objects.create(request=request, seconds=0.1 + step / 3)

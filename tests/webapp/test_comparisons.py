@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from llm import prices
 from simulation import catalog
-from tests.webapp.loops import play
+from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import comparable, preset_choices
@@ -67,7 +67,7 @@ def carried_through(comparison: Comparison) -> None:
     while comparison.status == "running":
         live = [row for row in comparison.plan.existing().values() if row.live]
         for row in live:
-            play(row)
+            do_work(row)
         background.pick_up()
         comparison.refresh_from_db()
 
@@ -192,7 +192,7 @@ def test_it_runs_one_experiment_after_another_to_the_end() -> None:
     assert statuses(row) == ["running", "-", "-", "-"]
     background.pick_up()
     assert statuses(row) == ["running", "-", "-", "-"]
-    play(running(row))
+    do_work(running(row))
     background.pick_up()
     assert statuses(row) == ["finished", "running", "-", "-"]
     carried_through(row)
@@ -239,7 +239,7 @@ def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None
 def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
     row = planned()
     background.start(row)
-    play(running(row))
+    do_work(running(row))
     background.pick_up()
     assert background.cancel(row)
     background.pick_up()
@@ -278,7 +278,7 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
 ) -> None:
     row = planned(methods=["open_loop:k=3"], experiments=1)
     background.start(row)
-    play(running(row))
+    do_work(running(row))
     (settings.DATA_DIR / "records").write_text("a file where the folder should be")
     for _ in range(3):
         background.pick_up()
@@ -329,9 +329,9 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     assert "Not started" in admin_client.get(page).content.decode()
     admin_client.post(f"{page}do/start/")
     row.refresh_from_db()
-    play(running(row))
+    do_work(running(row))
     background.pick_up()
-    play(running(row), until="Write")
+    do_work(running(row), until="Write")
     shown = admin_client.get(page).content.decode()
     assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates tried</dt><dd>6 of 24<" in shown
     assert re.search(r'id="running">OpenLoop on Cartpole, 1 of 2</a>: round 1, writing', shown)

@@ -32,8 +32,8 @@ def study():
 @pytest.fixture
 def person(study):
     someone = rows.participant(study)
-    rows.round_of(someone)
-    rows.judging(someone)
+    rows.create_round(someone)
+    rows.open_judgement(someone)
     return someone
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.webapp import bench_rows, loops, rows
+from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import overview
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def staff(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 
@@ -54,7 +54,7 @@ def addresses(row):
 
 
 def test_anonymous_people_participants_and_plain_users_get_nothing(client):
-    row = bench_rows.played(n=1)
+    row = bench_rows.create_finished_experiment(n=1)
     client.get(rows.participant().get_absolute_url())
     eve = User.objects.create(username="eve")
     retired = User.objects.create(username="old", is_staff=True, is_active=False)
@@ -72,7 +72,9 @@ def test_anonymous_people_participants_and_plain_users_get_nothing(client):
 
 
 def test_a_signed_out_live_page_is_sent_to_the_sign_in(client):
-    answer = client.get(page("live", bench_rows.played(n=1, clips=False)), headers={"HX-Request": "true"})
+    answer = client.get(
+        page("live", bench_rows.create_finished_experiment(n=1, clips=False)), headers={"HX-Request": "true"}
+    )
     assert answer.status_code == 401 and answer["HX-Refresh"] == "true" and not answer.content
 
 
@@ -88,12 +90,12 @@ def test_pages_without_rows(staff):
         text = html(staff.get(reverse("bench:task", args=[task])))
         assert "compute_observations" in text and "compute_reward" in text
     assert staff.get(reverse("bench:task", args=["Nonsense"])).status_code == 404
-    text = html(staff.get(page("experiment", loops.experiment())))
+    text = html(staff.get(page("experiment", fake_workers.create_experiment())))
     assert "Not started" in text and page("act", Experiment.objects.get(), "start") in text
 
 
 def test_a_finished_experiment_shows_everything(staff):
-    row = bench_rows.played(k=3, n=2, failed=(1,))
+    row = bench_rows.create_finished_experiment(k=3, n=2, failed=(1,))
     text = html(staff.get(page("experiment", row)))
     assert all(f'id="open-{n}-{i}"' in text for n in (1, 2) for i in (1, 2, 3))
     assert "Winner of 2 rounds" in text and f"Candidate {row.winner.key}" in text
@@ -106,14 +108,14 @@ def test_a_finished_experiment_shows_everything(staff):
 
 
 def test_open_loop_shows_its_rounds_without_parents(staff):
-    row = bench_rows.played(k=3, n=2, method="open_loop")
+    row = bench_rows.create_finished_experiment(k=3, n=2, method="open_loop")
     text = html(staff.get(page("experiment", row)))
     assert "OpenLoop" in text and f"Candidate {row.winner.key}" in text and "from <a" not in text
     assert "Difference to its parent" not in html(staff.get(page("candidate", row, row.winner.key)))
 
 
 def test_every_state_has_its_words_and_controls(staff):
-    row = bench_rows.training()
+    row = bench_rows.create_training_experiment()
     text = html(staff.get(page("experiment", row)))
     assert "Round 2 of 3" in text and "40%" in text and "about 2 min left" in text
     assert page("act", row, "pause") in text and page("act", row, "resume") not in text
@@ -134,8 +136,8 @@ def test_every_state_has_its_words_and_controls(staff):
 
 
 def test_the_list_shows_the_queues_and_what_runs(staff):
-    bench_rows.training()
-    loop.start(loops.experiment(name="second"))
+    bench_rows.create_training_experiment()
+    loop.start(fake_workers.create_experiment(name="second"))
     text = html(staff.get(reverse("bench:index")))
     assert re.search(r"Training</strong> <span>1 running on host</span>", text)
     assert re.search(r"Writing</strong> <span>0 running, 2 queued, the first <time", text)
@@ -148,7 +150,7 @@ def test_work_that_nobody_takes_is_said(staff):
 
     from django.utils import timezone
 
-    row = loops.experiment()
+    row = fake_workers.create_experiment()
     loop.start(row)
     assert "Is the worker running?" not in html(staff.get(page("experiment", row)))
     row.jobs.update(created_at=timezone.now() - timedelta(minutes=1))
@@ -157,14 +159,14 @@ def test_work_that_nobody_takes_is_said(staff):
 
 def test_a_task_without_a_metric_shows_no_scores(staff):
     person = rows.participant(rows.study(task="HumanoidJump"))
-    rows.round_of(person)
+    rows.create_round(person)
     text = html(staff.get(page("experiment", person.experiment)))
     assert "HumanoidJump has no hidden metric" in text
     assert "P07" in text
 
 
 def test_the_candidate_page_shows_code_difference_traces_and_conversation(staff):
-    row = bench_rows.played(k=3, n=2)
+    row = bench_rows.create_finished_experiment(k=3, n=2)
     text = html(staff.get(page("candidate", row, "2-3")))
     assert "Difference to its parent 1-3" in text and 'class="changed"' in text
     assert "upright" in text and "episode length" in text and "Hidden metric over training" in text
@@ -178,13 +180,13 @@ def test_the_candidate_page_shows_code_difference_traces_and_conversation(staff)
 
 
 def test_code_and_prompts_are_escaped(staff):
-    row = bench_rows.played(k=2, n=1, clips=False)
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
     hostile = "<script>alert(1)</script>"
     first = row.iterations.get().candidates.first()
     first.source = f"def compute_reward():\n    return '{hostile}'"
     first.trace = {hostile: {"samples": [1.0, 2.0]}}
     first.save()
-    ModelCall.objects.update(data=bench_rows.call(hostile)["data"])
+    ModelCall.objects.update(data=bench_rows.make_call(hostile)["data"])
     row.iterations.update(reason=hostile, difference=hostile, tags=[hostile])
     Experiment.objects.update(name=hostile)
     for address in (page("experiment", row), page("candidate", row, "1-1"), reverse("bench:index")):
@@ -193,7 +195,7 @@ def test_code_and_prompts_are_escaped(staff):
 
 
 def test_no_inline_script_or_style(staff):
-    row = bench_rows.played(n=1, failed=(1,))
+    row = bench_rows.create_finished_experiment(n=1, failed=(1,))
     for address in (page("experiment", row), page("candidate", row, "1-1"), reverse("bench:index")):
         text = html(staff.get(address))
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
@@ -202,7 +204,7 @@ def test_no_inline_script_or_style(staff):
 
 
 def test_the_timeline_has_the_score_of_what_was_picked(staff):
-    row = bench_rows.played(k=3, n=2)
+    row = bench_rows.create_finished_experiment(k=3, n=2)
     first = Iteration.objects.get(experiment=row, number=1)
     low = first.candidates.order_by("rts")[0]
     assert low.rts < first.candidates.order_by("-rts")[0].rts
@@ -216,7 +218,7 @@ def test_the_timeline_has_the_score_of_what_was_picked(staff):
 
 
 def test_charts_come_as_svg_and_csv(staff):
-    row = bench_rows.played(k=3, n=2)
+    row = bench_rows.create_finished_experiment(k=3, n=2)
     wanted = [page("rounds_figure", row, e) for e in ("svg", "csv")]
     slugs = ("metric", "components", "component-upright")
     wanted += [page("candidate_figure", row, "1-2", slug, e) for slug in slugs for e in ("svg", "csv")]
@@ -235,7 +237,7 @@ def test_charts_come_as_svg_and_csv(staff):
 
 
 def test_live_sends_only_what_changed(staff):
-    row = bench_rows.training()
+    row = bench_rows.create_training_experiment()
     have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
     assert len(have) == len(set(have)) >= 6 + 2 + 6
     assert html(staff.get(page("live", row), {"have": have})) == ""
@@ -249,7 +251,7 @@ def test_live_sends_only_what_changed(staff):
 
 
 def test_live_sends_all_rounds_when_there_is_a_new_candidate(staff):
-    row = bench_rows.training()
+    row = bench_rows.create_training_experiment()
     have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
     row.iterations.get(number=2).candidates.create(index=9, source="x")
     names = [name for name, _ in versions(html(staff.get(page("live", row), {"have": have})))]
@@ -257,7 +259,7 @@ def test_live_sends_all_rounds_when_there_is_a_new_candidate(staff):
 
 
 def test_the_log_is_filtered_by_text_and_kind(staff):
-    row = bench_rows.played(k=3, n=2, clips=False)
+    row = bench_rows.create_finished_experiment(k=3, n=2, clips=False)
     text = html(staff.get(page("live", row), {"q": "round 2"}))
     assert "Round 2: 3 rewards written" in text and "Round 1: 3 rewards written" not in text
     text = html(staff.get(page("live", row), {"kind": "picked"}))
@@ -270,7 +272,7 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
 
 
 def test_actions_go_through_the_loop(staff):
-    row = loops.experiment()
+    row = fake_workers.create_experiment()
 
     def act(action):
         text = html(staff.post(page("act", row, action), follow=True))
@@ -292,7 +294,7 @@ def test_actions_go_through_the_loop(staff):
 
 @pytest.mark.parametrize("action", ["start", "pause", "cancel", "close"])
 def test_an_action_on_what_was_deleted_a_moment_ago_says_so(staff, monkeypatch, action):
-    row, lock = loops.experiment(), loop.lock
+    row, lock = fake_workers.create_experiment(), loop.lock
 
     def late(pk):
         Experiment.objects.filter(pk=pk).delete()
@@ -303,7 +305,7 @@ def test_an_action_on_what_was_deleted_a_moment_ago_says_so(staff, monkeypatch, 
 
 
 def test_a_failed_clip_is_filmed_again(staff):
-    row = bench_rows.played(k=2, n=1)
+    row = bench_rows.create_finished_experiment(k=2, n=1)
     clip = Clip.objects.first()
     Clip.objects.filter(pk=clip.pk).update(status="failed", error="no OpenGL")
     assert "no OpenGL" in html(staff.get(page("experiment", row)))
@@ -317,8 +319,8 @@ def test_a_failed_clip_is_filmed_again(staff):
 async def test_clips_come_in_ranges(async_client):
     from asgiref.sync import sync_to_async
 
-    row = await sync_to_async(bench_rows.played)(k=2, n=1)
-    await async_client.aforce_login(await sync_to_async(bench_rows.staff)())
+    row = await sync_to_async(bench_rows.create_finished_experiment)(k=2, n=1)
+    await async_client.aforce_login(await sync_to_async(bench_rows.create_staff)())
     clip = await Clip.objects.filter(candidate__iteration__experiment=row).afirst()
     answer = await async_client.get(reverse("bench:clip", args=[clip.name]), headers={"Range": "bytes=0-99"})
     assert answer.status_code == 206 and answer["Content-Type"] == "video/mp4"
@@ -341,14 +343,17 @@ def queries(staff, address):
 
 
 def test_queries_do_not_grow_with_the_rounds(staff):
-    small, large = bench_rows.played(k=2, n=1, clips=False), bench_rows.played(k=6, n=5, clips=False, name="large")
+    small, large = (
+        bench_rows.create_finished_experiment(k=2, n=1, clips=False),
+        bench_rows.create_finished_experiment(k=6, n=5, clips=False, name="large"),
+    )
     for name, most in (("experiment", 24), ("live", 22)):
         few, many = queries(staff, page(name, small)), queries(staff, page(name, large))
         assert many <= few <= most, name
     assert queries(staff, page("candidate", large, "5-6")) <= 14
     before = queries(staff, reverse("bench:index"))
     for _ in range(5):
-        loops.experiment()
+        fake_workers.create_experiment()
     assert queries(staff, reverse("bench:index")) == before <= 8
 
 
@@ -393,7 +398,7 @@ def test_numbers():
 
 
 def test_a_candidate_that_nobody_had_to_look_at_is_not_promised_a_clip(staff):
-    row = bench_rows.played(k=4, n=1, clips=False)
+    row = bench_rows.create_finished_experiment(k=4, n=1, clips=False)
     said = staff.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
     assert said.count("Not filmed") == 2 and said.count("To be filmed") == 2  # neither best nor worst; those two
     page = staff.get(reverse("bench:candidate", args=[row.public_id, "1-2"])).content.decode()

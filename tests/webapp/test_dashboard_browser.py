@@ -22,8 +22,8 @@ import django; django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from tests.webapp import bench_rows
-row = bench_rows.training()
-user = bench_rows.staff(); user.set_password("pw"); user.save()
+row = bench_rows.create_training_experiment()
+user = bench_rows.create_staff(); user.set_password("pw"); user.save()
 print(row.public_id)
 """
 CHANGE = """

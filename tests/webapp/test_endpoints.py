@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from llm.backend import Underway
 from tests.llm.faulty import serving, stream
-from tests.webapp.loops import experiment, play
+from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.base import processes
 from webapp.endpoints.gate import EndpointGate, use_of
 from webapp.endpoints.models import Call, Endpoint
@@ -146,9 +146,9 @@ def test_the_admin_sets_limits_and_says_what_is_going_on(gate: EndpointGate, adm
 
 def written_by(address: str, **values: Any) -> Experiment:
     model = LanguageModel.objects.create(name="W", kind="openai", base_url=address, model="m-1", concurrency=2)
-    made = experiment(model=model, k=4, **values)
+    made = create_experiment(model=model, k=4, **values)
     loop.start(made)
-    play(made, until="Write")
+    do_work(made, until="Write")
     return made
 
 

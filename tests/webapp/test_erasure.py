@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from llm import replay
 from llm.backend import Reply
-from tests.webapp import archives, bench_rows, rows
+from tests.webapp import bench_rows, finished_study, rows
 from trainer import launch
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export, Redaction
@@ -62,7 +62,7 @@ def remains(person):
     (run / "job.json").write_text("{}")
     record = run.parents[1] / "records" / f"{experiment.public_id}.json"
     record.parent.mkdir(exist_ok=True)
-    record.write_text(archives.REASON)
+    record.write_text(finished_study.REASON)
     export = Export.objects.create(study=person.study, by="ada", status="done")
     store.publish(export.key, person.label.encode())
     session = SessionStore()
@@ -71,22 +71,26 @@ def remains(person):
     Address.objects.create(participant=person, email="sentinel@example.org")
     kind = ContentType.objects.get_for_model(Participant)
     LogEntry.objects.create(
-        user=bench_rows.staff(), content_type=kind, object_id=person.pk, object_repr=person.label, action_flag=CHANGE
+        user=bench_rows.create_staff(),
+        content_type=kind,
+        object_id=person.pk,
+        object_repr=person.label,
+        action_flag=CHANGE,
     )
 
 
 class TestErasure:
     def test_nothing_of_the_person_is_left(self, data, settings, django_capture_on_commit_callbacks):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         remains(made.first)
-        traces = traces_of(made.first, archives.REASON, archives.EXTERNAL) | {"sentinel@example.org"}
+        traces = traces_of(made.first, finished_study.REASON, finished_study.EXTERNAL) | {"sentinel@example.org"}
         clips = list(Clip.objects.filter(candidate__iteration__experiment=made.first.experiment, status="ready"))
         pk, other = made.first.pk, made.second
         with django_capture_on_commit_callbacks(execute=True):
             gone = erasure.erase(made.first, "ada")
         assert gone.total > 50 and gone.counts["votes"] == 3 and gone.counts["experiments"] == 1
         # The audit log is append-only: a pseudonym that is told there stays, and names nobody any more.
-        held = archives.database(without=("audit.Entry",))
+        held = finished_study.dump_database(without=("audit.Entry",))
         for trace in traces:
             assert trace not in held, trace
         log = "\n".join(json.dumps(row, default=str) for row in Entry.objects.values())
@@ -104,7 +108,7 @@ class TestErasure:
         assert Experiment.objects.filter(pk=other.experiment.pk, status="finished").exists()
 
     def test_votes_keep_their_clip_and_forget_whose_it_was(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         pair = Pair.objects.get()
         assert "Person-A" in pair.origin["first"]["name"]
         erasure.erase(made.first, "ada")
@@ -115,13 +119,13 @@ class TestErasure:
     @pytest.mark.parametrize("panel", [1, 2])
     def test_votes_on_answers_forget_the_words_in_them(self, panel):
         """Whether the experiment goes, or stays with the rest of its panel."""
-        made = archives.made(panel=panel)
-        Pair.objects.update(answers={"first": {"source": f"As somebody said: {archives.REASON}"}})
+        made = finished_study.create_finished_study(panel=panel)
+        Pair.objects.update(answers={"first": {"source": f"As somebody said: {finished_study.REASON}"}})
         erasure.erase(made.first)
         assert Pair.objects.get().answers == {"first": {"source": "As somebody said: [deleted]"}}
 
     def test_browsers_forget_what_was_answered_in_practice_and_check(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         for person in (made.first, made.second):
             for name in ("practice", "check"):
                 session = SessionStore()
@@ -132,27 +136,27 @@ class TestErasure:
         assert left == {f"practice {made.second.pk}", f"check {made.second.pk}"}
 
     def test_twice_is_once(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         assert erasure.erase(made.first).total > 0
         assert erasure.erase(made.first).total == 0
         assert Erasure.objects.count() == 1
 
     def test_a_panel_goes_on_without_the_words_of_who_left(self, django_capture_on_commit_callbacks):
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         experiment = made.first.experiment
         job = run_folder.of(experiment.requests.filter(kind="Train").last()) / "job.json"
         job.parent.mkdir(parents=True, exist_ok=True)
-        job.write_text(json.dumps({"sources": [f"# {archives.REASON}\nreturn 1"]}))
+        job.write_text(json.dumps({"sources": [f"# {finished_study.REASON}\nreturn 1"]}))
         assert experiment == made.second.experiment
-        assert archives.REASON in archives.database()
-        traces = traces_of(made.first, archives.REASON)
+        assert finished_study.REASON in finished_study.dump_database()
+        traces = traces_of(made.first, finished_study.REASON)
         with django_capture_on_commit_callbacks(execute=True):
             erasure.erase(made.first)
         assert json.loads(job.read_text()) == {"sources": ["# [deleted]\nreturn 1"]}
-        held = archives.database(without=("audit.Entry",))
+        held = finished_study.dump_database(without=("audit.Entry",))
         for trace in traces:
             assert trace not in held, trace
-        assert archives.OTHER_REASON in held and "[deleted]" in held
+        assert finished_study.OTHER_REASON in held and "[deleted]" in held
         experiment.refresh_from_db()
         assert experiment.status == "finished" and experiment.winner
         again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, revisions.saved(experiment))
@@ -163,32 +167,32 @@ class TestErasure:
 
     def test_what_did_not_get_to_the_files_is_done_by_the_reaper(self, caplog, monkeypatch):
         """A process that is killed right after its transaction, and a file that cannot be written."""
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         folder = run_folder.of(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / name for name in ("job.json", "log.txt")]
         for path in written:
-            path.write_text(f"# {archives.REASON}")
+            path.write_text(f"# {finished_study.REASON}")
         erasure.erase(made.first)  # what is to be done on commit is not, in this test
-        assert archives.REASON in written[0].read_text()
+        assert finished_study.REASON in written[0].read_text()
         with monkeypatch.context() as full:
             full.setattr(store, "publish", no_space)
             retention.tick()
-        assert written[0].read_text() == f"# {archives.REASON}"
+        assert written[0].read_text() == f"# {finished_study.REASON}"
         assert "taking erased words out of the files" in caplog.text
         with written[1].open("a") as log:  # a training goes on meanwhile
             retention.tick()
             log.write("\nmore")
         assert [path.read_text() for path in written] == ["# [deleted]", "# [deleted]\nmore"]
-        assert archives.REASON not in archives.database(without=("audit.Entry",))
+        assert finished_study.REASON not in finished_study.dump_database(without=("audit.Entry",))
 
     def left_undone(self):
         """A file of a training whose redaction was interrupted, and the job of that training."""
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         job = Job.objects.filter(experiment=made.first.experiment, kind="train").last()
         path = run_folder.of(job.request) / "job.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {archives.REASON}")
+        path.write_text(f"# {finished_study.REASON}")
         erasure.erase(made.first)  # what is to be done on commit is not, in this test
         return path, job
 
@@ -216,10 +220,10 @@ class TestErasure:
     def test_a_file_that_cannot_be_written_stops_nothing_else(
         self, caplog, monkeypatch, django_capture_on_commit_callbacks
     ):
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         folder = run_folder.of(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "job.json").write_text(f"# {archives.REASON}")
+        (folder / "job.json").write_text(f"# {finished_study.REASON}")
         monkeypatch.setattr(store, "publish", no_space)
         late = []
         with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
@@ -229,10 +233,10 @@ class TestErasure:
 
     def test_what_is_being_asked_meanwhile_brings_no_word_back(self, django_capture_on_commit_callbacks):
         """A model is answering a prompt that holds the reason."""
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         experiment = made.first.experiment
         write = Job.objects.get(request__experiment=experiment, request__step=3, kind="write")
-        assert archives.REASON in str(write.request.payload)
+        assert finished_study.REASON in str(write.request.payload)
         Job.objects.filter(pk=write.pk).update(status="queued")
         lease = leases.claim(write.pk)
         arrives = calls.saver(lease)
@@ -242,15 +246,15 @@ class TestErasure:
         arrives(Reply("x", "stop", None, None, 0.1, "m", "", told, "hash", 1, "2026-01-01"))
         with pytest.raises(leases.Lost), lease.hold():
             pass
-        assert archives.REASON not in archives.database(without=("audit.Entry",))
+        assert finished_study.REASON not in finished_study.dump_database(without=("audit.Entry",))
         write.refresh_from_db()
         assert (write.status, write.strikes) == ("queued", 0)
 
     def test_optional_parts_of_a_prompt_are_found_behind_the_words_that_were_taken_out(self):
-        made = archives.made(panel=2)
+        made = finished_study.create_finished_study(panel=2)
         write = made.first.experiment.requests.get(kind="Write", step=3)
         text = write.payload["messages"][-1]["content"]
-        assert text.index(archives.REASON) < text.index("# Now")
+        assert text.index(finished_study.REASON) < text.index("# Now")
         write.payload["optional"] = [[text.index("# Now"), len(text)]]
         write.save()
         erasure.erase(made.first)
@@ -260,7 +264,7 @@ class TestErasure:
         assert told[start:end] == text[text.index("# Now") :] and end == len(told) != len(text)
 
     def test_gold_sets_of_other_studies_go_and_their_answers_stay(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         best, worst = made.first.screenings.first().order[:2]
         other = rows.participant(rows.study(title="Another"), label="Person-X")
         GoldSet.objects.create(study=other.study, best_id=best, worst_id=worst)
@@ -285,19 +289,19 @@ class TestErasure:
         assert client.get(person.get_absolute_url()).status_code == 404
 
     def test_an_evaluator_of_a_closed_vote_becomes_nobody(self):
-        made = archives.made()
-        person = Evaluator.objects.get(external_id=f"{archives.VOTER}0")
-        before = archives.database()
+        made = finished_study.create_finished_study()
+        person = Evaluator.objects.get(external_id=f"{finished_study.VOTER}0")
+        before = finished_study.dump_database()
         assert person.token in before
         erasure.erase_evaluator(person)
-        held = archives.database()
-        assert person.token not in held and f"{archives.VOTER}0" not in held
+        held = finished_study.dump_database()
+        assert person.token not in held and f"{finished_study.VOTER}0" not in held
         assert made.poll.evaluators.count() == 3
 
     def test_an_evaluator_of_an_open_vote_takes_the_answers_along(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         type(made.poll).objects.update(status="open")
-        person = Evaluator.objects.get(external_id=f"{archives.VOTER}0")
+        person = Evaluator.objects.get(external_id=f"{finished_study.VOTER}0")
         assert erasure.erase_evaluator(person).counts == {"evaluators": 1, "showings": 1, "pair_votes": 1}
 
 
@@ -305,7 +309,7 @@ class TestErasingOnTheBench:
     def test_needs_the_tick_and_the_right(self, client):
         person = rows.participant()
         address = reverse("archive:erase", args=[person.study_id])
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         page = client.post(address, {"participant": person.pk}, follow=True)
         assert "Tick the box" in page.content.decode()
         page = client.post(address, {"participant": person.pk, "sure": "yes"}, follow=True)
@@ -316,14 +320,14 @@ class TestErasingOnTheBench:
 
     @pytest.mark.parametrize("nobody", ["", "P07", "1e3", "9" * 40])
     def test_what_names_nobody_is_said(self, client, nobody):
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         address = reverse("archive:erase", args=[rows.participant().study_id])
         page = client.post(address, {"participant": nobody, "sure": "yes"}, follow=True)
         assert "Choose whose data" in page.content.decode()
 
     def test_not_of_another_study(self, client):
         person, other = rows.participant(), rows.study(title="Another")
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         page = client.post(
             reverse("archive:erase", args=[other.pk]), {"participant": person.pk, "sure": "yes"}, follow=True
         )
@@ -354,7 +358,7 @@ class TestLeaving:
 
     def test_with_the_wish_to_delete(self, client):
         person = rows.participant()
-        rows.round_of(person)
+        rows.create_round(person)
         CompletionCode.objects.create(study=person.study, outcome="withdrawn", code="HALF-PAY")
         assert 'name="erase"' in client.get(reverse("leave", args=[person.token])).content.decode()
         page = client.post(reverse("leave", args=[person.token]), {"erase": "yes"})

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from tests.webapp.loops import experiment
+from tests.webapp.fake_workers import create_experiment
 from webapp.asgi import application
 from webapp.experiments import events
 from webapp.experiments.models import Event, Experiment
@@ -29,7 +29,7 @@ def person() -> Participant:
     study = Study.objects.create(title="t", consent_text="c", contact="x")
     person = Participant.objects.create(study=study, label="P1")
     arm = Arm.objects.create(study=study, task="Cartpole")
-    Assignment.objects.create(participant=person, arm=arm, experiment=experiment())
+    Assignment.objects.create(participant=person, arm=arm, experiment=create_experiment())
     return person
 
 
@@ -147,7 +147,7 @@ class TestStudio:
 
     async def test_others_hear_nothing(self, person: Participant) -> None:
         socket = await opened(f"/ws/s/{person.token}/")
-        await emit(await sync_to_async(experiment)(), "written", public=True)
+        await emit(await sync_to_async(create_experiment)(), "written", public=True)
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp.loops import experiment, play
+from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.base.store import store
 from webapp.experiments import loop, run_folder
 from webapp.experiments.models import Clip, Experiment
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def row() -> Experiment:
     """A cancelled experiment with a training folder and a clip on the disk, and another one that keeps its own."""
     for name in ("deleted", "kept"):
-        row = experiment(name=name, k=2, n=1)
+        row = create_experiment(name=name, k=2, n=1)
         loop.start(row)
-        play(row, until="Train")
+        do_work(row, until="Train")
         loop.cancel(row)
         (run_folder.of(row.requests.get(kind="Train")) / "rollouts").mkdir(parents=True)
         clip = Clip.objects.create(candidate=row.iterations.get().candidates.first(), percent=100, status="ready")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.loops import experiment, job, play
+from tests.webapp.fake_workers import create_experiment, do_work, find_job
 from trainer import launch
 from webapp.base.store import store
 from webapp.experiments import jobs, loop, run_folder
@@ -33,9 +33,9 @@ for rollout, clip in zip(pairs[::2], pairs[1::2]):
 
 def trained(**values: object) -> Experiment:
     """An experiment whose first round is trained and waits for its clips."""
-    row = experiment(n=1, **values)
+    row = create_experiment(n=1, **values)
     loop.start(row)
-    play(row, until="Train")
+    do_work(row, until="Train")
     request = row.requests.get(kind="Train")
     run_folder.of(request).mkdir(parents=True)
     Candidate.objects.update(status=Candidate.Status.TRAINED)
@@ -75,7 +75,7 @@ def statuses() -> list[str]:
 def test_a_process_killed_twice_costs_no_clip(deadly: Callable[[list[str]], list[int]]) -> None:
     crews = deadly(["0-100", "2-100", ""])
     row = trained(k=3, judge="human")
-    run(job(row, "film").pk)
+    run(find_job(row, "film").pk)
     assert statuses() == ["ready"] * 3 and crews == [3, 3, 3]
     assert all(store.size(clip.video) for clip in Clip.objects.all())
     assert row.requests.get(kind="Train").status == Request.Status.DONE
@@ -86,7 +86,7 @@ def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
 ) -> None:
     deadly(["1-100"])
     row = trained(k=4, judge="human")
-    run(job(row, "film").pk)
+    run(find_job(row, "film").pk)
     assert statuses() == ["ready", "failed", "ready", "ready"]
     assert "ended before it came to this clip" in Clip.objects.get(status="failed").error
     assert row.requests.get(kind="Train").status == Request.Status.DONE
@@ -97,9 +97,9 @@ def keys(row: Experiment) -> list[str]:
 
 
 def test_where_nobody_looks_the_best_and_the_worst_of_a_round_are_filmed() -> None:
-    row = experiment(k=4, n=2, judge="proxy")
+    row = create_experiment(k=4, n=2, judge="proxy")
     loop.start(row)
-    play(row)
+    do_work(row)
     assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-4"
     assert keys(row) == ["1-1", "1-4", "2-1", "2-4"]
     assert [job.percent for job in row.jobs.filter(kind="film")] == [100, 100]
@@ -107,23 +107,23 @@ def test_where_nobody_looks_the_best_and_the_worst_of_a_round_are_filmed() -> No
 
 def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[str]], list[int]]) -> None:
     deadly([""])
-    row = experiment(k=4, n=2, judge="proxy")
+    row = create_experiment(k=4, n=2, judge="proxy")
     loop.start(row)
-    play(row)
+    do_work(row)
     for request in row.requests.filter(kind="Train"):
         run_folder.of(request).mkdir(parents=True)
     for film in row.jobs.filter(kind="film"):
         run(film.pk)
     assert set(statuses()) == {"ready"}
     film_chosen(row, [Candidate.objects.get(iteration__number=1, index=2)])
-    run(job(row, "film", status="queued").pk)
+    run(find_job(row, "film", status="queued").pk)
     assert keys(row) == ["1-1", "1-2", "1-4", "2-1", "2-4"] and set(statuses()) == {"ready"}
 
 
 def test_waiting_clips_do_not_keep_an_experiment_from_going_on() -> None:
-    row = experiment(k=2, n=2, judge="proxy")
+    row = create_experiment(k=2, n=2, judge="proxy")
     loop.start(row)
-    play(row, until="Describe")
+    do_work(row, until="Describe")
     Experiment.objects.update(status="running")
     assert row.jobs.filter(kind="film", status="queued").exists()
     row.jobs.exclude(kind="film").update(status="done")

@@ -15,7 +15,7 @@ import pytest
 from django.core.management import call_command
 
 from llm.replay import Finished, read_record, replay
-from tests.webapp.loops import started
+from tests.webapp.fake_workers import start_experiment
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from webapp.base.processes import stopping
 from webapp.experiments import execute, headless
@@ -58,7 +58,7 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
             os.kill(os.getpid(), number)
             time.sleep(60)
 
-    row = started()
+    row = start_experiment()
     headless.end_on_signals()
     monkeypatch.setattr(execute, "run", swallowing)
     with pytest.raises(KeyboardInterrupt):

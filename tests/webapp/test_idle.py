@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 from kombu import Connection, Exchange, Queue
 
-from tests.webapp import loops, rows
+from tests.webapp import fake_workers, rows
 from webapp import reaper
 from webapp.base import folder_broker
 from webapp.base.database import CommitCounter, Watch
@@ -28,7 +28,7 @@ def test_every_commit_is_noticed_and_nothing_else():
     commits = CommitCounter()
     seen = [commits.now()]
     assert commits.now() == seen[0] is not None
-    experiment = loops.experiment()
+    experiment = fake_workers.create_experiment()
     seen.append(commits.now())
     Experiment.objects.filter(pk=experiment.pk).update(name="Another")
     seen.append(commits.now())
@@ -45,7 +45,7 @@ def test_a_watch_is_due_after_a_commit_and_when_its_time_comes():
     assert watch.is_due(), "a look that failed is to be done again"
     watch.rest(1000)
     assert not watch.is_due()
-    loops.experiment()
+    fake_workers.create_experiment()
     assert watch.is_due()
     watch.rest(0)
     assert watch.is_due()
@@ -56,7 +56,7 @@ def test_a_watch_is_due_after_a_commit_and_when_its_time_comes():
 def test_what_is_written_during_a_look_is_looked_at():
     watch = Watch()
     assert watch.is_due()
-    loops.experiment()
+    fake_workers.create_experiment()
     watch.rest(1000)
     assert watch.is_due()
 
@@ -72,8 +72,8 @@ def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
 def test_the_reaper_keeps_ticking_while_something_waits_for_its_time():
     assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
     person = rows.participant()
-    rows.round_of(person)
-    request = rows.judging(person)
+    rows.create_round(person)
+    request = rows.open_judgement(person)
     assert reaper.seconds_to_next() == reaper.IDLE_SECONDS, "a person who thinks keeps nothing busy"
     job = Job.objects.create(experiment=person.experiment, kind=Job.Kind.ADVANCE)
     assert reaper.seconds_to_next() == reaper.TICK_SECONDS
@@ -93,8 +93,8 @@ def test_the_reaper_keeps_ticking_while_something_waits_for_its_time():
 def test_the_notifier_wakes_when_a_notice_is_due():
     assert notifier.seconds_to_next() == notifier.IDLE_SECONDS
     person = rows.participant()
-    rows.round_of(person)
-    notice = Notice(participant=person, request=rows.judging(person), channel=Notice.Channel.EMAIL)
+    rows.create_round(person)
+    notice = Notice(participant=person, request=rows.open_judgement(person), channel=Notice.Channel.EMAIL)
     notice.due_at = timezone.now() + timedelta(seconds=30)
     notice.save()
     assert 0 < notifier.seconds_to_next() <= 30

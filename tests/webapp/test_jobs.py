@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from tests.webapp.loops import advance, experiment, job
+from tests.webapp.fake_workers import advance, create_experiment, find_job
 from tests.webapp.servers import wait_for
 from webapp.base import claims, processes
 from webapp.celery import app
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def row() -> Experiment:
     """A running experiment whose first Write is open and queued."""
-    row = experiment()
+    row = create_experiment()
     loop.start(row)
-    lease = leases.claim(job(row, "advance").pk)
+    lease = leases.claim(find_job(row, "advance").pk)
     assert lease is not None
     with lease, lease.settle() as locked:
         loop.advance(locked)
@@ -39,7 +39,7 @@ def row() -> Experiment:
 
 
 def claim(row: Experiment, kind: str = "write") -> leases.Lease:
-    lease = leases.claim(job(row, kind).pk)
+    lease = leases.claim(find_job(row, kind).pk)
     assert lease is not None
     lease._beaten_at = 0.0  # the next beat is due
     return lease
@@ -51,7 +51,7 @@ def age(row: Job, seconds: float) -> None:
 
 class TestClaim:
     def test_one_of_many_gets_it(self, row: Experiment) -> None:
-        wanted = job(row, "write").pk
+        wanted = find_job(row, "write").pk
 
         def attempt(_: int) -> bool:
             try:
@@ -65,14 +65,14 @@ class TestClaim:
 
     def test_nobody_gets_a_job_of_a_paused_experiment(self, row: Experiment) -> None:
         loop.pause(row)
-        assert leases.claim(job(row, "write").pk) is None
+        assert leases.claim(find_job(row, "write").pk) is None
         loop.resume(row)
-        assert leases.claim(job(row, "write").pk) is not None
+        assert leases.claim(find_job(row, "write").pk) is not None
 
     def test_nobody_gets_a_cancelled_job(self, row: Experiment) -> None:
         loop.cancel(row)
-        assert leases.claim(job(row, "write").pk) is None
-        assert job(row, "write").status == Job.Status.CANCELLED
+        assert leases.claim(find_job(row, "write").pk) is None
+        assert find_job(row, "write").status == Job.Status.CANCELLED
 
 
 class TestLease:
@@ -80,7 +80,7 @@ class TestLease:
         lease = claim(row)
         age(lease.job, 60)
         lease.beat({"fraction": 0.5})
-        saved = job(row, "write")
+        saved = find_job(row, "write")
         assert saved.progress == {"fraction": 0.5}
         assert saved.heartbeat is not None and saved.heartbeat > timezone.now() - timedelta(seconds=30)
 
@@ -90,7 +90,7 @@ class TestLease:
         lease._beaten_at = -60.0
         for number in range(100):
             lease.beat({"fraction": number / 100})
-        assert job(row, "write").progress == {"fraction": 0.0}
+        assert find_job(row, "write").progress == {"fraction": 0.0}
 
     def test_a_result_takes_effect_once(self, row: Experiment) -> None:
         """A worker that was taken for dead comes back with a result, after another has given one."""
@@ -127,7 +127,7 @@ class TestLease:
             loop.cancel(row)
             lease.beat()
             pytest.fail("went on")
-        assert job(row, "write").status == Job.Status.CANCELLED
+        assert find_job(row, "write").status == Job.Status.CANCELLED
 
     def test_pausing_puts_a_training_back_without_a_strike(self, row: Experiment) -> None:
         Job.objects.filter(experiment=row, kind="write").update(kind="train")
@@ -135,13 +135,13 @@ class TestLease:
             loop.pause(row)
             lease.beat()
             pytest.fail("went on")
-        saved = job(row, "train")
+        saved = find_job(row, "train")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
     def test_an_interruption_puts_it_back_without_a_strike(self, row: Experiment) -> None:
         with pytest.raises(KeyboardInterrupt), claim(row):
             raise KeyboardInterrupt
-        saved = job(row, "write")
+        saved = find_job(row, "write")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
     def test_a_worker_that_is_to_end_puts_it_back_without_a_strike(self, row: Experiment) -> None:
@@ -152,7 +152,7 @@ class TestLease:
                 pytest.fail("went on")
         finally:
             processes.stopping.clear()
-        saved = job(row, "write")
+        saved = find_job(row, "write")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
     def test_a_thread_keeps_it_while_the_worker_waits(self, row: Experiment) -> None:
@@ -179,7 +179,7 @@ class TestLease:
                 lease.beat()
         lease._beaten_at = 0.0
         lease.beat()
-        assert job(row, "write").progress == {"fraction": 0.5}
+        assert find_job(row, "write").progress == {"fraction": 0.5}
 
     def test_who_waits_is_told_when_nobody_renews_it_any_more(
         self, row: Experiment, monkeypatch: pytest.MonkeyPatch
@@ -206,8 +206,8 @@ class TestLease:
                 stop_check()
                 asked_for += 1
                 time.sleep(0.1)
-        assert 0 < asked_for < 3000 and job(row, "write").status == status
-        assert job(row, "write").strikes == 0
+        assert 0 < asked_for < 3000 and find_job(row, "write").status == status
+        assert find_job(row, "write").strikes == 0
 
 
 def train_request(row: Experiment) -> Request:
@@ -226,7 +226,7 @@ class TestStrikes:
     def test_three_in_a_row_stop_the_experiment_with_the_reason(self, row: Experiment) -> None:
         for _ in range(settings.ATTEMPTS):
             self.strike(row)
-        saved, request = job(row, "write"), row.requests.get(kind="Write")
+        saved, request = find_job(row, "write"), row.requests.get(kind="Write")
         row.refresh_from_db()
         assert (saved.status, request.status, row.status) == ("failed", "failed", "failed")
         assert "ZeroDivisionError: boom" in row.error
@@ -286,7 +286,7 @@ class TestStrikes:
         for _ in range(settings.ATTEMPTS):
             self.strike(row)
         assert loop.retry(row)
-        saved, request = job(row, "write"), row.requests.get(kind="Write")
+        saved, request = find_job(row, "write"), row.requests.get(kind="Write")
         assert (saved.status, saved.strikes, request.status, row.error) == ("queued", 0, "open", "")
         assert not loop.retry(row)
 
@@ -297,7 +297,7 @@ class TestStale:
         assert leases.take_back_stale() == 0
         age(lease.job, settings.LEASE_SECONDS + 1)
         assert leases.take_back_stale() == 1
-        saved = job(row, "write")
+        saved = find_job(row, "write")
         assert (saved.status, saved.strikes, saved.owner) == ("queued", 1, "")
         assert leases.take_back_stale() == 0
 
@@ -330,7 +330,7 @@ class TestStale:
         lease = claim(row)
         Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.machine()}:999999999:x")
         assert leases.give_back() == 1
-        assert (job(row, "write").status, job(row, "write").strikes) == ("queued", 0)
+        assert (find_job(row, "write").status, find_job(row, "write").strikes) == ("queued", 0)
 
 
 class TestRinging:
@@ -364,7 +364,7 @@ class TestRinging:
         assert [self.message("film") is not None for _ in range(3)] == [True, True, False]
 
     def test_lost_calls_are_made_again(self, row: Experiment) -> None:
-        waiting = job(row, "write")
+        waiting = find_job(row, "write")
         assert jobs.ring_again() == 0
         Job.objects.filter(pk=waiting.pk).update(rung_at=timezone.now() - timedelta(seconds=6))
         assert jobs.ring_again() == 1
@@ -372,7 +372,7 @@ class TestRinging:
         assert jobs.ring_again() == 0
 
     def test_pauses_between_calls_grow(self, row: Experiment) -> None:
-        waiting = Job.objects.filter(pk=job(row, "write").pk)
+        waiting = Job.objects.filter(pk=find_job(row, "write").pk)
         waiting.update(rung_at=timezone.now() - timedelta(seconds=30), rings=4)
         assert jobs.ring_again() == 0
         waiting.update(rung_at=timezone.now() - timedelta(seconds=161), rings=50)

@@ -10,12 +10,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def ada(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 
 def test_each_pick_stands_beside_what_it_was_written_from(ada):
-    experiment = bench_rows.played(k=3, n=3)
+    experiment = bench_rows.create_finished_experiment(k=3, n=3)
     links = lineage.lineage(experiment)
     assert [link.iteration.number for link in links] == [1, 2, 3]
     assert links[0].parent is None and links[0].changed == "written from the task alone"
@@ -30,7 +30,7 @@ def test_each_pick_stands_beside_what_it_was_written_from(ada):
 
 
 def test_it_comes_as_a_table_for_a_paper(ada):
-    experiment = bench_rows.played(k=3, n=2)
+    experiment = bench_rows.create_finished_experiment(k=3, n=2)
     iteration = experiment.iterations.get(number=2)
     iteration.reason, iteration.tags, iteration.difference = "100% upright & <b>calm</b>", ["best: moves fast"], "x_1"
     iteration.save()
@@ -46,12 +46,12 @@ def test_it_comes_as_a_table_for_a_paper(ada):
 
 
 def test_nothing_was_judged_yet(ada):
-    experiment = bench_rows.training()
+    experiment = bench_rows.create_training_experiment()
     experiment.iterations.update(best=None)
     assert "No round has been judged yet" in ada.get(f"/bench/{experiment.public_id}/lineage/").content.decode()
 
 
 def test_it_is_for_staff(client):
-    experiment = bench_rows.played(k=2, n=1)
+    experiment = bench_rows.create_finished_experiment(k=2, n=1)
     assert client.get(f"/bench/{experiment.public_id}/lineage/").status_code == 302
     assert client.get(f"/bench/{experiment.public_id}/lineage.csv").status_code == 302

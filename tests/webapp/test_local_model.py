@@ -9,7 +9,7 @@ from django.conf import LazySettings
 
 from llm.local import LocalWriter
 from llm.offline import OfflineWriter
-from tests.webapp.loops import experiment, play
+from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.experiments import execute, loop
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.execute.calls import backend_of
@@ -43,9 +43,9 @@ def test_an_offline_row_that_once_was_an_endpoint_stays_the_offline_writer() -> 
 
 def test_a_file_that_is_gone_stops_the_experiment_with_the_reason(settings: LazySettings, tmp_path: Path) -> None:
     settings.LOCAL_MODEL = str(tmp_path / "gone.gguf")
-    row = experiment(model=environment_model())
+    row = create_experiment(model=environment_model())
     loop.start(row)
-    play(row, until="Write")
+    do_work(row, until="Write")
     assert execute.run(row.requests.get(kind="Write").jobs.get().pk)
     row.refresh_from_db()
     assert row.status == "failed" and ("PREFINE_LOCAL_MODEL" in row.error or "requirements-local.txt" in row.error)

@@ -17,8 +17,8 @@ from llm.records import Ask, Look, Train, Write
 from simulation import catalog
 from simulation.rollout import write_rollout
 from tests.llm.faulty import completion, serving
-from tests.webapp.loops import advance, experiment, play, started
-from tests.webapp.request_answers import TALK, answered
+from tests.webapp.fake_workers import advance, create_experiment, do_work, start_experiment
+from tests.webapp.request_answers import TALK, do_request
 from trainer.records import rollout_path
 from webapp.base.store import store
 from webapp.bench.experiments import candidate_details
@@ -28,7 +28,7 @@ from webapp.experiments.execute.train import candidates_of, job_of
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 from webapp.problems import lookup
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_beats"), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"), pytest.mark.slow]
 
 
 def looks_at_the_second(problem: Any, rng: Any, k: int, n: int) -> Any:
@@ -50,13 +50,13 @@ def filmed(row: Experiment) -> None:
     subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *look, *encode, str(path)], check=True)
 
 
-def test_a_vision_model_gets_evenly_spaced_frames(method: Any) -> None:
+def test_a_vision_model_gets_evenly_spaced_frames(register_method: Any) -> None:
     with serving(lambda body: completion("It stands.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
-        row = started(method=method(looks_at_the_second), vision=eye)
-        play(row)
+        row = start_experiment(method=register_method(looks_at_the_second), vision=eye)
+        do_work(row)
         filmed(row)
-        assert answered(row, "Look") == "It stands."
+        assert do_request(row, "Look") == "It stands."
     text, *images = server.seen[0]["messages"][0]["content"]
     assert text == {"type": "text", "text": "What does it do?"} and len(images) == 4
     urls = [image["image_url"]["url"] for image in images]
@@ -77,14 +77,16 @@ def asks_about_the_scene(problem: Any, rng: Any, k: int, n: int) -> Any:
 
 
 @pytest.mark.parametrize("still", [True, False])
-def test_a_vision_model_sees_the_robot_in_its_scene(method: Any, monkeypatch: pytest.MonkeyPatch, still: bool) -> None:
+def test_a_vision_model_sees_the_robot_in_its_scene(
+    register_method: Any, monkeypatch: pytest.MonkeyPatch, still: bool
+) -> None:
     if not still:
         monkeypatch.setattr(lookup, "still", lambda info: "")
     with serving(lambda body: completion("A pole on a cart.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
-        row = started(method=method(asks_about_the_scene), vision=eye)
+        row = start_experiment(method=register_method(asks_about_the_scene), vision=eye)
         advance(row)
-        assert answered(row, "Ask") == "A pole on a cart."
+        assert do_request(row, "Ask") == "A pole on a cart."
     said = server.seen[0]["messages"][0]["content"]
     if not still:
         assert said == TALK[0]["content"]
@@ -97,7 +99,7 @@ def test_a_vision_model_sees_the_robot_in_its_scene(method: Any, monkeypatch: py
 
 @pytest.mark.parametrize("count", [1, 3, 20])
 def test_as_many_frames_as_asked_for(count: int) -> None:
-    row = experiment()
+    row = create_experiment()
     iteration = Iteration.objects.create(experiment=row, number=1)
     Candidate.objects.create(iteration=iteration, index=2, source="x")
     filmed(row)
@@ -112,22 +114,24 @@ def looks_at_another_rollout(problem: Any, rng: Any, k: int, n: int) -> Any:
     return "1-2" if said == "It stands." else "1-1"
 
 
-def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewards_were_worth(method: Any) -> None:
+def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewards_were_worth(
+    register_method: Any,
+) -> None:
     info = catalog.task("Cartpole")
     steps = round(info.clip_seconds / info.control_dt)
     restart = np.arange(steps) % (steps // 2) == 0
     worth = {"total": np.linspace(0, 4, steps), "upright": np.where(restart.cumsum() == 1, 0.25, 0.75)}
     with serving(lambda body: completion("It stands.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
-        row = started(method=method(looks_at_another_rollout), vision=eye)
-        play(row)
+        row = start_experiment(method=register_method(looks_at_another_rollout), vision=eye)
+        do_work(row)
         train = row.requests.get(kind="Train")
         assert job_of(row, train, candidates_of(train)).rollouts == 2
         poses = np.stack([np.linspace(-1, 1, steps), np.zeros(steps)], axis=1)
         write_rollout(
             rollout_path(run_folder.of(train), 1, 100, 2), "Cartpole", poses, info.control_dt, restart, components=worth
         )
-        assert answered(row, "Look") == "It stands."
+        assert do_request(row, "Look") == "It stands."
     text, *images = server.seen[0]["messages"][0]["content"]
     assert len({image["image_url"]["url"] for image in images}) == 4
     told = text["text"]
@@ -141,25 +145,25 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
     )
 
 
-def test_without_a_vision_model_it_says_what_to_do(method: Any) -> None:
-    row = started(method=method(looks_at_the_second))
-    play(row)
-    answered(row, "Look")
+def test_without_a_vision_model_it_says_what_to_do(register_method: Any) -> None:
+    row = start_experiment(method=register_method(looks_at_the_second))
+    do_work(row)
+    do_request(row, "Look")
     assert row.status == "failed" and "the experiment names none. Begin another with one" in row.error
 
 
 @pytest.mark.parametrize("clip", ["never filmed", "lost", "damaged"])
-def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any, clip: str) -> None:
+def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(register_method: Any, clip: str) -> None:
     with serving(lambda body: completion("It stands.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
-        row = started(method=method(looks_at_the_second), vision=eye)
-        play(row)
+        row = start_experiment(method=register_method(looks_at_the_second), vision=eye)
+        do_work(row)
         if clip != "never filmed":
             candidate = Candidate.objects.get(iteration__experiment=row, index=2)
             film = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
             if clip == "damaged":
                 store.publish(film.video, b"no film")
-        assert answered(row, "Look") == "It stands."
+        assert do_request(row, "Look") == "It stands."
     (sent,) = server.seen
     assert isinstance(sent["messages"][0]["content"], str) and "there are no pictures" in sent["messages"][0]["content"]
     assert row.events.filter(kind="unseen", text__contains="no readable clip of 1-2").count() == 1
@@ -170,11 +174,11 @@ def test_without_a_clip_it_is_analysed_without_pictures_and_says_so(method: Any,
 def test_a_vision_model_judges_by_frames_of_each_clip_in_the_order_of_the_numbers() -> None:
     with serving(lambda body: completion("Best: 2\nWorst: 1")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
-        row = started(judge="model", judge_options={"frames": 2}, vision=eye)
-        play(row, until="Judge")
+        row = start_experiment(judge="model", judge_options={"frames": 2}, vision=eye)
+        do_work(row, until="Judge")
         assert row.watched, "its clips are made before it is asked"
         filmed(row)  # only candidate 1-2: the others could not be
-        said = answered(row, "Judge")
+        said = do_request(row, "Judge")
     text, *images = server.seen[0]["messages"][-1]["content"]
     assert len(images) == 2 and all(image["image_url"]["url"].startswith("data:image/jpeg") for image in images)
     source = row.iterations.get().candidates.get(index=2).source.strip()
@@ -186,7 +190,7 @@ def test_a_vision_model_judges_by_frames_of_each_clip_in_the_order_of_the_number
 
 
 def test_without_a_vision_model_frames_are_judged_by_nobody() -> None:
-    row = started(judge="model", judge_options={"frames": 2})
-    play(row)
-    answered(row, "Judge")
+    row = start_experiment(judge="model", judge_options={"frames": 2})
+    do_work(row)
+    do_request(row, "Judge")
     assert row.status == "failed" and "the judge without frames" in row.error

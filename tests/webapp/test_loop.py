@@ -8,7 +8,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from tests.webapp.loops import advance, experiment, finish, job, open_requests, pick, play, started
+from tests.webapp.fake_workers import (
+    advance,
+    create_experiment,
+    do_work,
+    find_job,
+    find_open_requests,
+    finish_request,
+    make_pick,
+    start_experiment,
+)
 from webapp import reaper
 from webapp.experiments import execute, leases, loop, progress, results
 from webapp.experiments.management.commands.run_experiment import status_line
@@ -22,8 +31,8 @@ def finish_until_asked(row: Experiment) -> None:
     """As workers would, until a model is asked about the first round."""
     while not row.requests.filter(kind="Train", status="done").exists():
         advance(row)
-        for request in open_requests(row):
-            finish(row, request)
+        for request in find_open_requests(row):
+            finish_request(row, request)
     advance(row)
 
 
@@ -31,8 +40,8 @@ class TestPlayed:
     """The loop alone: results come as they would from workers."""
 
     def test_a_proxy_carries_it_to_the_winner(self) -> None:
-        row = started(n=3)
-        play(row)
+        row = start_experiment(n=3)
+        do_work(row)
         assert row.status == Experiment.Status.FINISHED
         assert [i.best.key for i in row.iterations.all()] == ["1-3", "2-3", "3-3"]
         assert [i.worst.key for i in row.iterations.all()] == ["1-1", "2-1", "3-1"]
@@ -41,13 +50,13 @@ class TestPlayed:
         assert row.iterations.get(number=2).candidates.first().parent.key == "1-3"
 
     def test_starting_twice_starts_once(self) -> None:
-        row = experiment()
+        row = create_experiment()
         assert loop.start(row)
         assert not loop.start(row)
         assert row.jobs.count() == row.events.filter(kind="started").count() == 1
 
     def test_advancing_again_changes_nothing(self) -> None:
-        row = started()
+        row = start_experiment()
         advance(row)
         before = list(row.requests.values()), list(row.jobs.values("id", "kind", "status"))
         advance(row)
@@ -55,12 +64,12 @@ class TestPlayed:
         assert (list(row.requests.values()), list(row.jobs.values("id", "kind", "status"))) == before
 
     def test_an_open_request_of_an_earlier_version_learns_what_its_prompt_can_do_without(self) -> None:
-        row = started(n=3)
-        play(row, until="Write")
+        row = start_experiment(n=3)
+        do_work(row, until="Write")
         for _ in range(2):
-            finish(row, *open_requests(row))
-            play(row, until="Write")
-        [write] = open_requests(row)
+            finish_request(row, *find_open_requests(row))
+            do_work(row, until="Write")
+        [write] = find_open_requests(row)
         kept = write.payload.pop("optional")
         write.save()
         advance(row)
@@ -68,35 +77,35 @@ class TestPlayed:
         assert write.payload["optional"] == kept and len(kept) == 1
 
     def test_a_person_is_waited_for(self) -> None:
-        row = started(judge="human")
-        play(row)
+        row = start_experiment(judge="human")
+        do_work(row)
         request = loop.waiting_request(row)
         assert row.status == Experiment.Status.WAITING
         assert (
             request is not None and request.kind == "Judge" and request.payload["candidates"] == ["1-1", "1-2", "1-3"]
         )
         assert progress.of(row).phase == "judging"
-        assert loop.answer(request.pk, pick("1-2", "1-3", "it stands still"))
-        play(row)
+        assert loop.answer(request.pk, make_pick("1-2", "1-3", "it stands still"))
+        do_work(row)
         assert row.iterations.get(number=1).reason == "it stands still"
         assert "it stands still" in str(row.requests.filter(kind="Write").last().payload["messages"])
-        assert loop.answer(loop.waiting_request(row).pk, pick("2-1", "2-2"))
-        play(row)
+        assert loop.answer(loop.waiting_request(row).pk, make_pick("2-1", "2-2"))
+        do_work(row)
         final = loop.waiting_request(row)
         assert final.kind == "Choose" and final.payload["candidates"] == ["1-2", "2-1"]
         assert progress.of(row).phase == "choosing"
         assert loop.answer(final.pk, "1-2")
-        play(row)
+        do_work(row)
         assert (row.status, row.winner.key, loop.waiting_request(row)) == ("finished", "1-2", None)
 
     def test_a_judge_is_heard_once(self) -> None:
-        row = started(judge="human")
-        play(row)
+        row = start_experiment(judge="human")
+        do_work(row)
         request = loop.waiting_request(row)
 
         def attempt(number: int) -> bool:
             try:
-                return loop.answer(request.pk, pick(f"1-{number % 3 + 1}", None))
+                return loop.answer(request.pk, make_pick(f"1-{number % 3 + 1}", None))
             finally:
                 connection.close()
 
@@ -105,41 +114,41 @@ class TestPlayed:
         assert sum(heard) == 1
         request.refresh_from_db()
         assert request.result["best"] == f"1-{heard.index(True) % 3 + 1}"
-        assert not loop.answer(request.pk, pick("1-1", "1-2"))
+        assert not loop.answer(request.pk, make_pick("1-1", "1-2"))
 
     def test_an_answer_names_what_was_shown(self) -> None:
-        row = started(judge="human")
-        play(row, failed=(1,))
+        row = start_experiment(judge="human")
+        do_work(row, failed=(1,))
         request = loop.waiting_request(row)
         with pytest.raises(ValueError, match="'1-2' was not shown"):
-            loop.answer(request.pk, pick("1-2", "1-1"))
+            loop.answer(request.pk, make_pick("1-2", "1-1"))
         with pytest.raises(ValueError, match="does not answer a Train"):
             loop.answer(row.requests.get(kind="Train").pk, [])
         request.refresh_from_db()
         assert request.status == Request.Status.OPEN
 
     def test_nobody_is_asked_where_there_is_no_choice(self) -> None:
-        row = started(judge="human", k=2, n=1)
-        play(row, failed=(0,))
+        row = start_experiment(judge="human", k=2, n=1)
+        do_work(row, failed=(0,))
         assert row.status == Experiment.Status.FINISHED
         assert (row.winner.key, row.iterations.get().worst) == ("1-2", None)
 
     def test_a_round_without_a_policy_stops_with_its_reason(self) -> None:
-        row = started()
-        play(row, failed=(0, 1, 2))
+        row = start_experiment()
+        do_work(row, failed=(0, 1, 2))
         assert row.status == Experiment.Status.FAILED
         assert "none of the 3 candidates could be trained" in row.error and "it produced NaN" in row.error
 
     def test_a_task_without_metric_needs_a_person(self) -> None:
-        row = started(task="HumanoidJump", judge="proxy")
-        play(row)
+        row = start_experiment(task="HumanoidJump", judge="proxy")
+        do_work(row)
         if row.status == Experiment.Status.RUNNING:  # the player gave it scores: take them away as the trainer would
             pytest.fail("the proxy judged")
         assert row.task_info.metric is None
 
     def test_changed_settings_stop_it_instead_of_going_on_wrongly(self) -> None:
-        row = started()
-        play(row, until="Train")
+        row = start_experiment()
+        do_work(row, until="Train")
         Experiment.objects.filter(pk=row.pk).update(k=4)
         row.refresh_from_db()
         advance(row)
@@ -148,11 +157,11 @@ class TestPlayed:
         assert row.requests.get(kind="Write").status == Request.Status.DONE
         Experiment.objects.filter(pk=row.pk).update(k=3)
         assert loop.retry(row)
-        play(row)
+        do_work(row)
         assert row.status == Experiment.Status.FINISHED
 
     def test_an_open_request_is_compared_too(self) -> None:
-        row = started()
+        row = start_experiment()
         advance(row)
         Experiment.objects.filter(pk=row.pk).update(k=4)
         row.refresh_from_db()
@@ -160,61 +169,61 @@ class TestPlayed:
         assert "the method asks for Write, but the open request is Write: count 4, saved 3" in row.error
 
     def test_an_unknown_method_stops_it_naming_the_known(self) -> None:
-        row = started(method="magic")
+        row = start_experiment(method="magic")
         advance(row)
         assert row.status == Experiment.Status.FAILED
         assert "unknown method 'magic'; known: eureka, icpl" in row.error
 
     def test_an_unknown_task_stops_it_naming_the_known(self) -> None:
-        row = started(task="Unicycle")
+        row = start_experiment(task="Unicycle")
         advance(row)
         assert "unknown task 'Unicycle'; robots: " in row.error
 
 
 class TestControls:
     def test_pause_and_resume(self) -> None:
-        row = started()
+        row = start_experiment()
         assert loop.pause(row) and not loop.pause(row)
         assert row.paused and progress.of(row).phase == "paused"
-        assert not execute.run(job(row, "advance").pk)
+        assert not execute.run(find_job(row, "advance").pk)
         reaper.tick()
         assert row.jobs.count() == 1
         assert loop.resume(row) and not loop.resume(row)
-        assert execute.run(job(row, "advance").pk)
+        assert execute.run(find_job(row, "advance").pk)
 
     def test_a_person_may_answer_during_a_pause(self) -> None:
-        row = started(judge="human")
-        play(row)
+        row = start_experiment(judge="human")
+        do_work(row)
         loop.pause(row)
-        assert loop.answer(loop.waiting_request(row).pk, pick("1-1", "1-2"))
+        assert loop.answer(loop.waiting_request(row).pk, make_pick("1-1", "1-2"))
         loop.resume(row)
-        play(row)
+        do_work(row)
         assert row.iterations.count() == 2
 
     def test_cancel_is_for_good(self) -> None:
-        row = started(judge="human")
-        play(row)
+        row = start_experiment(judge="human")
+        do_work(row)
         request = loop.waiting_request(row)
         assert loop.cancel(row) and not loop.cancel(row)
-        assert not loop.answer(request.pk, pick("1-1", "1-2"))
+        assert not loop.answer(request.pk, make_pick("1-1", "1-2"))
         assert loop.waiting_request(row) is None
         assert not loop.retry(row) and not loop.pause(row) and not loop.start(row)
         assert progress.of(row).phase == "cancelled"
         assert not row.jobs.filter(status__in=("queued", "running")).exists()
 
     def test_only_a_failure_can_be_retried(self) -> None:
-        assert not loop.retry(started())
+        assert not loop.retry(start_experiment())
 
     def test_what_stands_still_is_set_going(self) -> None:
-        row = started()
+        row = start_experiment()
         row.jobs.all().delete()
         reaper.tick()
         reaper.tick()
         assert [j.kind for j in row.jobs.all()] == ["advance"]
 
     def test_what_is_deleted_meanwhile_stops_no_reaper(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        gone, other = started(), started()
-        held = job(gone, "advance")
+        gone, other = start_experiment(), start_experiment()
+        held = find_job(gone, "advance")
         other.jobs.all().delete()
         seen = [gone, *loop.without_work()]
         with monkeypatch.context() as patched:
@@ -228,39 +237,39 @@ class TestControls:
 
 class TestProgress:
     def test_it_names_each_phase(self) -> None:
-        row = experiment(k=2, n=1)
+        row = create_experiment(k=2, n=1)
         phases = [progress.of(row).phase]
         loop.start(row)
         advance(row)
         phases.append(progress.of(row).phase)
-        finish(row, open_requests(row)[0])
+        finish_request(row, find_open_requests(row)[0])
         advance(row)
         phases.append(progress.of(row).phase)
-        play(row)
+        do_work(row)
         phases.append(progress.of(row).phase)
         assert phases == ["draft", "writing", "training", "finished"]
 
     def test_time_left_is_unknown_before_anything_was_measured(self) -> None:
-        row = started()
+        row = start_experiment()
         advance(row)
         assert progress.of(row).seconds_left is None
         assert progress.of(row).fraction == 0
 
     def test_time_left_is_unknown_behind_another_training(self) -> None:
-        play(started())
-        ahead, behind = started(), started()
+        do_work(start_experiment())
+        ahead, behind = start_experiment(), start_experiment()
         for row in (ahead, behind):
-            play(row, until="Train")
+            do_work(row, until="Train")
         assert progress.of(ahead).seconds_left is not None
         assert progress.of(behind).seconds_left is None
         loop.cancel(ahead)
         assert progress.of(behind).seconds_left is not None
 
     def test_time_left_comes_from_earlier_rounds_and_the_trainer(self) -> None:
-        play(started())
-        row = started()
-        play(row, until="Train")
-        Job.objects.filter(pk=job(row, "train").pk).update(
+        do_work(start_experiment())
+        row = start_experiment()
+        do_work(row, until="Train")
+        Job.objects.filter(pk=find_job(row, "train").pk).update(
             status="running", progress={"fraction": 0.5, "seconds_left": 100.0, "candidates": []}
         )
         state = progress.of(row)
@@ -268,24 +277,24 @@ class TestProgress:
         assert state.seconds_left is not None and state.seconds_left >= 100
 
     def test_what_is_asked_after_a_training_is_a_step_of_its_own(self) -> None:
-        row = started(judge="model", n=1)
-        play(row)
+        row = start_experiment(judge="model", n=1)
+        do_work(row)
         state = progress.of(row)
         assert (state.phase, state.fraction, state.seconds_left) == ("asking", 1.0, None), "never asked before"
 
     def test_of_the_last_choice_only_the_asking_is_left(self) -> None:
-        play(started())
-        row = started(judge="model")
+        do_work(start_experiment())
+        row = start_experiment(judge="model")
         for best in ("1-2", "2-2"):
-            play(row)
-            lease = leases.claim(open_requests(row)[0].jobs.get().pk)
+            do_work(row)
+            lease = leases.claim(find_open_requests(row)[0].jobs.get().pk)
             assert lease is not None
             with lease, lease.settle():
-                results.complete(open_requests(row)[0], pick(best, None))
+                results.complete(find_open_requests(row)[0], make_pick(best, None))
         moment = progress.of(row)
         assert (moment.phase, moment.fraction, moment.seconds_left) == ("asking", 1.0, None)
-        play(row)
-        assert open_requests(row)[0].kind == "Choose"
+        do_work(row)
+        assert find_open_requests(row)[0].kind == "Choose"
         took = row.jobs.filter(kind="ask", status="done")
         took.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
         state = progress.of(row)
@@ -293,26 +302,26 @@ class TestProgress:
         assert status_line(state, {}) == "round 2/2  asking   100%  8 s left to ask"
 
     def test_questions_of_one_step_are_asked_one_after_another(self) -> None:
-        earlier, row = started(method="rda"), started(method="rda")
-        play(row, until="Ask")
+        earlier, row = start_experiment(method="rda"), start_experiment(method="rda")
+        do_work(row, until="Ask")
         assert progress.of(row).phase == "writing", "the subtasks come before any training"
         for one in (earlier, row):
             finish_until_asked(one)
-        finish(earlier, open_requests(earlier)[0])
+        finish_request(earlier, find_open_requests(earlier)[0])
         asked = Job.objects.filter(kind="ask", status="done")
         asked.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
         Job.objects.filter(experiment=earlier, status="queued").delete()
-        assert len(open_requests(row)) == 3
+        assert len(find_open_requests(row)) == 3
         assert (progress.of(row).phase, progress.of(row).seconds_left) == ("asking", 24.0)
 
     def test_what_is_asked_after_a_persons_pick_is_for_the_next_round(self) -> None:
-        row = started(judge="human", n=3)
-        play(row)
+        row = start_experiment(judge="human", n=3)
+        do_work(row)
         assert progress.of(row).phase == "judging"
-        loop.answer(loop.waiting_request(row).pk, pick("1-1", None))
-        play(row)
-        loop.answer(loop.waiting_request(row).pk, pick("2-1", None))
-        play(row, until="Ask")
-        assert open_requests(row)[0].kind == "Ask"
+        loop.answer(loop.waiting_request(row).pk, make_pick("1-1", None))
+        do_work(row)
+        loop.answer(loop.waiting_request(row).pk, make_pick("2-1", None))
+        do_work(row, until="Ask")
+        assert find_open_requests(row)[0].kind == "Ask"
         state = progress.of(row)
         assert state.phase == "writing" and state.fraction == 0

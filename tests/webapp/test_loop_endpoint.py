@@ -10,7 +10,15 @@ from django.conf import settings
 from llm.offline import OfflineWriter
 from llm.shortening import ANSWER_TOKENS, LETTERS_PER_TOKEN
 from tests.llm.faulty import completion, failure, serving
-from tests.webapp.loops import SOURCE, advance, finish, job, open_requests, play, started
+from tests.webapp.fake_workers import (
+    SOURCE,
+    advance,
+    do_work,
+    find_job,
+    find_open_requests,
+    finish_request,
+    start_experiment,
+)
 from webapp.experiments import loop
 from webapp.experiments.execute import frames
 from webapp.experiments.models import Candidate, Experiment, LanguageModel, Request
@@ -29,9 +37,9 @@ class TestEndpoint:
             )
             row = Experiment.objects.first()
             if row is None:
-                row = started(k=2, n=1, model=model)
+                row = start_experiment(k=2, n=1, model=model)
                 advance(row)
-            run_job(job(row, "write").pk)
+            run_job(find_job(row, "write").pk)
             row.refresh_from_db()
             return row, server.seen
 
@@ -74,7 +82,7 @@ class TestEndpoint:
             return completion(f"```python{SOURCE.format(weight=body['seed'] % 97)}```")
 
         recovered = False
-        row = started(k=2, n=1)
+        row = start_experiment(k=2, n=1)
         advance(row)
         seed = row.requests.get().payload["seed"]
         seeds.append(seed + 1)
@@ -96,12 +104,12 @@ class TestTooLong:
     """A prompt that the model has no room for, where nobody has named its context."""
 
     def play_to_the_fourteenth(self, model: LanguageModel) -> tuple[Experiment, Request]:
-        row = started(k=2, n=15, model=model)
+        row = start_experiment(k=2, n=15, model=model)
         while not (last := row.requests.filter(kind="Write", payload__iteration=14).first()):
-            play(row, until="Write")
-            [write] = open_requests(row)
+            do_work(row, until="Write")
+            [write] = find_open_requests(row)
             if write.payload["iteration"] < 14:
-                finish(row, write)
+                finish_request(row, write)
         return row, last
 
     def server(self, limit: int, says: str) -> Any:
@@ -120,7 +128,7 @@ class TestTooLong:
         says = f"This model's maximum context length is {room} tokens. However, you requested 99999 tokens."
         with self.server(most, says) as server:
             LanguageModel.objects.update(base_url=server.base_url)
-            run_job(job(row, "write").pk)
+            run_job(find_job(row, "write").pk)
         row.refresh_from_db()
         model.refresh_from_db()
         write.refresh_from_db()
@@ -148,7 +156,7 @@ class TestTooLong:
         row, write = self.play_to_the_fourteenth(model)
         with self.server(10, says) as server:
             LanguageModel.objects.update(base_url=server.base_url)
-            run_job(job(row, "write").pk)
+            run_job(find_job(row, "write").pk)
         row.refresh_from_db()
         model.refresh_from_db()
         assert row.status == "failed" and "Name its context in tokens" in row.error and says in row.error
@@ -186,9 +194,9 @@ class TestAsking:
         monkeypatch.setattr(frames, "of_rollout", lambda *which: ["data:image/jpeg;base64,AA=="] * which[-1])
         with serving(script) as server:
             endpoint = LanguageModel.objects.create(name="m", kind="openai", base_url=server.base_url, model="m-1")
-            row = started(k=2, **{role: endpoint}, **values)
-            play(row, until=kind)
-            *others, last = open_requests(row)
+            row = start_experiment(k=2, **{role: endpoint}, **values)
+            do_work(row, until=kind)
+            *others, last = find_open_requests(row)
             assert last.kind == kind and len(others) == (kind == "Look")
             seed = last.payload["seed"]
             for request in (*others, last):
@@ -200,7 +208,7 @@ class TestAsking:
             recovered = True
             assert loop.retry(row)
             run_job(last.jobs.get().pk)
-            play(row)
+            do_work(row)
         assert row.status == Experiment.Status.FINISHED
         assert [body["seed"] for body in server.seen[len(others) + 2 :]] == [seed + 1]
         assert [c.seed for c in last.calls.all()] == [seed, seed + 1]

@@ -13,7 +13,7 @@ from llm.judges.model import question
 from llm.messages import number
 from llm.replay import read_record, replay
 from tests.llm.faulty import completion, serving
-from tests.webapp.loops import experiment, job, play, started
+from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
 from tests.webapp.servers import gone, processes, wait_for
 from trainer import launch
 from trainer.checkpoint import load_policy
@@ -36,7 +36,7 @@ def policy_file(index: int) -> str:
 
 class TestReal:
     def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str]) -> None:
-        row = experiment(k=2, n=2, overrides=TINY)
+        row = create_experiment(k=2, n=2, overrides=TINY)
         loop.start(row)
         headless.drive(row, lambda said: None)
         assert row.error == "" and row.status == Experiment.Status.FINISHED
@@ -55,7 +55,7 @@ class TestReal:
 
     def test_rda_trains_with_sac_and_goes_on_from_its_best_policy(self) -> None:
         """Subtasks, rewards, training, analysis and reflection: nothing is made up but the small numbers."""
-        row = experiment(method="rda", preset="quick-sac", k=2, n=2, overrides=TINY_SAC)
+        row = create_experiment(method="rda", preset="quick-sac", k=2, n=2, overrides=TINY_SAC)
         row.full_clean()
         loop.start(row)
         headless.drive(row, lambda said: None)
@@ -76,7 +76,7 @@ class TestReal:
         with serving(lambda body: completion(analysis)) as server:
             eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
             options = {"analyst": "frames", "frames": 4}
-            row = experiment(method="rda", k=2, n=1, overrides=TINY, options=options, vision=eye)
+            row = create_experiment(method="rda", k=2, n=1, overrides=TINY, options=options, vision=eye)
             loop.start(row)
             headless.drive(row, lambda said: None)
         assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
@@ -89,22 +89,22 @@ class TestReal:
         assert len({tuple(part["image_url"]["url"] for part in content[1:]) for content in asked}) == 6
 
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
-        row = started(judge="human", k=2, n=1, overrides=TINY)
-        play(row, until="Train")
-        run_job(job(row, "train").pk)
+        row = start_experiment(judge="human", k=2, n=1, overrides=TINY)
+        do_work(row, until="Train")
+        run_job(find_job(row, "train").pk)
         folder = run_folder.of(row.requests.get(kind="Train")) / "rollouts"
         rollout, other = folder / "0-100.npz", folder / "1-100.npz"
         good, good_other = rollout.read_bytes(), other.read_bytes()
         rollout.write_bytes(b"broken")
         other.write_bytes(b"broken")
-        run_job(job(row, "film", percent=100).pk)
+        run_job(find_job(row, "film", percent=100).pk)
         row.refresh_from_db()
         assert row.status == Experiment.Status.FAILED
         assert "None of the clips could be filmed" in row.error and "not a rollout file" in row.error
         other.write_bytes(good_other)
         assert loop.retry(row)
-        run_job(job(row, "film", percent=100).pk)
-        play(row)
+        run_job(find_job(row, "film", percent=100).pk)
+        do_work(row)
         broken, fine = Clip.objects.filter(percent=100)
         assert (broken.status, fine.status) == (Clip.Status.FAILED, Clip.Status.READY)
         assert "not a rollout file" in broken.error
@@ -112,14 +112,14 @@ class TestReal:
         assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
         rollout.write_bytes(good)
         assert loop.refilm(broken) and not loop.refilm(fine)
-        run_job(job(row, "film", percent=100).pk)
+        run_job(find_job(row, "film", percent=100).pk)
         broken.refresh_from_db()
         assert broken.status == Clip.Status.READY and store.size(broken.poster)
         assert loop.waiting_request(row) is not None
 
     def test_pausing_and_cancelling_end_the_training_process(self) -> None:
-        row = started(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
-        play(row, until="Train")
+        row = start_experiment(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
+        do_work(row, until="Train")
         request = row.requests.get(kind="Train")
 
         def during_training(act: Any) -> None:
@@ -132,21 +132,21 @@ class TestReal:
 
             thread = threading.Thread(target=watch)
             thread.start()
-            run_job(job(row, "train").pk)
+            run_job(find_job(row, "train").pk)
             thread.join()
 
         during_training(loop.pause)
-        saved = job(row, "train")
+        saved = find_job(row, "train")
         assert (saved.status, saved.strikes, saved.owner) == ("queued", 0, "")
         loop.resume(row)
         during_training(loop.cancel)
-        assert job(row, "train").status == "cancelled"
+        assert find_job(row, "train").status == "cancelled"
         ours = {pid: command for pid, (_, command) in processes().items() if str(run_folder.of(request)) in command}
         wait_for(lambda: gone(ours), "the end of the training processes")
 
     def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = started(k=2, n=1, overrides=TINY)
-        play(row, until="Train")
+        row = start_experiment(k=2, n=1, overrides=TINY)
+        do_work(row, until="Train")
         started_runs = []
 
         def killed(job_dir: Path, job: Any, **options: Any) -> Any:
@@ -157,11 +157,11 @@ class TestReal:
             return process
 
         monkeypatch.setattr("webapp.experiments.execute.train.launch", Launcher(killed))
-        run_job(job(row, "train").pk)
-        saved = job(row, "train")
+        run_job(find_job(row, "train").pk)
+        saved = find_job(row, "train")
         assert (saved.status, saved.strikes) == ("queued", 1) and "ended with status -" in saved.error
         run_job(saved.pk)
-        assert job(row, "train").status == "done" and len(started_runs) == 2
+        assert find_job(row, "train").status == "done" and len(started_runs) == 2
         assert Candidate.objects.filter(status="trained").count() == 2
 
 

@@ -16,7 +16,7 @@ DATA = bytes(range(256)) * 40
 @pytest.fixture
 def ticket():
     person = rows.participant()
-    rows.round_of(person)
+    rows.create_round(person)
     clip = Clip.objects.first()
     path = settings.DATA_DIR / "media" / clip.video
     path.write_bytes(DATA)

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
-from tests.webapp.notice_rows import SECRETS, waiting_to_hear
+from tests.webapp.notice_rows import SECRETS, create_waiting_participant
 from tests.webapp.servers import free_port
 from webapp.experiments.models import Request
 from webapp.notices import notifier, push
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def person() -> Participant:
-    return waiting_to_hear()
+    return create_waiting_participant()
 
 
 @dataclass
@@ -74,7 +74,7 @@ def test_a_round_that_is_ready_is_told_of_once(person: Participant, mailbox: Mai
     assert leave_address(person).status_code == 302
     notifier.tick()
     assert not mailbox.letters  # nothing waits yet
-    rows.judging(person)
+    rows.open_judgement(person)
     for _ in range(3):
         notifier.tick()
     assert len(mailbox.letters) == 1
@@ -86,7 +86,7 @@ def test_a_round_that_is_ready_is_told_of_once(person: Participant, mailbox: Mai
 
 def test_the_message_tells_nothing_of_what_is_compared(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.tick()
     text = mailbox.letters[0].as_string() + body(mailbox.letters[0])
     assert [word for word in SECRETS if word in text] == []
@@ -94,11 +94,11 @@ def test_the_message_tells_nothing_of_what_is_compared(person: Participant, mail
 
 def test_each_round_has_its_own(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    first = rows.judging(person)
+    first = rows.open_judgement(person)
     notifier.tick()
     Request.objects.filter(pk=first.pk).update(status=Request.Status.DONE)
-    rows.round_of(person, 2)
-    rows.judging(person, 2)
+    rows.create_round(person, 2)
+    rows.open_judgement(person, 2)
     notifier.tick()
     ids = [letter["Message-ID"] for letter in mailbox.letters]
     assert len(set(ids)) == 2
@@ -107,10 +107,10 @@ def test_each_round_has_its_own(person: Participant, mailbox: Mailbox) -> None:
 def test_a_request_that_was_answered_before_the_address_was_left_is_not_told_of(
     person: Participant, mailbox: Mailbox
 ) -> None:
-    old = rows.judging(person)
+    old = rows.open_judgement(person)
     Request.objects.filter(pk=old.pk).update(status=Request.Status.DONE)
-    rows.round_of(person, 2)
-    new = rows.judging(person, 2)
+    rows.create_round(person, 2)
+    new = rows.open_judgement(person, 2)
     leave_address(person)
     notifier.tick()
     assert set(Notice.objects.values_list("request", flat=True)) == {new.pk}
@@ -123,7 +123,7 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
     other.assignments.create(arm=place.arm, experiment=place.experiment)
     for someone, email in ((person, "ada@example.org"), (other, "bob@example.org")):
         leave_address(someone, email)
-    request = rows.judging(person)
+    request = rows.open_judgement(person)
     notifier.plan()
     screening = screening_of(request, person)
     Vote.objects.create(request=request, screening=screening, best_id=screening.order[0], worst_id=screening.order[1])
@@ -136,7 +136,7 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
 def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbox, monkeypatch: Any) -> None:
     """It had taken the row, and nobody knows whether the message went out: sent again, as the same message."""
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
 
     class Killed(BaseException):
         pass
@@ -159,7 +159,7 @@ def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbo
 
 def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.plan()
     pk = Notice.objects.get(kind="ready").pk
     notifier.deliver(pk)
@@ -170,7 +170,7 @@ def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
 
 def test_a_mail_server_that_refuses_is_asked_again_and_at_last_no_more(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     mailbox.refusing = True
     notifier.tick()
     row = Notice.objects.get(kind="ready")
@@ -188,7 +188,7 @@ def test_a_mail_server_that_refuses_is_asked_again_and_at_last_no_more(person: P
 
 def test_no_mail_server_at_all(person: Participant, mailbox: Mailbox, settings: Any) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     settings.EMAIL_PORT = free_port()
     notifier.tick()
     assert "Refused" in Notice.objects.get(kind="ready").error
@@ -196,7 +196,7 @@ def test_no_mail_server_at_all(person: Participant, mailbox: Mailbox, settings: 
 
 def test_a_reminder_comes_later_and_only_to_who_has_not_chosen(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    request = rows.judging(person)
+    request = rows.open_judgement(person)
     notifier.tick()
     reminder = Notice.objects.get(kind="reminder")
     assert timedelta(hours=23) < reminder.due_at - timezone.now() < timedelta(hours=38)
@@ -236,7 +236,7 @@ def closed(days_ago: int) -> None:
 def test_who_is_inside_when_a_study_closes_is_still_told(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     closed(days_ago=1)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.tick()
     assert len(mailbox.letters) == 1
 
@@ -250,7 +250,7 @@ OVER = [
 @pytest.mark.parametrize(("reason", "end"), OVER)
 def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.plan()
     end(person)
     notifier.tick()
@@ -270,7 +270,7 @@ def test_who_has_finished_is_forgotten(person: Participant, mailbox: Mailbox) ->
 
 def test_a_break_is_waited_out(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    request = rows.judging(person)
+    request = rows.open_judgement(person)
     notifier.plan()
     request.experiment.paused = True
     request.experiment.save()
@@ -285,7 +285,7 @@ def test_a_break_is_waited_out(person: Participant, mailbox: Mailbox) -> None:
 
 def test_stopping_from_the_message(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.tick()
     letter = mailbox.letters[0]
     stop = letter["List-Unsubscribe"].strip("<>")
@@ -325,7 +325,7 @@ def waiting_page(person: Participant) -> str:
 
 
 def test_the_page_offers_what_there_is(person: Participant, mailbox: Mailbox, settings: Any) -> None:
-    rows.training(person)
+    rows.open_training(person)
     page = waiting_page(person)
     assert "Write to me" in page and "Tell me in this browser" in page and push.public_key() in page
     closed(days_ago=31)
@@ -343,7 +343,7 @@ def test_the_page_offers_what_there_is(person: Participant, mailbox: Mailbox, se
 
 
 def test_an_address_is_shown_in_part_alone(person: Participant, mailbox: Mailbox) -> None:
-    rows.training(person)
+    rows.open_training(person)
     leave_address(person)
     page = waiting_page(person)
     assert "a…@example.org" in page and "ada@example.org" not in page.replace(person.study.contact, "")

@@ -17,8 +17,8 @@ WAIT = 120_000
 PEOPLE = """
 study = rows.study(notify_email=True, notify_push=True)
 person = rows.participant(study)
-rows.round_of(person)
-rows.training(person)
+rows.create_round(person)
+rows.open_training(person)
 out["path"] = person.get_absolute_url()
 """
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from py_vapid import Vapid02
 
 from tests.webapp import rows
-from tests.webapp.notice_rows import SECRETS, waiting_to_hear
+from tests.webapp.notice_rows import SECRETS, create_waiting_participant
 from webapp.notices import notifier, push
 from webapp.notices.models import Notice, Subscription
 from webapp.studies.models import Participant
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def person() -> Participant:
-    return waiting_to_hear()
+    return create_waiting_participant()
 
 
 @dataclass
@@ -82,7 +82,7 @@ def subscribe(person: Participant, data: Any) -> Any:
 
 def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Participant, browser: Browser) -> None:
     assert subscribe(person, browser.subscription).status_code == 204
-    rows.judging(person)
+    rows.open_judgement(person)
     for _ in range(2):
         notifier.tick()
     assert len(browser.received) == 1
@@ -96,7 +96,7 @@ def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Particip
 
 def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
-    rows.judging(person)
+    rows.open_judgement(person)
     notifier.tick()
     scheme, _, rest = browser.received[0][0]["Authorization"].partition(" ")
     parts = dict(part.split("=", 1) for part in rest.split(","))
@@ -117,7 +117,7 @@ def test_the_key_is_drawn_once_and_only_we_can_read_it(tmp_path: Any) -> None:
 
 def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
-    rows.judging(person)
+    rows.open_judgement(person)
     browser.answer = 410
     notifier.tick()
     assert not Subscription.objects.exists()
@@ -126,7 +126,7 @@ def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant,
 
 def test_a_push_service_that_is_busy_is_asked_again(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
-    rows.judging(person)
+    rows.open_judgement(person)
     browser.answer = 503
     notifier.tick()
     assert "answered 503" in Notice.objects.get(kind="ready").error

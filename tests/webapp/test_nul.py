@@ -22,8 +22,8 @@ NUL = "some\0where"
 @pytest.fixture
 def person() -> Participant:
     person = rows.participant()
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     return person
 
 

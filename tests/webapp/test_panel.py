@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from llm.judges import panel
 from llm.records import Pick, result_from_json
-from tests.webapp import bench_rows, loops, rows
+from tests.webapp import bench_rows, fake_workers, rows
 from webapp import reaper
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Request
@@ -35,7 +35,7 @@ def joined(of, count, first=1):
 
 def filmed(experiment):
     """Let the robots be trained and filmed, as far as somebody must choose."""
-    loops.play(experiment)
+    fake_workers.do_work(experiment)
     for candidate in Candidate.objects.filter(iteration__experiment=experiment, clips=None, status="trained"):
         Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
 
@@ -116,7 +116,7 @@ def test_who_waits_for_people_that_are_kept_out_is_told(what, values, plan, pane
     joined(of, 2)
     type(of).objects.update(**values)
     of.arms.update(**plan)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     told = client.get(reverse("board:study", args=[of.pk])).content.decode()
     assert ("1 panel waits for people who may not come any more" in told) == bool(panels), what
 
@@ -140,7 +140,7 @@ def test_nobody_joins_a_panel_that_all_have_left():
 
 def test_an_experimenter_can_begin_with_fewer(client):
     [first, second] = joined(study(), 2)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     client.post(reverse("bench:act", args=[first.experiment.public_id, "start"]))
     assert first.experiment.status == "running"
     filmed(first.experiment)
@@ -185,7 +185,7 @@ def test_all_choices_are_pooled_into_one(people, experiment):
     picks = [(Pick("1-2", "1-3"), shown), (Pick("1-2", "1-1"), shown), (Pick("1-1", "1-3"), shown)]
     pairs = [pair for pick, names in picks for pair in panel.comparisons(pick, names)]
     assert value == pytest.approx(panel.bradley_terry(pairs)["1-2"].value)
-    loops.advance(experiment)
+    fake_workers.advance(experiment)
     iteration = experiment.iterations.get()
     assert (iteration.best.key, iteration.worst.key) == ("1-2", "1-3")
     assert iteration.tags == ["best: moves fast", "worst: falls over"]
@@ -250,7 +250,7 @@ def test_the_winner_of_winners_is_chosen_by_all(client):
     for person, best in zip(people, ("1-1", "2-1", "2-1"), strict=True):
         vote(person, best)
     time_passes()
-    loops.advance(experiment)
+    fake_workers.advance(experiment)
     assert experiment.status == "finished" and experiment.winner.key == "2-1"
     reaper.tick()
     assert {person.outcome for person in Participant.objects.all()} == {"finished"}
@@ -306,7 +306,7 @@ def test_an_experiment_that_all_have_left_ends(people, experiment):
 
 
 def close(client, experiment):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client.post(reverse("bench:act", args=[experiment.public_id, "close"]), follow=True).content.decode()
 
 
@@ -328,7 +328,7 @@ def test_a_round_without_choices_is_not_closed(client, people, experiment):
 
 
 def test_the_bench_says_who_has_chosen_and_how_it_was_decided(client, people, experiment):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     address = reverse("bench:experiment", args=[experiment.public_id])
     vote(people[0], "1-1", "1-3")
     html = client.get(address).content.decode()
@@ -368,7 +368,7 @@ def test_a_round_that_failed_meanwhile_is_answered_when_it_goes_on(people, exper
     enrolment.withdraw(people[2])
     assert Request.objects.get(kind="Judge").status == "open"
     assert loop.retry(experiment)
-    loops.advance(experiment)
+    fake_workers.advance(experiment)
     time_passes()
     assert Request.objects.get(kind="Judge").status == "done"
 

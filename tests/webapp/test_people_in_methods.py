@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from llm.methods import METHODS
 from tests.webapp import rows
-from tests.webapp.loops import play
+from tests.webapp.fake_workers import do_work
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.review import ballot
@@ -29,7 +29,7 @@ OPTIONS = {"rf_agent_judged": {"budget": 11}}
 def filmed(experiment):
     """A clip of every trained candidate that has none yet."""
     for candidate in Candidate.objects.filter(iteration__experiment=experiment, status="trained", clips=None):
-        rows.media(Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY), 40)
+        rows.write_clip(Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY), 40)
 
 
 def chosen(browser, person, request):
@@ -49,11 +49,11 @@ def chosen(browser, person, request):
 def test_a_person_leads_it_to_its_end(client, method):
     person = rows.participant(rows.study(method=method, k=3, n=2, options=OPTIONS.get(method, {})))
     votes = []
-    play(person.experiment)
+    do_work(person.experiment)
     while (request := loop.waiting_request(person.experiment)) is not None:
         filmed(person.experiment)
         votes.append(chosen(client, person, request))
-        play(person.experiment)
+        do_work(person.experiment)
     row = Experiment.objects.get(pk=person.experiment.pk)
     assert row.status == Experiment.Status.FINISHED, row.error
     kinds = [vote.request.kind for vote in votes]

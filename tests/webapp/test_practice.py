@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def person():
     someone = rows.participant(rows.study(practice=True))
-    rows.round_of(someone)
-    rows.judging(someone)
+    rows.create_round(someone)
+    rows.open_judgement(someone)
     return someone
 
 
@@ -48,8 +48,8 @@ def test_it_comes_before_the_first_round(client, person):
 
 def test_a_study_without_it_goes_to_the_round(client):
     someone = rows.participant(rows.study(practice=False))
-    rows.round_of(someone)
-    rows.judging(someone)
+    rows.create_round(someone)
+    rows.open_judgement(someone)
     assert "Round 1 of 3" in page(client, someone)
 
 

@@ -30,7 +30,7 @@ def study():
 
 @pytest.fixture
 def staff(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     return client
 
 

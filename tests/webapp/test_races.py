@@ -67,8 +67,8 @@ def both(midway, first, second):
 
 def chooses(person):
     """Somebody in front of a round, about to choose."""
-    rows.round_of(person)
-    token = screening_of(rows.judging(person), person).token
+    rows.create_round(person)
+    token = screening_of(rows.open_judgement(person), person).token
     return lambda: ballot.cast(person, token, ballot.Choice(best="A", worst="B", reason=REASON))
 
 
@@ -90,7 +90,7 @@ def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypa
     Experiment.objects.update(task="sum")
     quoting, other = Candidate.objects.order_by("pk")[:2]
     Candidate.objects.filter(pk=quoting.pk).update(source=f"As somebody said: {REASON}.")
-    poll = poll_rows.of_answers(quoting, other)
+    poll = poll_rows.poll_of_answers(quoting, other)
     midway = Midway(monkeypatch, answers, "copied")
     found, gone = both(midway, lambda: opening.open_poll(poll), lambda: erasure.erase(person))
     assert found == [] and gone.total

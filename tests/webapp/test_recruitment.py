@@ -257,8 +257,8 @@ def ended(study):
         CompletionCode.objects.create(study=study, outcome=outcome, code=f"CODE-{outcome}")
     Study.objects.update(debriefing=f"We compared {SCRIPT}.", thanks_text="Bye.")
     person = rows.participant(study)
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     return Participant.objects.get()
 
 
@@ -268,7 +268,7 @@ def page(client, person):
 
 def test_debriefing_comes_before_thanks_and_its_code(client, ended):
     assert "CODE-" not in page(client, ended)
-    rows.finished(ended)
+    rows.finish_experiment(ended)
     html = page(client, ended)
     assert "What this study was about" in html and "&lt;script&gt;" in html and SCRIPT not in html
     assert "CODE-" not in html and "Bye." not in html
@@ -280,7 +280,7 @@ def test_debriefing_comes_before_thanks_and_its_code(client, ended):
 
 
 def test_the_code_is_there_when_another_process_notes_the_end_meanwhile(client, ended):
-    rows.finished(ended)
+    rows.finish_experiment(ended)
     Participant.objects.update(debriefed_at=timezone.now())
 
     def noted_by_the_reaper(alone):
@@ -316,8 +316,8 @@ def test_only_secure_addresses_lead_back(client, ended, url, shown):
 
 def test_a_study_without_them_ends_as_before(client):
     person = rows.participant()
-    rows.round_of(person)
-    rows.finished(person)
+    rows.create_round(person)
+    rows.finish_experiment(person)
     html = page(client, person)
     assert "You have finished" in html and "Your completion code" not in html
 

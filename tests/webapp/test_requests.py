@@ -13,8 +13,16 @@ from django.test import Client
 
 from llm.records import Ask, Compare, Train, Write, fingerprint, payload
 from tests.llm.faulty import completion, serving
-from tests.webapp.loops import advance, finish, job, open_requests, pick, play, started
-from tests.webapp.request_answers import TALK, answered
+from tests.webapp.fake_workers import (
+    advance,
+    do_work,
+    find_job,
+    find_open_requests,
+    finish_request,
+    make_pick,
+    start_experiment,
+)
+from tests.webapp.request_answers import TALK, do_request
 from webapp.bench.experiments import candidate_details
 from webapp.experiments import execute, loop, progress
 from webapp.experiments.execute import calls
@@ -22,27 +30,27 @@ from webapp.experiments.models import Candidate, Experiment, Iteration, Language
 from webapp.review import panels
 from webapp.review.models import Vote
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_beats")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat")]
 
 
 # --- a model as the judge -------------------------------------------------------------------------------------
 
 
 def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None:
-    row = started(judge="model")
-    play(row, until="Ask")
+    row = start_experiment(judge="model")
+    do_work(row, until="Ask")
     assert row.status == "running" and progress.of(row).phase == "asking"
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert "a model looks at the round" in page and "are being written" not in page
-    said = answered(row, "Judge")
+    said = do_request(row, "Judge")
     assert {said["best"], said["worst"]} < {"1-1", "1-2", "1-3"} and said["best"] != said["worst"]
     assert row.iterations.get(number=1).best.key == said["best"]
     prompt = str(ModelCall.objects.latest("id").data["request"]["messages"])
     assert "upright" in prompt and "Reward trace" in prompt
-    play(row)
-    answered(row, "Judge")
-    play(row)
-    winner = answered(row, "Choose")
+    do_work(row)
+    do_request(row, "Judge")
+    do_work(row)
+    winner = do_request(row, "Choose")
     advance(row)
     assert (row.status, row.winner.key) == ("finished", winner)
 
@@ -50,9 +58,9 @@ def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None
 def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again() -> None:
     with serving(lambda body: completion("They are all fine.")) as server:
         judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
-        row = started(judge="model", judge_model=judge)
-        play(row)
-        answered(row, "Judge") if row.requests.filter(kind="Judge", status="open") else None
+        row = start_experiment(judge="model", judge_model=judge)
+        do_work(row)
+        do_request(row, "Judge") if row.requests.filter(kind="Judge", status="open") else None
     assert row.status == "failed" and "Asking the judge failed: the model gave no usable answer in 3 tries" in row.error
     assert ModelCall.objects.filter(model="m-1").count() == 3
     with serving(lambda body: completion("Best: 1\nWorst: 3")) as server:
@@ -68,15 +76,15 @@ def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again
 def test_a_model_that_names_none_of_a_batch_stops_it_and_retry_asks_for_that_alone() -> None:
     with serving(lambda body: completion("I like the second one most.")) as server:
         judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
-        row = started(method="scaling_batch_model", k=3, n=2, judge_model=judge)
-        play(row, until="Ask")
-        answered(row, "Ask")
+        row = start_experiment(method="scaling_batch_model", k=3, n=2, judge_model=judge)
+        do_work(row, until="Ask")
+        do_request(row, "Ask")
     assert row.status == "failed" and "Asking the judge failed: the model gave no usable answer in 3 tries" in row.error
     with serving(lambda body: completion("Best: 6")) as server:
         LanguageModel.objects.update(base_url=server.base_url)
         loop.retry(row)
         advance(row)
-        assert answered(row, "Ask") == "Best: 6"
+        assert do_request(row, "Ask") == "Best: 6"
     advance(row)
     assert row.status == "finished" and len(server.seen) == 1 and row.requests.filter(kind="Ask").count() == 1
 
@@ -84,9 +92,9 @@ def test_a_model_that_names_none_of_a_batch_stops_it_and_retry_asks_for_that_alo
 def test_the_describer_may_be_another_model() -> None:
     with serving(lambda body: completion("It cares more about height.")) as server:
         cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="small")
-        row = started(n=3, describer=cheap)
-        play(row, until="Ask")
-        answered(row, "Ask")
+        row = start_experiment(n=3, describer=cheap)
+        do_work(row, until="Ask")
+        do_request(row, "Ask")
     assert len(server.seen) == 1 and server.seen[0]["model"] == "small"
     assert row.iterations.get(number=2).difference == "It cares more about height."
 
@@ -112,9 +120,9 @@ def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell
 
 
 @pytest.mark.parametrize(("answer", "winner"), [("first", "1-1"), ("second", "1-2"), ("skip", "1-3")])
-def test_a_comparison_waits_for_a_person(method: Any, answer: str, winner: str) -> None:
-    row = started(method=method(compares_the_first_two), judge="human")
-    play(row)
+def test_a_comparison_waits_for_a_person(register_method: Any, answer: str, winner: str) -> None:
+    row = start_experiment(method=register_method(compares_the_first_two), judge="human")
+    do_work(row)
     request = loop.waiting_request(row)
     assert request is not None and request.kind == "Compare" and request.payload["candidates"] == ["1-1", "1-2"]
     assert row.status == "waiting" and progress.of(row).phase == "comparing"
@@ -127,16 +135,16 @@ def test_a_comparison_waits_for_a_person(method: Any, answer: str, winner: str) 
     assert (row.status, row.winner.key) == ("finished", winner)
 
 
-def test_the_proxy_compares_by_score_and_errs_as_its_options_say(method: Any) -> None:
-    name = method(compares_the_first_two)
-    play(right := started(method=name))
-    play(wrong := started(method=name, judge_options={"mistake": 1.0}))
+def test_the_proxy_compares_by_score_and_errs_as_its_options_say(register_method: Any) -> None:
+    name = register_method(compares_the_first_two)
+    do_work(right := start_experiment(method=name))
+    do_work(wrong := start_experiment(method=name, judge_options={"mistake": 1.0}))
     assert (right.winner.key, wrong.winner.key) == ("1-2", "1-1")
 
 
 def test_a_noisy_teacher_answers_the_same_at_every_replay_and_differently_for_every_seed() -> None:
     def picks(seed: int) -> Any:
-        play(row := started(n=5, seed=seed, judge_options={"beta": 0.0}))
+        do_work(row := start_experiment(n=5, seed=seed, judge_options={"beta": 0.0}))
         assert row.status == "finished"
         return [request.result for request in row.requests.filter(kind="Judge")]
 
@@ -156,14 +164,14 @@ def two_writes(problem: Any, rng: Any, k: int, n: int) -> Any:
     return outcomes[2].candidate.id
 
 
-def test_writes_of_one_round_make_its_candidates_together(method: Any) -> None:
-    row = started(method=method(two_writes))
+def test_writes_of_one_round_make_its_candidates_together(register_method: Any) -> None:
+    row = start_experiment(method=register_method(two_writes))
     advance(row)
-    writes = open_requests(row)
+    writes = find_open_requests(row)
     assert [request.slot for request in writes] == [0, 1]
     for request in reversed(writes):
-        finish(row, request)
-    play(row)
+        finish_request(row, request)
+    do_work(row)
     assert (row.status, row.winner.key) == ("finished", "1-3")
     assert [c.key for c in Candidate.objects.all()] == ["1-1", "1-2", "1-3"]
     assert [candidate_details.of(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
@@ -182,13 +190,13 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
     prices = {"price_input": 10.0, "price_output": 50.0}
     with serving(lambda body: completion("It cares more about height.")) as server:
         cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="m", **prices)
-        row = started(n=3, describer=cheap, **budget)
-        play(row, until="Ask")
+        row = start_experiment(n=3, describer=cheap, **budget)
+        do_work(row, until="Ask")
         first = row.requests.get(kind="Ask")
         write, told = row.requests.get(kind="Write", step=0), {"prompt_tokens": 100, "completion_tokens": 20}
         for seed in range(3):  # what was bought before: 3 x 120 tokens, 3 x $0.002
             write.calls.create(model="m", request_hash=f"hash {seed}", seed=seed, data={}, cost=0.002, **told)
-        answered(row, "Ask")
+        do_request(row, "Ask")
         assert row.status == "failed" and words in row.error and "Raise the experiment's budget" in row.error
         assert server.seen == []
         Experiment.objects.update(**{name: 100 * value for name, value in budget.items()})
@@ -207,11 +215,11 @@ def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits(
 
 
 def test_options_changed_meanwhile_that_change_words_alone_end_nothing() -> None:
-    row = started(judge="human")
-    play(row)
+    row = start_experiment(judge="human")
+    do_work(row)
     row.options = {"reasons": False}
     row.save()
-    loop.answer(loop.waiting_request(row).pk, pick("1-2", "1-3"))
+    loop.answer(loop.waiting_request(row).pk, make_pick("1-2", "1-3"))
     advance(row)
     assert (row.status, row.error) == ("running", "")
 
@@ -242,8 +250,8 @@ def test_rounds_that_follow_from_a_budget_are_the_ones_that_people_are_told_of(o
 
 
 def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
-    row = started(n=3)
-    play(row, until="Ask")
+    row = start_experiment(n=3)
+    do_work(row, until="Ask")
     request = row.requests.get(kind="Ask")
     asked = Ask(2, tuple(request.payload["messages"]), request.payload["seed"], "describer")
     old = {name: value for name, value in payload(asked).items() if name != "role"}
@@ -253,16 +261,16 @@ def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
     importlib.import_module("webapp.experiments.migrations.0003_models_and_options").ask(apps, None)
     request.refresh_from_db()
     assert (request.kind, request.fingerprint) == ("Ask", fingerprint(asked))
-    play(row)
-    assert row.status == "finished" and job(row, "ask").status == "done"
+    do_work(row)
+    assert row.status == "finished" and find_job(row, "ask").status == "done"
 
 
 def test_the_last_rounds_describe_is_gone_and_the_choice_moves_up() -> None:
-    row = started(n=2, judge="human")
+    row = start_experiment(n=2, judge="human")
     for best, worst in (("1-2", "1-1"), ("2-3", "2-2")):
-        play(row)
-        loop.answer(loop.waiting_request(row).pk, pick(best, worst))
-    play(row)
+        do_work(row)
+        loop.answer(loop.waiting_request(row).pk, make_pick(best, worst))
+    do_work(row)
     choose = row.requests.get(kind="Choose")
     step = choose.step
     row.requests.filter(pk=choose.pk).update(step=step + 1)

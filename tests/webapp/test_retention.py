@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import archives, bench_rows, rows
+from tests.webapp import bench_rows, finished_study, rows
 from webapp.archive import orphan_files, retention
 from webapp.archive.models import Erasure, Export
 from webapp.audit.models import Entry
@@ -36,7 +36,7 @@ def noon(monkeypatch):
 
 def closed(days_ago, **values):
     person = rows.participant(rows.study(**{"retention_days": 100, **values}))
-    rows.training(person)
+    rows.open_training(person)
     then = timezone.now() - timedelta(days=days_ago)
     Study.objects.update(status="closed", closed_at=then)
     Participant.objects.update(instructed_at=then)
@@ -83,7 +83,7 @@ class TestRetention:
 
     def test_is_announced_on_every_page_of_the_bench(self, client):
         closed(95)
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         for address in (reverse("bench:index"), reverse("votes:index"), reverse("archive:index")):
             page = client.get(address).content.decode()
             assert "in 5 days" in page and "Robots that learn to walk" in page
@@ -95,7 +95,9 @@ class TestRetention:
         study = Study.objects.get()
         assert study.deleted_at and study.title and study.arms.count() == 1
         assert not Experiment.objects.exists() and not Recruit.objects.exists()
-        assert person.token not in archives.database() and "P07" not in archives.database(without=("audit.Entry",))
+        assert person.token not in finished_study.dump_database() and "P07" not in finished_study.dump_database(
+            without=("audit.Entry",)
+        )
         kept = Erasure.objects.get()
         assert kept.cause == "retention" and kept.people == 1
         assert kept.aggregate["consented"] == 1 and kept.aggregate["arms"][0]["method"] == "icpl"
@@ -119,9 +121,9 @@ class TestRetention:
         assert fine in Study.objects.exclude(deleted_at=None)
 
     def test_the_aggregate_names_nobody(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         said = json.dumps(retention.aggregate(made.study))
-        for secret in archives.secrets_of(made.study) | {"Person-", archives.REASON}:
+        for secret in finished_study.secrets_of(made.study) | {"Person-", finished_study.REASON}:
             assert secret not in said
         numbers = json.loads(said)
         assert numbers["invited"] == 4 and numbers["outcomes"] == {"finished": 2, "on the way": 1, "withdrawn": 1}
@@ -129,20 +131,20 @@ class TestRetention:
         assert numbers["tokens"]["prompt"] > 0 and numbers["arms"][0]["mean score of the winners"] > 0
 
     def test_takes_the_ids_of_evaluators_along(self):
-        made = archives.made()
+        made = finished_study.create_finished_study()
         Study.objects.update(status="closed", closed_at=timezone.now())
-        archives.long_ago(5000)
+        finished_study.move_into_past(5000)
         retention.expire(made.study)
-        assert archives.VOTER not in archives.database() and made.poll.evaluators.count() == 3
-        assert archives.EXTERNAL not in archives.database()
+        assert finished_study.VOTER not in finished_study.dump_database() and made.poll.evaluators.count() == 3
+        assert finished_study.EXTERNAL not in finished_study.dump_database()
 
     def test_a_dry_run_says_and_deletes_nothing(self):
         closed(100)
-        before = archives.database()
+        before = finished_study.dump_database()
         said = io.StringIO()
         call_command("retention", "--dry-run", stdout=said)
         assert "Would delete the data of 1 people: Robots that learn to walk" in said.getvalue()
-        assert archives.database() == before
+        assert finished_study.dump_database() == before
         with redirect_stdout(io.StringIO()):
             call_command("retention", stdout=said)
         assert "Deleted the data of 1 people" in said.getvalue() and Study.objects.get().deleted_at
@@ -181,7 +183,7 @@ class TestLeftovers:
 
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
         person = rows.participant()
-        rows.round_of(person)
+        rows.create_round(person)
         clip = Clip.objects.first()
         kept = settings.DATA_DIR / "media" / clip.video
         orphan = kept.with_name("00000000-0000-4000-8000-000000000000.mp4")

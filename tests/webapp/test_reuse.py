@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.webapp.loops import job, play, started
+from tests.webapp.fake_workers import do_work, find_job, start_experiment
 from trainer.records import read_result
 from webapp.experiments import provenance, run_folder
 from webapp.experiments.execute import reuse, train
@@ -29,13 +29,13 @@ def data(folders: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def begun(**values: Any) -> Experiment:
     """An experiment whose first round is to be trained."""
-    row = started(**{"k": 2, "n": 1, "overrides": TINY, **values})
-    play(row, until="Train")
+    row = start_experiment(**{"k": 2, "n": 1, "overrides": TINY, **values})
+    do_work(row, until="Train")
     return row
 
 
 def trained(row: Experiment) -> Request:
-    run_job(job(row, "train").pk)
+    run_job(find_job(row, "train").pk)
     return row.requests.get(kind="Train")
 
 

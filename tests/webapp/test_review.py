@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def person():
     person = rows.participant()
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     return person
 
 
@@ -54,8 +54,8 @@ def test_two_people_see_different_orders_and_addresses():
     people = [rows.participant(label=f"P{number}") for number in range(6)]
     orders, addresses = set(), set()
     for someone in people:
-        rows.round_of(someone)
-        shown = screening_of(rows.judging(someone), someone)
+        rows.create_round(someone)
+        shown = screening_of(rows.open_judgement(someone), someone)
         orders.add(tuple(pk - min(shown.order) for pk in shown.order))
         addresses.update(tile.video for tile in tiles(shown))
     assert len(orders) > 1 and len(addresses) == 36
@@ -157,8 +157,8 @@ def test_i_cannot_tell(client, person, screening):
 
 def test_a_clip_that_failed_cannot_be_chosen(client):
     person = rows.participant()
-    rows.round_of(person, failed=(3,))
-    screening = screening_of(rows.judging(person), person)
+    rows.create_round(person, failed=(3,))
+    screening = screening_of(rows.open_judgement(person), person)
     missing = next(tile.letter for tile in tiles(screening) if tile.status == "failed")
     page = client.get(person.get_absolute_url()).content.decode()
     assert "This video could not be made" in page and f'name="best" value="{missing}"' not in page
@@ -171,8 +171,8 @@ def test_a_clip_that_failed_cannot_be_chosen(client):
 
 def test_only_one_clip_is_left(client):
     person = rows.participant()
-    rows.round_of(person, failed=(2, 3, 4, 5, 6))
-    screening = screening_of(rows.judging(person), person)
+    rows.create_round(person, failed=(2, 3, 4, 5, 6))
+    screening = screening_of(rows.open_judgement(person), person)
     only = next(tile.letter for tile in tiles(screening) if tile.status == "ready")
     assert "Only one robot finished" in client.get(person.get_absolute_url()).content.decode()
     vote(client, person, screening, best=only, worst="")
@@ -181,8 +181,8 @@ def test_only_one_clip_is_left(client):
 
 def test_no_clip_is_left(client):
     person = rows.participant()
-    rows.round_of(person, failed=(1, 2, 3, 4, 5, 6))
-    rows.judging(person)
+    rows.create_round(person, failed=(1, 2, 3, 4, 5, 6))
+    rows.open_judgement(person)
     assert "Something went wrong on our side" in client.get(person.get_absolute_url()).content.decode()
 
 
@@ -319,8 +319,8 @@ def test_a_vote_is_not_lost_when_the_experiment_fails_while_it_is_being_locked(c
 def test_the_final_pick(client):
     person = rows.participant()
     for number in (1, 2, 3):
-        rows.round_of(person, number)
-    request = rows.choosing(person)
+        rows.create_round(person, number)
+    request = rows.open_final_choice(person)
     screening = screening_of(request, person)
     page = client.get(person.get_absolute_url()).content.decode()
     assert "Which one is the best of all?" in page and 'name="worst"' not in page

@@ -90,7 +90,7 @@ def test_the_menu_offers_nothing_that_is_refused() -> None:
 
 
 def test_a_viewer_changes_nothing_on_the_bench() -> None:
-    row = bench_rows.training()
+    row = bench_rows.create_training_experiment()
     viewer, experimenter = signed_in(account()), signed_in(account("ann", roles.Role.EXPERIMENTER))
     pause = reverse("bench:act", args=[row.public_id, "pause"])
     assert viewer.get(reverse("bench:experiment", args=[row.public_id])).status_code == 200
@@ -202,7 +202,7 @@ def test_a_recovery_code_works_once(client: Client) -> None:
 def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
     settings.REQUIRE_2FA = True
     client = signed_in(account("root", roles.Role.ADMINISTRATOR))
-    row = bench_rows.played()
+    row = bench_rows.create_finished_experiment()
     places = [reverse("bench:index"), reverse("admin:index"), reverse("audit:index"), reverse("votes:index")]
     places.append(reverse("bench:rounds_figure", args=[row.public_id, "csv"]))
     clip = row.winner.clips.get(percent=100)
@@ -284,7 +284,7 @@ def test_a_session_ends_with_the_account_the_sign_in_and_the_password(settings: 
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_open_websocket_hears_nothing_after_its_account_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = await sync_to_async(bench_rows.training)()
+    row = await sync_to_async(bench_rows.create_training_experiment)()
     key = await sync_to_async(lambda: str(signed_in(account()).session.session_key))()
     socket = await opened(f"/ws/bench/{row.public_id}/", (b"cookie", f"sessionid={key}".encode()))
     await emit(row, "written", "heard")

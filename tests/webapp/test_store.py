@@ -12,7 +12,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from tests.webapp.loops import job, play, started
+from tests.webapp.fake_workers import do_work, find_job, start_experiment
 from trainer import launch
 from trainer.records import TrainResult, read_result
 from webapp.base import scratch
@@ -146,14 +146,14 @@ class TestTwoMachines:
     ) -> None:
         monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
         first = on("first")
-        row = started(k=2, n=1, overrides=TINY)
-        play(row, until="Train")
+        row = start_experiment(k=2, n=1, overrides=TINY)
+        do_work(row, until="Train")
         request = row.requests.get(kind="Train")
         monkeypatch.setattr(train, "watch", killed_at_its_first_checkpoint)
-        run_job(job(row, "train").pk)
+        run_job(find_job(row, "train").pk)
         monkeypatch.undo()
         monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
-        assert job(row, "train").status == "queued" and (first / run_folder.of(request).name).is_dir()
+        assert find_job(row, "train").status == "queued" and (first / run_folder.of(request).name).is_dir()
         kept = [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
         assert kept and store.size(f"{request.run_key}/result.json") is None
 
@@ -166,23 +166,23 @@ class TestTwoMachines:
             return real(folder, *given, **named)
 
         monkeypatch.setattr(launch, "train", look)
-        run_job(job(row, "train").pk)
+        run_job(find_job(row, "train").pk)
         assert seen["checkpoint.pt"] > 1000  # it went on, and did not begin anew
-        assert job(row, "train").status == "done" and Candidate.objects.filter(status="trained").count() == 2
+        assert find_job(row, "train").status == "done" and Candidate.objects.filter(status="trained").count() == 2
         assert not list(second.iterdir())  # all that is needed is in the store
         assert not [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
         assert store.size(f"{request.run_key}/{POLICY}") and store.size(f"{request.run_key}/traces/1.csv")
 
         third = on("third")
-        play(row)
-        run_job(job(row, "film", percent=100).pk)
+        do_work(row)
+        run_job(find_job(row, "film", percent=100).pk)
         assert {clip.status for clip in Clip.objects.all()} == {"ready"}
         assert all((store.size(clip.video) or 0) > 1000 for clip in Clip.objects.all()) and not list(third.iterdir())
 
-        other = started(k=2, n=1, overrides=TINY, method="open_loop")
-        play(other, until="Train")
+        other = start_experiment(k=2, n=1, overrides=TINY, method="open_loop")
+        do_work(other, until="Train")
         seen.clear()
-        run_job(job(other, "train").pk)
+        run_job(find_job(other, "train").pk)
         assert other.events.filter(kind="trained before").exists()
         taken = other.requests.get(kind="Train")
         assert store.size(f"{taken.run_key}/{POLICY}") == store.size(f"{request.run_key}/{POLICY}")
@@ -211,8 +211,8 @@ class TestRunFolder:
     @pytest.fixture
     def request_(self, settings: Any, tmp_path: Path) -> Request:
         settings.SCRATCH = tmp_path / "disk"
-        row = started(k=2, n=1)
-        play(row, until="Train")
+        row = start_experiment(k=2, n=1)
+        do_work(row, until="Train")
         return row.requests.get(kind="Train")
 
     def put(self, request: Request, name: str, content: str = "x") -> None:

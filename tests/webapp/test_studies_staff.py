@@ -34,7 +34,7 @@ def sheet(client, study):
 def test_the_sheet_has_every_personal_link(client, study):
     people = [rows.participant(study, consented=number > 1, label=f"P0{number}") for number in (1, 2)]
     agree(Client(), study, CAME)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     response, lines = sheet(client, study)
     assert response["Content-Type"].startswith("text/csv") and "links-robots" in response["Content-Disposition"]
     assert [(line["participant"], line["status"]) for line in lines] == [("P01", "not begun"), ("P02", "taking part")]
@@ -57,7 +57,7 @@ def test_the_sheet_is_for_those_who_may_see_participants(client, study):
 
 def test_no_label_is_a_formula(client, study):
     Participant.objects.create(study=study, label="=1+1")
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     assert sheet(client, study)[1][0]["participant"] == "'=1+1"
 
 
@@ -70,7 +70,7 @@ def test_a_copy_has_the_plan_and_nobody_in_it(client, study):
     rows.arm(study, "B", method="open_loop", k=4)
     Question.objects.create(study=study, text="Why?", answers="a\nb", correct=2)
     TrialPlan.objects.create(study=study, attention=2)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     fields = {"action": "copy_studies", "_selected_action": [study.pk]}
     html = text(client.post(reverse("admin:studies_study_changelist"), fields, follow=True))
     made = Study.objects.get(title=f"Copy of {study.title}")
@@ -86,7 +86,7 @@ def test_a_copy_has_the_plan_and_nobody_in_it(client, study):
 
 def test_the_admin_leads_to_links_sheet_and_preview(client, study):
     rows.participant(study)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     html = text(client.get(reverse("admin:studies_study_change", args=[study.pk])))
     for name, key in (("take", study.open_link), ("link_sheet", study.pk), ("preview_first", study.pk)):
         assert reverse(name, args=[key]) in html

@@ -132,8 +132,8 @@ def test_instruction_is_shown_once(client, newcomer):
 @pytest.fixture
 def waiting():
     person = rows.participant()
-    rows.round_of(person, percent=10)
-    request = rows.training(person)
+    rows.create_round(person, percent=10)
+    request = rows.open_training(person)
     progress = {"fraction": 0.5, "seconds_left": 100, "candidates": []}
     Job.objects.create(experiment=person.experiment, request=request, kind="train", status="running", progress=progress)
     return person
@@ -148,22 +148,22 @@ def test_waiting_shows_progress_and_practice(client, waiting):
 
 def test_only_the_newest_practice_clip_of_each_robot(client, waiting):
     page(client, waiting)
-    rows.round_of(waiting, percent=30)
+    rows.create_round(waiting, percent=30)
     assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 6
 
 
 def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting):
     page(client, waiting)
     waiting.experiment.requests.update(status="done", result=[])
-    rows.round_of(waiting, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
-    rows.training(waiting, number=2)
+    rows.create_round(waiting, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
+    rows.open_training(waiting, number=2)
     assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 5
 
 
 def test_after_the_last_round_no_more_robots_are_promised(client):
     person = rows.participant()
-    last = rows.round_of(person, number=person.experiment.n)
-    rows.judging(person, number=last.number)
+    last = rows.create_round(person, number=person.experiment.n)
+    rows.open_judgement(person, number=last.number)
     shown = screening_of(Request.objects.get(), person)
     ballot.cast(person, shown.token, ballot.Choice("A", "B"))
     html = page(client, person)
@@ -182,8 +182,8 @@ def test_live_gives_progress_while_nothing_else_changes(client, waiting):
 
 def test_live_gives_the_new_page_when_there_is_one(client, waiting):
     version = version_of(page(client, waiting))
-    rows.judging(waiting)
-    rows.round_of(waiting, percent=100)
+    rows.open_judgement(waiting)
+    rows.create_round(waiting, percent=100)
     response = live(client, waiting, version)
     html = response.content.decode()
     assert response["HX-Retarget"] == "#state" and 'id="ballot"' in html and "<html" not in html
@@ -191,8 +191,8 @@ def test_live_gives_the_new_page_when_there_is_one(client, waiting):
 
 def test_live_leaves_a_person_who_chooses_alone(client):
     person = rows.participant()
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     response = live(client, person, version_of(page(client, person)))
     assert response.status_code == 204 and not response.content
 
@@ -259,8 +259,8 @@ def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting)
 def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting):
     opening.close_study(waiting.study)
     assert 'data-state="waiting"' in page(client, waiting)
-    rows.round_of(waiting)
-    request = rows.judging(waiting)
+    rows.create_round(waiting)
+    request = rows.open_judgement(waiting)
     html = page(client, waiting)
     assert 'data-state="review"' in html
     token = screening_of(request, waiting).token
@@ -270,8 +270,8 @@ def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting)
 
 def test_thanks_with_the_winner_even_when_the_study_is_closed(client):
     person = rows.participant()
-    rows.round_of(person)
-    rows.finished(person)
+    rows.create_round(person)
+    rows.finish_experiment(person)
     Study.objects.update(status=Study.Status.CLOSED, thanks_text="See you at the debriefing.")
     html = page(client, person)
     assert "Your winner" in html and "See you at the debriefing." in html
@@ -281,9 +281,9 @@ def test_thanks_with_the_winner_even_when_the_study_is_closed(client):
 
 def test_thanks_without_a_clip(client):
     person = rows.participant()
-    rows.round_of(person)
+    rows.create_round(person)
     Clip.objects.update(status=Clip.Status.FAILED)
-    rows.finished(person)
+    rows.finish_experiment(person)
     assert "You have finished" in page(client, person)
 
 

@@ -80,8 +80,8 @@ def test_nothing_that_tells_who_it_is():
 @pytest.fixture
 def person(db):
     person = rows.participant()
-    rows.round_of(person)
-    rows.judging(person)
+    rows.create_round(person)
+    rows.open_judgement(person)
     return person
 
 

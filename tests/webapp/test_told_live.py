@@ -15,8 +15,8 @@ pytestmark = pytest.mark.django_db
 
 def test_between_two_experiments_a_page_listens(client):
     person = rows.participant(rows.study(experiments_each=2))
-    rows.round_of(person)
-    rows.finished(person)
+    rows.create_round(person)
+    rows.finish_experiment(person)
     Assignment.objects.create(participant=person, arm=person.study.arms.first(), position=2)
     assert person.experiment is None
     assert consumers.visitor(person.token) == (person.pk, person.assignments.get(position=1).experiment_id)
@@ -28,8 +28,8 @@ def test_whoever_waits_for_a_panel_hears_of_each_choice_that_stands(client):
     first = rows.participant(study, label="P01")
     others = [rows.participant(study, label=f"P0{number}") for number in (2, 3)]
     Assignment.objects.filter(participant__in=others).update(experiment=first.experiment)
-    rows.round_of(first)
-    request = rows.judging(first)
+    rows.create_round(first)
+    request = rows.open_judgement(first)
     heard = []
     for person in (first, others[0]):
         best, worst = "AB"

@@ -25,8 +25,8 @@ def planned(study, **counts):
 
 def judged(person, number=1, best=0, worst=1):
     """A round that this person has judged for good: the best and the worst as places in the order shown."""
-    rows.round_of(person, number)
-    screening = screening_of(rows.judging(person, number), person)
+    rows.create_round(person, number)
+    screening = screening_of(rows.open_judgement(person, number), person)
     letters = "ABCDEF"
     vote = ballot.cast(person, screening.token, Choice(best=letters[best], worst=letters[worst])).vote
     Screening.objects.filter(pk=screening.pk).update(opened_at=timezone.now() - timedelta(minutes=2))
@@ -38,8 +38,8 @@ def judged(person, number=1, best=0, worst=1):
 def waits(person, number):
     """The next round's robots practise."""
     Iteration.objects.get_or_create(experiment=person.experiment, number=number)
-    rows.round_of(person, number, percent=30)
-    return rows.training(person, number)
+    rows.create_round(person, number, percent=30)
+    return rows.open_training(person, number)
 
 
 def page(client, person):
@@ -89,8 +89,8 @@ def test_one_round_leaves_no_room_for_what_needs_an_earlier_one(person):
 def test_nothing_is_begun_while_a_round_can_be_judged(client, person):
     planned(person.study, attention=1)
     judged(person)
-    rows.round_of(person, 2)
-    rows.judging(person, 2)
+    rows.create_round(person, 2)
+    rows.open_judgement(person, 2)
     assert "Which of these six" in page(client, person) and not Trial.objects.exists()
 
 
@@ -129,7 +129,7 @@ def test_whoever_cannot_judge_an_attention_trial_did_not_read_it(client, person)
 def gold_set(study, **values):
     """A round of somebody else's experiment, ranked by an experimenter."""
     other = rows.participant(rows.study(title="Earlier"), label="earlier")
-    made = list(rows.round_of(other).candidates.order_by("index"))
+    made = list(rows.create_round(other).candidates.order_by("index"))
     return GoldSet.objects.create(study=study, best=made[0], worst=made[5], **values)
 
 
@@ -171,7 +171,7 @@ def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, pers
     waits(person, 2)
     page(client, person)
     begun = Trial.objects.get()
-    rows.finished(person)
+    rows.finish_experiment(person)
     place = Assignment(participant=person, arm=rows.arm(person.study, "B", task="Humanoid"), position=2)
     place.experiment = assigning.make(place)
     place.save()
@@ -272,8 +272,8 @@ def test_a_trial_that_was_begun_is_finished_before_the_round_that_came(client, p
     waiting = waits(person, 2)
     page(client, person)
     Request.objects.filter(pk=waiting.pk).update(status="done")
-    rows.round_of(person, 2)
-    rows.judging(person, 2)
+    rows.create_round(person, 2)
+    rows.open_judgement(person, 2)
     assert "This set is a check" in page(client, person)
     assert "Which of these six" in answer(client, person, Trial.objects.get(), best="A", worst="B")
 
@@ -325,8 +325,8 @@ def test_videos_that_are_gone_are_no_trap(client, person):
 
 
 def test_votes_that_were_cast_too_fast_or_unwatched_are_flagged(client, person):
-    rows.round_of(person)
-    screening = screening_of(rows.judging(person), person)
+    rows.create_round(person)
+    screening = screening_of(rows.open_judgement(person), person)
     fields = {"screening": screening.token, "best": "A", "worst": "B", "client": '{"enough": 0}'}
     client.post(reverse("vote", args=[person.token]), fields)
     found = quality.quality_of(person)

@@ -13,17 +13,17 @@ pytestmark = pytest.mark.slow
 
 MADE = """
 from pathlib import Path
-from tests.webapp import archives
+from tests.webapp import finished_study
 from webapp.archive import export
-made = archives.made()
+made = finished_study.create_finished_study()
 export.write(made.study, Path({path!r}))
 """
 BROUGHT = """
-from tests.webapp import archives, bench_rows
+from tests.webapp import finished_study, bench_rows
 from webapp.archive import restore
 from pathlib import Path
-bench_rows.played(name="somebody else's", task="Ant")
-rows.round_of(rows.participant(rows.study(title="Another")))
+bench_rows.create_finished_experiment(name="somebody else's", task="Ant")
+rows.create_round(rows.participant(rows.study(title="Another")))
 restore.restore(Path({path!r}), "ada")
 """
 READ = """
@@ -85,8 +85,8 @@ def test_every_page_and_file_comes_to_be_the_same(tmp_path_factory, tmp_path):
 
 
 @pytest.mark.django_db
-def test_an_empty_folder_comes_to_hold_what_the_zip_says(taken, tmp_path_factory):
-    check_import(taken.path, tmp_path_factory.mktemp("empty"))
+def test_an_empty_folder_comes_to_hold_what_the_zip_says(saved_export, tmp_path_factory):
+    check_import(saved_export.path, tmp_path_factory.mktemp("empty"))
 
 
 def apart(text):

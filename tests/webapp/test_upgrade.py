@@ -14,7 +14,7 @@ from llm.method import Method
 from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
 from tests.webapp import bench_rows, rows
-from tests.webapp.loops import advance, finish, open_requests, pick, play, started
+from tests.webapp.fake_workers import advance, do_work, find_open_requests, finish_request, make_pick, start_experiment
 from webapp.experiments import loop, progress, provenance, results, revisions, run_folder, upgrades
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 from webapp.review import ballot
@@ -92,10 +92,10 @@ def warm_rounds(problem, rng, k, n):
 def stopped_by(upgrade, flow, *, kept: int, **values) -> Experiment:
     """An experiment of the first revision with so many answers, after an upgrade to another flow."""
     upgrade("0.1.0", flow=rounds)
-    row = started(**{"method": "made_up", "n": 3, **values})
+    row = start_experiment(**{"method": "made_up", "n": 3, **values})
     for _ in range(kept):
         advance(row)
-        for request in open_requests(row):
+        for request in find_open_requests(row):
             answer(row, request)
     advance(row)
     upgrade("0.2.0", " Take your time.", flow, 2)
@@ -109,8 +109,8 @@ def stopped_by(upgrade, flow, *, kept: int, **values) -> Experiment:
 def stopped_while_choosing(upgrade) -> Experiment:
     """A person was asked for the first pick, something failed, and it was tried again after the upgrade."""
     upgrade("0.1.0", flow=rounds)
-    row = started(method="made_up", n=3, judge="human")
-    play(row)
+    row = start_experiment(method="made_up", n=3, judge="human")
+    do_work(row)
     results.fail(row, "The disk was full.")
     row.refresh_from_db()
     upgrade("0.2.0", " Take your time.", thoughtful_rounds, 2)
@@ -122,11 +122,11 @@ def stopped_while_choosing(upgrade) -> Experiment:
 def answer(row: Experiment, request: Request) -> None:
     """As workers and a person would."""
     if request.kind == "Judge":
-        loop.answer(request.pk, pick(request.payload["candidates"][0], request.payload["candidates"][1]))
+        loop.answer(request.pk, make_pick(request.payload["candidates"][0], request.payload["candidates"][1]))
     elif request.kind == "Choose":
         loop.answer(request.pk, request.payload["candidates"][-1])
     else:
-        finish(row, request)
+        finish_request(row, request)
     row.refresh_from_db()
 
 
@@ -134,7 +134,7 @@ def filmed(row: Experiment) -> None:
     """Everything that was trained can be watched."""
     for candidate in Candidate.objects.filter(iteration__experiment=row, status="trained"):
         clip, _ = Clip.objects.update_or_create(candidate=candidate, percent=100, defaults={"status": "ready"})
-        rows.media(clip, 60 * candidate.index)
+        rows.write_clip(clip, 60 * candidate.index)
 
 
 def to_the_end(row: Experiment) -> list[str]:
@@ -142,7 +142,7 @@ def to_the_end(row: Experiment) -> list[str]:
     asked = []
     while row.live:
         advance(row)
-        for request in open_requests(row):
+        for request in find_open_requests(row):
             asked.append(f"{request.kind} {request.payload.get('iteration', '')}".strip())
             answer(row, request)
     return asked
@@ -151,11 +151,11 @@ def to_the_end(row: Experiment) -> list[str]:
 class TestOtherPrompts:
     def test_it_goes_on_and_says_who_asked(self, upgrade) -> None:
         upgrade("0.1.0")
-        row = started(n=3)
-        play(row, until="Ask")
+        row = start_experiment(n=3)
+        do_work(row, until="Ask")
         fingerprints = dict(row.requests.values_list("pk", "fingerprint"))
         upgrade("0.2.0", " Take your time.")
-        play(row)
+        do_work(row)
         assert row.status == Experiment.Status.FINISHED
         kept = {request.pk: request for request in row.requests.all()}
         assert all(kept[pk].fingerprint == mark for pk, mark in fingerprints.items())
@@ -168,7 +168,7 @@ class TestOtherPrompts:
 
     def test_what_is_open_is_asked_as_it_was(self, upgrade) -> None:
         upgrade("0.1.0")
-        row = started(judge="human")
+        row = start_experiment(judge="human")
         advance(row)
         asked = row.requests.get()
         upgrade("0.2.0", " Take your time.")
@@ -180,8 +180,8 @@ class TestOtherPrompts:
     def test_a_judge_draws_what_it_would_have_drawn(self, upgrade) -> None:
         """Its randomness hangs on the request as it was asked."""
         upgrade("0.1.0")
-        row = started(judge="human")
-        play(row)
+        row = start_experiment(judge="human")
+        do_work(row)
         seed = loop.seed_of(loop.waiting_request(row))
         upgrade("0.2.0", " Take your time.")
         advance(row)
@@ -189,11 +189,11 @@ class TestOtherPrompts:
 
     def test_rows_of_before_say_no_version(self, upgrade) -> None:
         upgrade("0.1.0")
-        row = started()
-        play(row, until="Train")
+        row = start_experiment()
+        do_work(row, until="Train")
         row.requests.update(version="")
         upgrade("0.2.0", " Take your time.")
-        play(row)
+        do_work(row)
         assert row.status == Experiment.Status.FINISHED
         assert "in other words than an earlier version" in row.events.get(kind="upgraded").text
 
@@ -319,7 +319,7 @@ class TestAnotherFlow:
         assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-1"
 
     def test_the_bench_offers_both_ways(self, upgrade, client) -> None:
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
         address = reverse("bench:experiment", args=[row.public_id])
         page = client.get(address).text
@@ -337,13 +337,13 @@ class TestAnotherFlow:
         assert "Nothing was changed." in told
 
     def test_the_bench_waits_for_nobody_while_it_is_stopped(self, upgrade, client) -> None:
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         row = stopped_while_choosing(upgrade)
         page = client.get(reverse("bench:experiment", args=[row.public_id])).text
         assert "Waiting for a person to pick" not in page and 'class="sub">stopped' in page
 
     def test_an_experiment_that_ended_early_says_so(self, upgrade, client) -> None:
-        client.force_login(bench_rows.staff())
+        client.force_login(bench_rows.create_staff())
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
         client.post(reverse("bench:act", args=[row.public_id, "end"]))
         advance(row)
@@ -370,7 +370,7 @@ class TestAnotherFlow:
         while row.live:
             advance(row)
             if (request := loop.waiting_request(row)) is None:
-                for request in open_requests(row):
+                for request in find_open_requests(row):
                     answer(row, request)
                 continue
             filmed(row)
@@ -398,9 +398,9 @@ class TestAnotherFlow:
         assert "That round is already over" in told.text and not Vote.objects.exists()
 
     def test_only_an_experiment_whose_flow_changed_has_these_ways_out(self, upgrade) -> None:
-        row = started()
+        row = start_experiment()
         assert not upgrades.end_here(row) and not upgrades.follow_today(row)
-        play(row, failed=(0, 1, 2))
+        do_work(row, failed=(0, 1, 2))
         assert row.status == Experiment.Status.FAILED
         assert not upgrades.end_here(row) and not upgrades.follow_today(row)
 

@@ -30,7 +30,7 @@ def two(problem):
 
 
 def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two):
-    poll = poll_rows.of_answers(*two, evaluators_wanted=1)
+    poll = poll_rows.poll_of_answers(*two, evaluators_wanted=1)
     assert opening.open_poll(poll) == []
     person = poll_rows.evaluator(poll)
     html = poll_rows.page(client, person)
@@ -54,14 +54,14 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
 
 def test_pairs_that_nobody_could_judge_are_refused(problem, two):
     def said(first, second, **values):
-        return " ".join(opening.problems(poll_rows.of_answers(first, second, **values)))
+        return " ".join(opening.problems(poll_rows.poll_of_answers(first, second, **values)))
 
     assert said(*two) == ""
     assert "word for word" in said(two[0], poll_rows.answer_of("three", RIGHT + "\n", "sum"))
     assert "different problems (add, sum)" in said(two[0], poll_rows.answer_of("four", "print(1)", "add"))
     assert "about a robot" in said(*two, question=Poll._meta.get_field("question").default)
     assert "“Video” stands in the instructions" in said(*two, instructions="Watch both videos.")
-    poll = poll_rows.of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two)
     Experiment.objects.filter(name="sentinel_experiment one").delete()
     assert "an answer was deleted" in " ".join(opening.problems(poll))
 
@@ -70,7 +70,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two):
     figure, other = (
         Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name=f"{name}.gif")) for name in "ab"
     )
-    poll = poll_rows.of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two)
     other.delete()
     assert opening.open_poll(poll) == []
     late = Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="c.gif"))
@@ -86,7 +86,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two):
 
 def test_answers_are_chosen_in_the_admin(client, problem, two):
     poll_rows.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     add = reverse("admin:votes_poll_add")
     html = client.get(add, {"kind": "answers"}).content.decode()
     assert "Which answer is better?" in html and "You read two answers" in html
@@ -125,7 +125,7 @@ def figures(*names, captions=None, **contents):
 
 def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two):
     before = figures("a", "b")
-    poll = poll_rows.of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two)
     assert opening.open_poll(poll) == []
     html = poll_rows.page(client, poll_rows.evaluator(poll))
     addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
@@ -143,9 +143,9 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
 def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two):
     figures("a")
     figure = Attachment.objects.get()
-    poll = poll_rows.of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two)
     assert opening.open_poll(poll) == []
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_change", args=[problem.pk])
     groups = ("attachments", "subtasks", "cases")
     fields = {f"{group}-{count}_FORMS": 0 for group in groups for count in ("TOTAL", "INITIAL")}
@@ -165,10 +165,10 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
 
 def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two):
     figures("a")
-    poll = poll_rows.of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two)
     assert opening.open_poll(poll) == []
     Experiment.objects.all().delete()
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_delete", args=[problem.pk])
     html = client.post(address, {"post": "yes"}).content.decode()
     assert "is used by the open A/B vote “Which is better”" in html

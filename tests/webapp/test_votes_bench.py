@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_results_are_sealed_until_it_is_closed(client):
     poll = poll_rows.poll(pairs=3, evaluators_wanted=2)
     address = poll.get_absolute_url()
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     for word in ("ICPL", "OpenLoop"):
         html = client.get(address).content.decode()
         assert "Results</h2>" not in html and "How many evaluators?" in html
@@ -42,7 +42,7 @@ def test_results_are_sealed_until_it_is_closed(client):
 def test_opening_closing_and_inviting_by_the_page(client):
     poll = poll_rows.poll(opened=False)
     address = poll.get_absolute_url()
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
 
     def post(name, **fields):
         return client.post(reverse(f"votes:{name}", args=[poll.public_id]), fields, follow=True).content.decode()
@@ -60,7 +60,7 @@ def test_opening_closing_and_inviting_by_the_page(client):
 
 def test_power_before_the_start(client):
     poll = poll_rows.poll(pairs=1, opened=False)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     html = client.get(poll.get_absolute_url()).content.decode()
     row = re.search(r"20 \(planned\)</th>(.*?)</tr>", html)[1]
     assert re.findall(r"<td>([\d.]+)</td>", row)[4] == "0.80"  # 80% prefer it
@@ -99,7 +99,7 @@ def admin_form(first, second, **values):
 
 
 def test_setting_up_in_the_admin(client):
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
     add = reverse("admin:votes_poll_add")
     assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in client.get(add).content.decode()

@@ -29,7 +29,7 @@ def solved(text, name):
     model.save()
     return row.winner
 right = answer("\\\\tfrac{100 \\\\cdot 101}{2} = 5050", "In pairs: $$\\\\sum_{k=1}^{50} 101$$" * 9)
-poll = poll_rows.of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
+poll = poll_rows.poll_of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
 out["refused"] = opening.open_poll(poll)
 out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
 """

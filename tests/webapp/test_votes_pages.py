@@ -201,7 +201,7 @@ def test_scripts_in_text_stay_text(client):
     enrolment.consent(person)
     seen.append(page(client, person))
     Pair.objects.update(first_arm=evil)
-    client.force_login(bench_rows.staff())
+    client.force_login(bench_rows.create_staff())
     seen.append(client.get(poll.get_absolute_url()).content.decode())
     seen.append(poll_rows.answer(client, person).content.decode())
     seen.append(client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode())

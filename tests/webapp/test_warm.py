@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.webapp.loops import experiment, open_requests, play
+from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
 from webapp.experiments import loop, run_folder
 from webapp.experiments.execute.train import candidates_of, job_of, warmed
 
@@ -10,16 +10,16 @@ from webapp.experiments.execute.train import candidates_of, job_of, warmed
 @pytest.fixture
 def second_round(db):
     """The open Train request of a second round; the first one's best is its third candidate."""
-    row = experiment(method="rda_scored", k=3, n=2)
+    row = create_experiment(method="rda_scored", k=3, n=2)
     loop.start(row)
-    play(row, until="Train")
-    (first,) = open_requests(row)
+    do_work(row, until="Train")
+    (first,) = find_open_requests(row)
     assert first.payload["iteration"] == 1 and "warm" not in first.payload
-    from tests.webapp.loops import finish
+    from tests.webapp.fake_workers import finish_request
 
-    finish(row, first)
-    play(row, until="Train")
-    (request,) = open_requests(row)
+    finish_request(row, first)
+    do_work(row, until="Train")
+    (request,) = find_open_requests(row)
     return first, request
 
 

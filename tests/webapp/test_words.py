@@ -37,8 +37,8 @@ def test_one_round_has_no_choice_of_a_winner():
 def test_a_panel_is_told_that_it_chose_only_where_it_did(client, monkeypatch, chooses):
     monkeypatch.setitem(METHODS, "icpl", replace(METHODS["icpl"], chooses=chooses))
     person = rows.participant(rows.study(panel=2, method="icpl"))
-    rows.round_of(person)
-    rows.finished(person)
+    rows.create_round(person)
+    rows.finish_experiment(person)
     html = client.get(person.get_absolute_url()).content.decode()
     assert ("The robot that all of you chose" in html) == chooses
     assert ("The robot that came out best" in html) != chooses
@@ -69,8 +69,8 @@ def test_whoever_is_in_line_is_told_so(client):
     study = rows.study(k=2)
     first, second = (rows.participant(study, label=label) for label in ("P01", "P02"))
     for person, status in ((first, Job.Status.RUNNING), (second, Job.Status.QUEUED)):
-        rows.round_of(person)
-        request = rows.training(person)
+        rows.create_round(person)
+        request = rows.open_training(person)
         Job.objects.create(experiment=person.experiment, kind=Job.Kind.TRAIN, request=request, status=status)
     assert [progress.of(row).in_line for row in Experiment.objects.order_by("pk")] == [False, True]
     html = client.get(second.get_absolute_url()).content.decode()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.apps import apps
 from django.utils import timezone
 
-from tests.webapp import bench_rows, loops, rows
+from tests.webapp import bench_rows, fake_workers, rows
 from webapp.archive import retention
 from webapp.archive.rules import own_models
 from webapp.audit import record
@@ -34,7 +34,7 @@ EXTERNAL, VOTER = "sentinel_external_id", "sentinel_voter_id"
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedStudy:
     study: Study
     first: Participant
     second: Participant
@@ -45,7 +45,7 @@ class Made:
         return [self.first, self.second]
 
 
-def made(panel: int = 1) -> Made:
+def create_finished_study(panel: int = 1) -> FinishedStudy:
     """Two people who finished (in one experiment where the panel has two), one who left, one who never came."""
     model = LanguageModel.objects.create(
         name="Writer", kind="openai", base_url="http://secret.example/v1", model="writer-1", api_key=KEY
@@ -54,21 +54,21 @@ def made(panel: int = 1) -> Made:
     Question.objects.create(study=study, text="What do you do?", answers="Watch\nSing", correct=1)
     CompletionCode.objects.create(study=study, code=CODE)
     TrialPlan.objects.create(study=study, attention=1)
-    first, second = comes(study, "Person-A", EXTERNAL), comes(study, "Person-B")
+    first, second = add_participant(study, "Person-A", EXTERNAL), add_participant(study, "Person-B")
     take_part({first: REASON, second: OTHER_REASON})
-    comes(study, "Person-D", consents=False)
+    add_participant(study, "Person-D", consents=False)
     if panel == 1:
-        gone = comes(study, "Person-C")
+        gone = add_participant(study, "Person-C")
         enrolment.withdraw(gone)
-    checked(first)
-    poll = voted(first)
+    add_trial(first)
+    poll = add_closed_poll(first)
     Job.objects.filter(status="queued").update(status="done")
     record(EXPERIMENTER, "looked at", study, label="Person-A")
     study.refresh_from_db()
-    return Made(study, first, second, poll)
+    return FinishedStudy(study, first, second, poll)
 
 
-def comes(study: Study, label: str, external_id: str = "", consents: bool = True) -> Participant:
+def add_participant(study: Study, label: str, external_id: str = "", consents: bool = True) -> Participant:
     person = Participant.objects.create(study=study, label=label, timezone="Europe/Sentinel")
     if external_id:
         Recruit.objects.create(
@@ -86,21 +86,21 @@ def take_part(reasons: dict[Participant, str]) -> None:
         mine = {person: reason for person, reason in reasons.items() if person.experiment == experiment}
         while True:
             experiment.refresh_from_db()
-            loops.play(experiment)
+            fake_workers.do_work(experiment)
             ModelCall.objects.filter(request__experiment=experiment).delete()
             Run.objects.filter(request__experiment=experiment).delete()
-            bench_rows.fill(experiment)
+            bench_rows.add_worker_results(experiment)
             request = loop.waiting_request(experiment)
             if request is None:
                 break
             for person, reason in mine.items():
-                picks(person, request, reason)
+                cast_pick(person, request, reason)
             Vote.objects.filter(request=request).update(created_at=timezone.now() - timedelta(minutes=5))
             ballot.lock_due()
     enrolment.finish_due()
 
 
-def picks(person: Participant, request: Request, reason: str) -> None:
+def cast_pick(person: Participant, request: Request, reason: str) -> None:
     screening = screening_of(request, person)
     tiles(screening)
     Viewing.objects.create(screening=screening, sitting="0123456789abcdef", data={"plays": 3})
@@ -109,7 +109,7 @@ def picks(person: Participant, request: Request, reason: str) -> None:
     assert ballot.cast(person, screening.token, choice).vote
 
 
-def checked(person: Participant) -> None:
+def add_trial(person: Participant) -> None:
     """A trial between two rounds, and a gold set."""
     screening = person.screenings.first()
     best, worst = screening.order[:2]
@@ -129,9 +129,9 @@ def checked(person: Participant) -> None:
     Viewing.objects.create(trial=trial, sitting="fedcba9876543210", data={"plays": 1})
 
 
-def voted(person: Participant) -> Poll:
+def add_closed_poll(person: Participant) -> Poll:
     """A closed A/B vote between the person's winner and a baseline's."""
-    baseline = bench_rows.played(name="baseline", task="Cartpole", seed=5)
+    baseline = bench_rows.create_finished_experiment(name="baseline", task="Cartpole", seed=5)
     clips = []
     for experiment in (person.experiment, baseline):
         experiment.refresh_from_db()
@@ -154,7 +154,7 @@ def voted(person: Participant) -> Poll:
     return poll
 
 
-def long_ago(days: int) -> None:
+def move_into_past(days: int) -> None:
     """As if all that people did had been so long ago."""
     then = timezone.now() - timedelta(days=days)
     Study.objects.exclude(closed_at=None).update(closed_at=then)
@@ -197,7 +197,7 @@ def empty_database() -> None:
         every._raw_delete(every.db)  # without signals: files stay, and no row of the audit log tells of it
 
 
-def database(without: Collection[str] = ()) -> str:
+def dump_database(without: Collection[str] = ()) -> str:
     """Every row of every table as text."""
     found = []
     for model in apps.get_models(include_auto_created=True):

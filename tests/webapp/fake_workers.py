@@ -19,13 +19,13 @@ def compute_reward(dof_pos: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch
 """
 
 
-def experiment(**values: Any) -> Experiment:
+def create_experiment(**values: Any) -> Experiment:
     defaults: dict[str, Any] = {"name": "test", "task": "Cartpole", "k": 3, "n": 2, "judge": "proxy"}
     return Experiment.objects.create(**{**defaults, **values})
 
 
-def started(**values: Any) -> Experiment:
-    row = experiment(**values)
+def start_experiment(**values: Any) -> Experiment:
+    row = create_experiment(**values)
     loop.start(row)
     return row
 
@@ -37,11 +37,11 @@ def advance(row: Experiment) -> None:
     row.refresh_from_db()
 
 
-def job(row: Experiment, kind: str, **values: Any) -> Job:
+def find_job(row: Experiment, kind: str, **values: Any) -> Job:
     return row.jobs.filter(kind=kind, **values).latest("id")
 
 
-def finish(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> None:
+def finish_request(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> None:
     """Give an open Write, Train or Ask request a result; these positions of a Train request fail."""
     lease = leases.claim(request.jobs.get(kind=request.kind.lower()).pk)
     assert lease is not None
@@ -49,7 +49,7 @@ def finish(row: Experiment, request: Request, failed: tuple[int, ...] = ()) -> N
         results.complete(request, RESULTS[request.kind](request, failed))
 
 
-def _written(request: Request, failed: tuple[int, ...]) -> Any:
+def make_candidates(request: Request, failed: tuple[int, ...]) -> Any:
     asked = request.payload
     number, first = asked["iteration"], asked.get("first", 1)
     ids = [f"{number}-{index}" for index in range(first, first + asked["count"])]
@@ -60,7 +60,7 @@ def _written(request: Request, failed: tuple[int, ...]) -> Any:
     ]
 
 
-def _trained(request: Request, failed: tuple[int, ...]) -> Any:
+def make_outcomes(request: Request, failed: tuple[int, ...]) -> Any:
     for position, asked in enumerate(request.payload["candidates"]):
         row = row_of(request.experiment, asked["id"])
         assert row is not None
@@ -72,27 +72,27 @@ def _trained(request: Request, failed: tuple[int, ...]) -> Any:
     return outcomes(request)
 
 
-def _described(request: Request, failed: tuple[int, ...]) -> str:
+def make_text(request: Request, failed: tuple[int, ...]) -> str:
     return "The later one cares more about staying upright."
 
 
-RESULTS = {"Write": _written, "Train": _trained, "Ask": _described}
+RESULTS = {"Write": make_candidates, "Train": make_outcomes, "Ask": make_text}
 
 
-def open_requests(row: Experiment) -> list[Request]:
+def find_open_requests(row: Experiment) -> list[Request]:
     return list(row.requests.filter(status=Request.Status.OPEN))
 
 
-def play(row: Experiment, failed: tuple[int, ...] = (), until: str = "") -> None:
+def do_work(row: Experiment, failed: tuple[int, ...] = (), until: str = "") -> None:
     """Do the workers' part until a person must answer, a request of kind `until` is open, or all is over."""
     while True:
         advance(row)
-        waiting = [r for r in open_requests(row) if r.kind in RESULTS and r.kind != until]
+        waiting = [r for r in find_open_requests(row) if r.kind in RESULTS and r.kind != until]
         if not waiting:
             return
         for request in waiting:
-            finish(row, request, failed)
+            finish_request(row, request, failed)
 
 
-def pick(best: str, worst: str | None, reason: str = "") -> Any:
+def make_pick(best: str, worst: str | None, reason: str = "") -> Any:
     return records.result_to_json("Judge", records.Pick(best, worst, reason))
