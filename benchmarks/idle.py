@@ -34,7 +34,7 @@ from webapp.studies.models import Assignment, Participant, Study
 study = Study.objects.filter(demonstration=True).first()
 person = Participant.objects.create(study=study, label="Page")
 place = Assignment(participant=person, arm=study.arms.get())
-place.experiment = assigning.make(place)
+place.experiment = assigning.create_experiment(place)
 place.save()
 print(person.token)
 """

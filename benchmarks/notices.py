@@ -35,7 +35,7 @@ study = Study.objects.filter(demonstration=True).first()
 people = [Participant(study=study, label=f"Page {{number}}") for number in range({pages})]
 for person in Participant.objects.bulk_create(people):
     place = Assignment(participant=person, arm=study.arms.get())
-    place.experiment = assigning.make(place)
+    place.experiment = assigning.create_experiment(place)
     place.save()
     print(person.token)
 """

@@ -33,8 +33,8 @@ def set_going() -> None:
 
 STEPS: tuple[Callable[[], object], ...] = (
     leases.take_back_stale,
-    ballot.lock_due,
-    panels.settle_due,
+    ballot.lock_due_votes,
+    panels.settle_due_requests,
     assigning.begin_due,
     enrolment.finish_due,
     set_going,

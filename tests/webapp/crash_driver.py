@@ -29,7 +29,7 @@ from webapp.experiments import loop  # noqa: E402
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall  # noqa: E402
 from webapp.review import panels  # noqa: E402
 from webapp.review.models import Vote  # noqa: E402
-from webapp.studies.assigning import people_of  # noqa: E402
+from webapp.studies.assigning import find_participants  # noqa: E402
 from webapp.studies.models import Arm, Assignment, Participant, Study  # noqa: E402
 
 TINY = {"iterations": 30, "worlds": 64}
@@ -57,7 +57,7 @@ def started() -> list[Experiment]:
 def counted(vote: Vote) -> bool:
     """Whether it is in its round's answer: both of the panel are, and the answer is what they name."""
     pooled, votes = vote.request.pooled, Vote.objects.filter(request=vote.request, undone_at=None)
-    named = [panels.answer_of(other) for other in votes]
+    named = [panels.make_result(other) for other in votes]
     result = vote.request.result
     bests = [answer["best"] if isinstance(answer, dict) else answer for answer in named]
     best = result["best"] if isinstance(result, dict) else result
@@ -102,7 +102,7 @@ def over(row: Experiment) -> bool:
 
 def main(seconds: float, port: int, seed: int) -> None:
     rows, rng = started(), random.Random(seed)
-    voters = [Voter(person, port, rng) for person in people_of(rows[0])]
+    voters = [Voter(person, port, rng) for person in find_participants(rows[0])]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
     while not (all(over(row) for row in rows) and all(voter.answered for voter in voters)):

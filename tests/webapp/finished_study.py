@@ -18,7 +18,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, Request, Run
 from webapp.review import ballot, tags
 from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
-from webapp.review.screenings import LETTERS, screening_of, tiles
+from webapp.review.screenings import LETTERS, find_screening, make_tiles
 from webapp.studies import enrolment
 from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study, new_token
 from webapp.votes import ballot as pair_ballot
@@ -75,7 +75,7 @@ def add_participant(study: Study, label: str, external_id: str = "", consents: b
             study=study, participant=person, external_id=external_id, parameters={"PROLIFIC_PID": external_id}
         )
     if consents:
-        assert enrolment.consent(person) == ""
+        assert enrolment.accept_consent(person) == ""
         person.refresh_from_db()
     return person
 
@@ -96,17 +96,17 @@ def take_part(reasons: dict[Participant, str]) -> None:
             for person, reason in mine.items():
                 cast_pick(person, request, reason)
             Vote.objects.filter(request=request).update(created_at=timezone.now() - timedelta(minutes=5))
-            ballot.lock_due()
+            ballot.lock_due_votes()
     enrolment.finish_due()
 
 
 def cast_pick(person: Participant, request: Request, reason: str) -> None:
-    screening = screening_of(request, person)
-    tiles(screening)
+    screening = find_screening(request, person)
+    make_tiles(screening)
     Viewing.objects.create(screening=screening, sitting="0123456789abcdef", data={"plays": 3})
     worst = LETTERS[len(screening.order) - 1]
     choice = ballot.Choice("A", worst, reason=reason, tags=(tags.KNOWN[0],), client={"decide_ms": 4000})
-    assert ballot.cast(person, screening.token, choice).vote
+    assert ballot.cast_vote(person, screening.token, choice).vote
 
 
 def add_trial(person: Participant) -> None:

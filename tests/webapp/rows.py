@@ -52,7 +52,7 @@ def participant(of: Study | None = None, consented: bool = True, label: str = "P
     person = Participant.objects.create(study=of, label=label, consented_at=now, instructed_at=now)
     if consented:
         place = Assignment(participant=person, arm=of.arms.first(), position=1)
-        place.experiment = assigning.make(place)
+        place.experiment = assigning.create_experiment(place)
         place.save()
         Experiment.objects.filter(pk=place.experiment.pk).update(status=Experiment.Status.RUNNING)
     return person

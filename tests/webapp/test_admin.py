@@ -13,7 +13,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -169,8 +169,8 @@ def test_a_live_experiment_is_not_deleted(staff):
 def test_an_ended_experiment_is_deleted_with_what_its_participant_gave(staff, where):
     person = rows.participant()
     rows.create_round(person)
-    shown = screening_of(rows.open_judgement(person), person)
-    ballot.cast(person, shown.token, ballot.Choice("A", "B", reason="It runs."))
+    shown = find_screening(rows.open_judgement(person), person)
+    ballot.cast_vote(person, shown.token, ballot.Choice("A", "B", reason="It runs."))
     row = person.experiment
     form = {"post": "yes", "action": "delete_selected", "_selected_action": [row.pk]}
     address = reverse(f"admin:experiments_experiment_{where}", args=[row.pk] if where == "delete" else [])

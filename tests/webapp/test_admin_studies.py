@@ -88,7 +88,7 @@ def test_open_and_close(staff):
 def test_closing_tells_of_panels_that_nobody_new_completes(staff):
     study = rows.study(panel=2)
     person = Participant.objects.create(study=study, label="P01")
-    assert enrolment.consent(person) == ""
+    assert enrolment.accept_consent(person) == ""
     said = staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "closed"}, follow=True)
     assert "Panels that still wait for people: 1;" in said.content.decode()
     assert "1 panel waits for people who may not come any more: start it with fewer" in said.content.decode()
@@ -229,5 +229,5 @@ def test_a_place_stands_once_its_person_has_consented(staff):
     staff.post(address, {**form, "assignments-0-participant": person.pk})
     place.refresh_from_db()
     assert place.arm == other
-    enrolment.consent(person)
+    enrolment.accept_consent(person)
     assert staff.post(address, form).status_code == 403

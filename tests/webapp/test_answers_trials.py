@@ -10,7 +10,7 @@ from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
 from webapp.review import quality, trials
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
-from webapp.review.screenings import letters_of
+from webapp.review.screenings import find_letters
 from webapp.studies.models import Participant, Study
 from webapp.studio import practice
 from webapp.studio.practice_answers import SAMPLES
@@ -53,7 +53,7 @@ def waits(client, person):
 
 def picks(trial):
     return dict(
-        zip(("best", "worst"), letters_of(trial, [trial.expected_best_id, trial.expected_worst_id]), strict=True)
+        zip(("best", "worst"), find_letters(trial, [trial.expected_best_id, trial.expected_worst_id]), strict=True)
     )
 
 
@@ -62,14 +62,14 @@ def test_an_attention_trial_says_which_answers_to_choose(client, person):
     waits(client, person)
     html = page(client, person)
     trial = Trial.objects.get()
-    best, worst = trials.told(trial)
+    best, worst = trials.find_required_letters(trial)
     assert f"please choose answer {best} as the best and answer {worst} as the worst" in html
     assert "While the next answers are being written" in html and html.count('class="answer is-ready"') == 3
     assert 'class="why"' not in html and "video" not in _main(html)
     assert "Choose the best and the worst answer" in answer(client, person, trial.token)
     html = answer(client, person, trial.token, best=best, worst=worst)
     assert "Saved, thank you." in html and "are being written" in html
-    assert quality.quality_of(person).attention == (True,)
+    assert quality.assess_participant(person).attention == (True,)
 
 
 def test_a_round_of_answers_is_repeated(client, person):
@@ -80,7 +80,7 @@ def test_a_round_of_answers_is_repeated(client, person):
     assert (trial.expected_best, trial.expected_worst) == (vote.best, vote.worst)
     assert "5050" in html and set(trial.order) == set(Screening.objects.get().order)
     answer(client, person, trial.token, **picks(trial))
-    assert quality.quality_of(person).consistency == 1.0
+    assert quality.assess_participant(person).consistency == 1.0
 
 
 def test_a_gold_set_of_answers(client, person):
@@ -98,8 +98,8 @@ def test_a_gold_set_of_answers(client, person):
     assert "Which of these two is the better answer?" in page(client, person)
     trial = Trial.objects.get()
     assert trial.kind == "gold" and set(trial.order) == {right.pk, wrong.pk}
-    answer(client, person, trial.token, best=letters_of(trial, [wrong.pk])[0])
-    assert quality.quality_of(person).gold == (False,)
+    answer(client, person, trial.token, best=find_letters(trial, [wrong.pk])[0])
+    assert quality.assess_participant(person).gold == (False,)
 
 
 def past():
@@ -110,11 +110,11 @@ def past():
 def test_what_was_never_tried_is_in_no_trial(person):
     robot = rows.participant(rows.study())
     films = [row.pk for row in rows.create_round(robot).candidates.all()]
-    assert set(trials._ready(films)) == set(films)
+    assert set(trials._filter_showable(films)) == set(films)
     Clip.objects.all().delete()
     written = list(Candidate.objects.filter(iteration__experiment__task="sum").values_list("pk", flat=True))
     Candidate.objects.filter(pk=written[0]).update(status="failed")
-    assert trials._ready([*films, *written]) == written[1:]
+    assert trials._filter_showable([*films, *written]) == written[1:]
 
 
 def test_the_practice_trial_has_answers_that_everybody_ranks_alike(client, person):

@@ -143,7 +143,7 @@ class TestImport:
         drawn = []
         for study in (restore.restore(saved_export.path, "ada"), restore.restore(saved_export.path, "ada")):
             people, plan = study.participants.order_by("label"), TrialPlan(study=study, attention=2, gold=2, repeated=2)
-            drawn.append([trials.plan_of(plan, person, rounds=6) for person in people])
+            drawn.append([trials.plan_trials(plan, person, rounds=6) for person in people])
         assert drawn[0] == drawn[1] and len(drawn[0]) == 4
 
     def test_says_where_it_came_from(self, saved_export):

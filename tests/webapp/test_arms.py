@@ -28,7 +28,7 @@ def come(of, count, prefix="P"):
     """So many people agree one after another; what each was told."""
     first = of.participants.count() + 1
     made = [Participant.objects.create(study=of, label=f"{prefix}{first + n:02}") for n in range(count)]
-    return {person: enrolment.consent(person) for person in made}
+    return {person: enrolment.accept_consent(person) for person in made}
 
 
 def arms_of(person):
@@ -81,7 +81,7 @@ def test_seeded_arms_depend_on_the_label_alone():
     come(one, 12)
     for label in ("P12", "P05"):  # in another order, and without the others
         person = Participant.objects.create(study=other, label=label)
-        enrolment.consent(person)
+        enrolment.accept_consent(person)
         assert arms_of(person) == arms_of(one.participants.get(label=label))
     assert len(spread(one)) > 1
 
@@ -90,7 +90,7 @@ def test_places_given_by_hand_are_kept():
     of = study("AB", assignment="by hand")
     person = Participant.objects.create(study=of, label="P01")
     Assignment.objects.create(participant=person, arm=of.arms.get(name="B"))
-    assert enrolment.consent(person) == "" and arms_of(person) == "B"
+    assert enrolment.accept_consent(person) == "" and arms_of(person) == "B"
     assert person.experiment.status == "running"
 
 
@@ -129,7 +129,7 @@ def test_with_more_experiments_than_arms_they_come_again():
 def test_after_one_winner_the_next_experiment_begins(client):
     of = study("AB", experiments_each=2)
     [person] = come(of, 1)
-    enrolment.instructed(person)
+    enrolment.mark_instructed(person)
     first = person.experiment
     assert Experiment.objects.count() == 1
     end(first)
@@ -243,14 +243,14 @@ def test_a_study_needs_an_arm():
 
 
 def test_arms_with_less_room_than_the_study():
-    assert any("leave room for fewer" in words for words in opening.problems(study("AB", quotas=(1, 2), quota=4)))
-    assert opening.problems(study("AB", quotas=(2, 2), quota=4)) == []
+    assert any("leave room for fewer" in words for words in opening.find_problems(study("AB", quotas=(1, 2), quota=4)))
+    assert opening.find_problems(study("AB", quotas=(2, 2), quota=4)) == []
 
 
 def test_a_question_needs_its_answer():
     of = rows.study()
     Question.objects.create(study=of, text="Is it a robot?", answers="yes\nno", correct=3)
-    assert any("Is it a robot?" in words for words in opening.problems(of))
+    assert any("Is it a robot?" in words for words in opening.find_problems(of))
 
 
 def test_a_demonstration_needs_no_protocol():
@@ -271,7 +271,7 @@ def test_nobody_new_after_the_protocol_expired_and_those_inside_go_on(client, mo
     of.refresh_from_db()
     [(outside, told)] = come(of, 1).items()
     assert told == "expired" and "takes in nobody new" in page(client, outside)
-    enrolment.instructed(inside)
+    enrolment.mark_instructed(inside)
     assert "getting ready" in page(client, inside)
 
 

@@ -19,7 +19,7 @@ from webapp.experiments import events
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 from webapp.review import ballot
 from webapp.review.models import Screening, Vote
-from webapp.review.screenings import screening_of, tiles
+from webapp.review.screenings import find_screening, make_tiles
 from webapp.studies.models import Participant
 
 FORBIDDEN_WORDS = r"reward|polic(?:y|ies)|candidate|\bmodel|method|\bscore|\bicpl\b|open.?loop|eureka|\bmetric|\bseed"
@@ -100,7 +100,7 @@ def walk(browser, person):
         judging = rows.open_judgement(person, number)
         assert 'id="ballot"' in see()
         screening = Screening.objects.get(request=judging)
-        playable = [tile.letter for tile in tiles(screening) if tile.status == "ready"]
+        playable = [tile.letter for tile in make_tiles(screening) if tile.status == "ready"]
         fields = {"screening": screening.token, "best": playable[0], "worst": playable[1]}
         for wrong in ({"worst": playable[0]}, {"screening": "x"}, {"best": "1-1"}):
             browser.post(reverse("vote", args=[person.token]), {**fields, **wrong}, follow=True)
@@ -109,9 +109,9 @@ def walk(browser, person):
         browser.post(reverse("vote", args=[person.token]), {**fields, "cannot_tell": "yes"}, follow=True)
         browser.post(reverse("vote", args=[person.token]), fields, follow=True)
         assert "your choice is saved" in see()
-        browser.post(reverse("report", args=[person.token]), {"clip": tiles(screening)[0].token})
+        browser.post(reverse("report", args=[person.token]), {"clip": make_tiles(screening)[0].token})
         Vote.objects.update(created_at=timezone.now() - timezone.timedelta(minutes=1))
-        ballot.lock_due()
+        ballot.lock_due_votes()
         browser.post(reverse("undo", args=[person.token]), fields, follow=True)
     set_experiment(paused=True)
     assert "break" in see()
@@ -191,7 +191,7 @@ async def test_no_answer_about_a_clip_tells_what_it_shows(async_client):
 def _shown():
     person = rows.participant()
     rows.create_round(person)
-    shown = tiles(screening_of(rows.open_judgement(person), person))
+    shown = make_tiles(find_screening(rows.open_judgement(person), person))
     # Primary keys start at 1 here and lengths are in the headers: those are searched for on the pages, above.
     return person, shown, {what: found for what, found in secrets_of(person).items() if what != "primary key"}
 

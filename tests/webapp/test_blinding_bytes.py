@@ -21,7 +21,7 @@ from scipy.stats import binomtest
 from tests.webapp import poll_rows, rows
 from webapp.experiments.models import Candidate
 from webapp.review import padding
-from webapp.review.screenings import screening_of, tiles
+from webapp.review.screenings import find_screening, make_tiles
 from webapp.votes.models import Showing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -98,9 +98,9 @@ def seen_by_participants() -> tuple[list[list[float]], list[bool]]:
     for number in range(PARTICIPANTS):
         person = rows.participant(study, label=f"P{number}")
         rows.create_round(person)
-        screening = screening_of(rows.open_judgement(person), person)
+        screening = find_screening(rows.open_judgement(person), person)
         html = browser.get(person.get_absolute_url()).content.decode()
-        shown = [np.array(features_of(browser, html, [tile.video, tile.poster])) for tile in tiles(screening)]
+        shown = [np.array(features_of(browser, html, [tile.video, tile.poster])) for tile in make_tiles(screening)]
         scores = [Candidate.objects.get(pk=pk).rts or 0.0 for pk in screening.order]
         for first in (0, 2, 4):
             features.append([len(html), *(shown[first] - shown[first + 1])])
@@ -122,7 +122,7 @@ def test_participants_are_sent_nothing_that_tells_the_better_clip():
 
 def test_the_classifier_finds_clips_by_their_length(monkeypatch):
     """Without the padding it would know, so that it is no accident that it does not."""
-    monkeypatch.setattr(padding, "sizes", lambda clips: (0, 0))
+    monkeypatch.setattr(padding, "compute_sizes", lambda clips: (0, 0))
     features, labels = seen_by_participants()
     right, of = accuracy(features, labels)
     assert told_apart(right, of), f"{right} of {of} guessed"

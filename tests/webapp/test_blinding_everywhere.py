@@ -24,7 +24,7 @@ from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Re
 from webapp.problems.models import Attachment
 from webapp.review import ballot
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies import assigning, comprehension, enrolment
 from webapp.studies.models import CompletionCode, Participant, Question, Study
 
@@ -97,7 +97,7 @@ def before_the_first_round(browser):
         practised(browser, person)
         assert "Is it clear?" in browser.see(person.get_absolute_url())
         asked = Question.objects.get()
-        fields = {"attempt": 0, "version": comprehension.version([asked]), f"question-{asked.pk}": answer}
+        fields = {"attempt": 0, "version": comprehension.hash_questions([asked]), f"question-{asked.pk}": answer}
         browser.post(reverse("check", args=[person.token]), fields, follow=True)
     passed = rows.participant(study, label="P13")
     rows.create_round(passed)
@@ -110,15 +110,15 @@ def in_a_panel(browser):
     study = rows.study(panel=2, task="Cartpole", k=3, n=1)
     people = [Participant.objects.create(study=study, label=f"P2{number}") for number in (1, 2)]
     for person in people:
-        assert enrolment.consent(person) == ""
-        enrolment.instructed(person)
+        assert enrolment.accept_consent(person) == ""
+        enrolment.mark_instructed(person)
         browser.see(person.get_absolute_url())
     first = people[0]
     rows.create_round(first)
-    screening = screening_of(rows.open_judgement(first), first)
-    ballot.cast(first, screening.token, ballot.Choice(best="A", worst="B"))
+    screening = find_screening(rows.open_judgement(first), first)
+    ballot.cast_vote(first, screening.token, ballot.Choice(best="A", worst="B"))
     Vote.objects.update(created_at=timezone.now() - timezone.timedelta(minutes=1))
-    ballot.lock_due()
+    ballot.lock_due_votes()
     assert "still choosing" in browser.see(first.get_absolute_url())
 
 
@@ -133,7 +133,7 @@ def between_two_experiments(browser, monkeypatch):
 def a_trial(browser):
     person = rows.participant(rows.study(), label="P41")
     rows.create_round(person)
-    screening = screening_of(rows.open_judgement(person), person)
+    screening = find_screening(rows.open_judgement(person), person)
     best, worst = screening.order[:2]
     drawn = {"round": 1, "seed": rows.SEED, "order": screening.order}
     expected = {"expected_best_id": best, "expected_worst_id": worst}

@@ -12,7 +12,7 @@ from webapp.bench.studies import overview, reliability
 from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Request, Run
 from webapp.review import ballot
 from webapp.review.models import Screening, Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Outcome, Participant
 
@@ -29,8 +29,8 @@ def vote(person, number=1, best="A", worst="F", seconds=20):
     """A locked choice of these letters."""
     rows.create_round(person, number)
     request = rows.open_judgement(person, number)
-    screening = screening_of(request, person)
-    cast = ballot.cast(person, screening.token, ballot.Choice(best, worst, client={"decide_ms": 1000 * seconds}))
+    screening = find_screening(request, person)
+    cast = ballot.cast_vote(person, screening.token, ballot.Choice(best, worst, client={"decide_ms": 1000 * seconds}))
     assert cast.vote, cast.message
     Iteration.objects.filter(experiment=person.experiment, number=number).update(best=cast.vote.best_id)
     request.status = "done"
@@ -79,7 +79,7 @@ def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
     Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
     rows.create_round(first)
     request = rows.open_judgement(first)
-    ballot.cast(first, screening_of(request, first).token, ballot.Choice("A", "B"))
+    ballot.cast_vote(first, find_screening(request, first).token, ballot.Choice("A", "B"))
     assert kinds(study) == {"P01": "chosen", "P02": "choosing"}
 
 
@@ -143,7 +143,7 @@ def test_somebody_who_has_an_arm_twice_has_two_lines():
     vote(person, 1, "A", "F", 10)
     rows.finish_experiment(person)
     again = Assignment(participant=person, arm=study.arms.get(), position=2)
-    again.experiment = assigning.make(again)
+    again.experiment = assigning.create_experiment(again)
     again.save()
     Experiment.objects.filter(pk=again.experiment.pk).update(status="running")
     vote(person, 1, "A", "F", 10)
@@ -199,11 +199,11 @@ def test_members_of_a_panel_agree():
     Assignment.objects.create(participant=second, arm=study.arms.get(), experiment=first.experiment)
     rows.create_round(first)
     request = rows.open_judgement(first)
-    one = screening_of(request, first)
-    other = screening_of(request, second)
+    one = find_screening(request, first)
+    other = find_screening(request, second)
     letters = dict(zip(other.order, "ABCDEF", strict=True))
-    ballot.cast(first, one.token, ballot.Choice("A", "B"))
-    ballot.cast(second, other.token, ballot.Choice(letters[one.order[0]], letters[one.order[1]]))
+    ballot.cast_vote(first, one.token, ballot.Choice("A", "B"))
+    ballot.cast_vote(second, other.token, ballot.Choice(letters[one.order[0]], letters[one.order[1]]))
     assert reliability.answers_of(study).agreement.alpha == pytest.approx(1.0)
 
 

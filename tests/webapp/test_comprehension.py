@@ -51,10 +51,10 @@ def page(client, person):
 def filled(person, right):
     """The form's fields: every question right, or the first one wrong."""
     questions = list(person.study.questions.all())
-    fields = {"attempt": person.attempts, "version": comprehension.version(questions)}
+    fields = {"attempt": person.attempts, "version": comprehension.hash_questions(questions)}
     for number, question in enumerate(questions):
-        answers = comprehension.drawn(person, question)
-        wanted = comprehension.correct(question)
+        answers = comprehension.shuffle_answers(person, question)
+        wanted = question.correct_answer
         place = answers.index(wanted)
         fields[f"question-{question.pk}"] = place if right or number else (place + 1) % len(answers)
     return fields
@@ -147,8 +147,8 @@ def test_every_try_is_in_the_log(client, person):
 def test_the_order_of_answers_is_the_persons_own_and_stays(study):
     question = ask(study, "Which?", "1\n2\n3\n4\n5", 1)
     people = [rows.participant(study, label=f"P{i}") for i in range(8)]
-    orders = [tuple(comprehension.drawn(one, question)) for one in people]
-    assert [tuple(comprehension.drawn(one, question)) for one in people] == orders
+    orders = [tuple(comprehension.shuffle_answers(one, question)) for one in people]
+    assert [tuple(comprehension.shuffle_answers(one, question)) for one in people] == orders
     assert len(set(orders)) > 4 and all(sorted(order) == list("12345") for order in orders)
 
 

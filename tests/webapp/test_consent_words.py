@@ -34,6 +34,6 @@ def test_a_text_without_such_words_is_left_alone():
     [("ada@example.org", True), ("+49 30 123456", True), ("https://lab.example/ada", True), ("who runs this", False)],
 )
 def test_a_real_study_names_an_address(contact, reached):
-    said = "The contact has no address" in " ".join(opening.problems(rows.study(contact=contact)))
+    said = "The contact has no address" in " ".join(opening.find_problems(rows.study(contact=contact)))
     assert said != reached
-    assert opening.problems(rows.study(contact="who runs this site", demonstration=True)) == []
+    assert opening.find_problems(rows.study(contact="who runs this site", demonstration=True)) == []

@@ -22,7 +22,7 @@ from webapp.experiments.models import Request
 from webapp.notices import notifier, push
 from webapp.notices.models import Address, Notice
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Study
 
@@ -125,7 +125,7 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
         leave_address(someone, email)
     request = rows.open_judgement(person)
     notifier.plan()
-    screening = screening_of(request, person)
+    screening = find_screening(request, person)
     Vote.objects.create(request=request, screening=screening, best_id=screening.order[0], worst_id=screening.order[1])
     notifier.tick()
     assert [letter["To"] for letter in mailbox.letters] == ["bob@example.org"]
@@ -204,7 +204,7 @@ def test_a_reminder_comes_later_and_only_to_who_has_not_chosen(person: Participa
     notifier.tick()
     assert [letter["Subject"] for letter in mailbox.letters][1:] == ["Your next round is still waiting"]
     Notice.objects.filter(kind="reminder").update(due_at=timezone.now(), sent_at=None)
-    screening = screening_of(request, person)
+    screening = find_screening(request, person)
     best, worst = screening.order[0], screening.order[1]
     Vote.objects.create(request=request, screening=screening, best_id=best, worst_id=worst)
     notifier.tick()

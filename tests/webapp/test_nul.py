@@ -12,7 +12,7 @@ from django.test import Client
 from tests.webapp import rows
 from webapp.experiments.models import Event, Request
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of, tiles
+from webapp.review.screenings import find_screening, make_tiles
 from webapp.studies.models import Participant
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,8 +55,8 @@ def test_a_form_changes_nothing(person: Participant, action: str) -> None:
 
 
 def test_a_choice_with_nul_in_its_words_counts(person: Participant) -> None:
-    screening = screening_of(Request.objects.get(kind="Judge"), person)
-    best, worst = (tile.letter for tile in tiles(screening)[:2])
+    screening = find_screening(Request.objects.get(kind="Judge"), person)
+    best, worst = (tile.letter for tile in make_tiles(screening)[:2])
     said = {"screening": screening.token, "best": best, "worst": worst, "reason": f"it went {NUL}", "tags": NUL}
     Client().post(f"{person.get_absolute_url()}vote/", {**said, "client": '{"plays": 1, "a\\u0000b": 2}'})
     assert Vote.objects.get().reason == "it went somewhere"

@@ -14,7 +14,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Request
 from webapp.review import ballot, panels
 from webapp.review.models import Vote
-from webapp.review.screenings import LETTERS, screening_of
+from webapp.review.screenings import LETTERS, find_screening
 from webapp.studies import enrolment
 from webapp.studies.models import Participant
 
@@ -28,8 +28,8 @@ def study(panel=3, **plan):
 def joined(of, count, first=1):
     people = [Participant.objects.create(study=of, label=f"P{number:02}") for number in range(first, first + count)]
     for person in people:
-        assert enrolment.consent(person) == ""
-        enrolment.instructed(person)
+        assert enrolment.accept_consent(person) == ""
+        enrolment.mark_instructed(person)
     return people
 
 
@@ -52,9 +52,9 @@ def letter(screening, key):
 
 def vote(person, best="", worst="", **choice):
     request = asked(person.experiment)
-    screening = screening_of(request, person)
+    screening = find_screening(request, person)
     letters = {name: letter(screening, key) for name, key in (("best", best), ("worst", worst)) if key}
-    return ballot.cast(person, screening.token, ballot.Choice(**letters, **choice))
+    return ballot.cast_vote(person, screening.token, ballot.Choice(**letters, **choice))
 
 
 def time_passes():
@@ -201,10 +201,10 @@ def test_one_person_alone_is_pooled_with_nobody():
 
 
 def test_everybody_has_an_order_and_a_vote_of_their_own(people):
-    shown = [screening_of(asked(person.experiment), person) for person in people]
+    shown = [find_screening(asked(person.experiment), person) for person in people]
     assert len({screening.seed for screening in shown}) == 3
     first = vote(people[0], "1-1", "1-3").vote
-    assert ballot.undo(first) and vote(people[0], "1-2", "1-3").vote.pk != first.pk
+    assert ballot.undo_vote(first) and vote(people[0], "1-2", "1-3").vote.pk != first.pk
     assert vote(people[1], "1-1", "1-3").vote.best.key == "1-1"
     assert Vote.objects.filter(undone_at=None).count() == 2
 
@@ -313,13 +313,13 @@ def close(client, experiment):
 def test_a_round_is_closed_with_the_choices_that_are_there(client, people, experiment):
     vote(people[0], "1-1", "1-3")
     vote(people[1], "1-1", "1-2")
-    late = screening_of(asked(experiment), people[2])
+    late = find_screening(asked(experiment), people[2])
     assert "Decided with the choices that were there" in close(client, experiment)
     request = Request.objects.get(kind="Judge")
     assert (request.result["best"], request.pooled["people"]) == ("1-1", 2)
-    cast = ballot.cast(people[2], late.token, ballot.Choice("A", "B"))
+    cast = ballot.cast_vote(people[2], late.token, ballot.Choice("A", "B"))
     assert cast.vote is None and "already over" in cast.message
-    assert not ballot.undo(Vote.objects.first())
+    assert not ballot.undo_vote(Vote.objects.first())
 
 
 def test_a_round_without_choices_is_not_closed(client, people, experiment):
@@ -378,5 +378,5 @@ def test_a_round_is_answered_once(people, experiment):
         vote(person, "1-1", "1-3")
     for _ in range(3):
         time_passes()
-    assert not panels.close(experiment)
+    assert not panels.close_round(experiment)
     assert experiment.events.filter(kind="picked").count() == 1

@@ -14,7 +14,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 
 pytestmark = pytest.mark.django_db
 
@@ -35,13 +35,13 @@ def filmed(experiment):
 def chosen(browser, person, request):
     """Vote for the clip under A, against the one under B where a worst is asked for, through the page."""
     page = browser.get(person.get_absolute_url()).content.decode()
-    data = {"screening": screening_of(request, person).token, "best": "A"}
+    data = {"screening": find_screening(request, person).token, "best": "A"}
     assert 'name="best"' in page and (('name="worst"' in page) is (request.kind == "Judge"))
     if request.kind == "Judge":
         data |= {"worst": "B", "reason": f"limps in vote {request.pk}", "tags": ["best: moves fast", "worst: shakes"]}
     browser.post(reverse("vote", args=[person.token]), data)
     Vote.objects.update(created_at=timezone.now() - timedelta(seconds=settings.UNDO_SECONDS + 1))
-    assert ballot.lock_due() == 1
+    assert ballot.lock_due_votes() == 1
     return Vote.objects.get(request=request)
 
 

@@ -14,7 +14,7 @@ from webapp.archive import erasure, retention
 from webapp.experiments.models import Candidate, Experiment
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies.models import Participant, Study
 from webapp.votes import answers, opening
 from webapp.votes.models import Pair
@@ -68,8 +68,8 @@ def both(midway, first, second):
 def chooses(person):
     """Somebody in front of a round, about to choose."""
     rows.create_round(person)
-    token = screening_of(rows.open_judgement(person), person).token
-    return lambda: ballot.cast(person, token, ballot.Choice(best="A", worst="B", reason=REASON))
+    token = find_screening(rows.open_judgement(person), person).token
+    return lambda: ballot.cast_vote(person, token, ballot.Choice(best="A", worst="B", reason=REASON))
 
 
 def over_since_today():

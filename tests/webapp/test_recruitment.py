@@ -237,7 +237,7 @@ def test_it_says_why_nobody_may_get_in(client, study, values, words):
 def test_the_last_place_taken_meanwhile_leaves_nothing_behind(client, study):
     rows.participant(study)
     Study.objects.update(quota=1)
-    with patch.object(open_link, "turned_away", return_value=""):
+    with patch.object(open_link, "find_closed_reason", return_value=""):
         html = text(agree(client, study, CAME))
     assert "This study is full" in html
     assert Participant.objects.count() == 1 and not Recruit.objects.exists()

@@ -116,7 +116,7 @@ def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell
     iteration = Iteration(number=1)
     shown = Candidate(iteration=iteration, index=best)
     asked = Request(kind="Compare", payload={"iteration": 1, "candidates": ["1-1", "1-2"]})
-    assert panels.answer_of(Vote(request=asked, best=shown, cannot_tell=cannot_tell)) == answer
+    assert panels.make_result(Vote(request=asked, best=shown, cannot_tell=cannot_tell)) == answer
 
 
 @pytest.mark.parametrize(("answer", "winner"), [("first", "1-1"), ("second", "1-2"), ("skip", "1-3")])

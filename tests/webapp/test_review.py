@@ -13,7 +13,7 @@ from webapp.experiments.models import Event, Experiment, Job, Request
 from webapp.review import ballot, panels
 from webapp.review.ballot import Choice
 from webapp.review.models import Screening, Vote
-from webapp.review.screenings import LETTERS, screening_of, tiles
+from webapp.review.screenings import LETTERS, find_screening, make_tiles
 from webapp.studies.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def person():
 
 @pytest.fixture
 def screening(person):
-    return screening_of(Request.objects.get(), person)
+    return find_screening(Request.objects.get(), person)
 
 
 def vote(browser, person, shown, /, **data):
@@ -45,9 +45,9 @@ def older(seconds=settings.UNDO_SECONDS + 1):
 
 
 def test_the_order_is_drawn_once_and_can_be_drawn_again(person, screening):
-    assert screening_of(screening.request, person) == screening
+    assert find_screening(screening.request, person) == screening
     assert sorted(screening.order) == [candidate.pk for candidate in rows.Candidate.objects.order_by("pk")]
-    assert [tile.letter for tile in tiles(screening)] == list("ABCDEF")
+    assert [tile.letter for tile in make_tiles(screening)] == list("ABCDEF")
 
 
 def test_two_people_see_different_orders_and_addresses():
@@ -55,9 +55,9 @@ def test_two_people_see_different_orders_and_addresses():
     orders, addresses = set(), set()
     for someone in people:
         rows.create_round(someone)
-        shown = screening_of(rows.open_judgement(someone), someone)
+        shown = find_screening(rows.open_judgement(someone), someone)
         orders.add(tuple(pk - min(shown.order) for pk in shown.order))
-        addresses.update(tile.video for tile in tiles(shown))
+        addresses.update(tile.video for tile in make_tiles(shown))
     assert len(orders) > 1 and len(addresses) == 36
 
 
@@ -94,7 +94,7 @@ def test_same_link_in_two_browsers(client, person, screening):
 def test_a_vote_for_a_closed_round(client, person, screening):
     vote(client, person, screening)
     older()
-    ballot.lock_due()
+    ballot.lock_due_votes()
     Vote.objects.all().delete()
     response = vote(client, person, screening)
     assert "That round is already over" in response.content.decode()
@@ -150,16 +150,16 @@ def test_i_cannot_tell(client, person, screening):
     assert "could not tell the videos apart" in response.content.decode()
     drawn = Vote.objects.get()
     assert drawn.cannot_tell and drawn.best_id != drawn.worst_id
-    ballot.undo(drawn)
-    again = ballot.cast(person, screening.token, Choice(cannot_tell=True)).vote
+    ballot.undo_vote(drawn)
+    again = ballot.cast_vote(person, screening.token, Choice(cannot_tell=True)).vote
     assert (again.best_id, again.worst_id) == (drawn.best_id, drawn.worst_id), "drawn from the screening's seed"
 
 
 def test_a_clip_that_failed_cannot_be_chosen(client):
     person = rows.participant()
     rows.create_round(person, failed=(3,))
-    screening = screening_of(rows.open_judgement(person), person)
-    missing = next(tile.letter for tile in tiles(screening) if tile.status == "failed")
+    screening = find_screening(rows.open_judgement(person), person)
+    missing = next(tile.letter for tile in make_tiles(screening) if tile.status == "failed")
     page = client.get(person.get_absolute_url()).content.decode()
     assert "This video could not be made" in page and f'name="best" value="{missing}"' not in page
     others = [letter for letter in LETTERS[:6] if letter != missing]
@@ -172,8 +172,8 @@ def test_a_clip_that_failed_cannot_be_chosen(client):
 def test_only_one_clip_is_left(client):
     person = rows.participant()
     rows.create_round(person, failed=(2, 3, 4, 5, 6))
-    screening = screening_of(rows.open_judgement(person), person)
-    only = next(tile.letter for tile in tiles(screening) if tile.status == "ready")
+    screening = find_screening(rows.open_judgement(person), person)
+    only = next(tile.letter for tile in make_tiles(screening) if tile.status == "ready")
     assert "Only one robot finished" in client.get(person.get_absolute_url()).content.decode()
     vote(client, person, screening, best=only, worst="")
     assert Vote.objects.get().worst is None
@@ -202,7 +202,7 @@ def test_undo_and_choose_again(client, person, screening):
 def test_undo_too_late(client, person, screening):
     vote(client, person, screening)
     older()
-    ballot.lock_due()
+    ballot.lock_due_votes()
     response = client.post(reverse("undo", args=[person.token]), {"screening": screening.token}, follow=True)
     assert "too late to take that choice back" in response.content.decode()
     assert Vote.objects.get().undone_at is None
@@ -220,10 +220,10 @@ def test_undo_of_a_foreign_vote(client, person, screening):
 
 def test_a_vote_becomes_the_answer_once_it_is_locked(client, person, screening):
     vote(client, person, screening, reason="It runs.", tags=["worst: falls over"])
-    assert ballot.lock_due() == 0, "it may still be taken back"
+    assert ballot.lock_due_votes() == 0, "it may still be taken back"
     older()
-    assert ballot.lock_due() == 1
-    assert ballot.lock_due() == 0, "exactly once"
+    assert ballot.lock_due_votes() == 1
+    assert ballot.lock_due_votes() == 0, "exactly once"
     request = Request.objects.get()
     cast = Vote.objects.get()
     assert request.status == Request.Status.DONE
@@ -260,13 +260,13 @@ def test_whose_experiment_is_deleted_while_a_choice_is_locked_is_told(client, pe
 def test_what_is_deleted_while_it_is_settled_holds_up_nothing_else(person, screening, deleted):
     best = screening.order[0]
     Vote.objects.create(request=screening.request, screening=screening, best_id=best, locked_at=timezone.now())
-    assert panels.settle_due() == 0 and not Experiment.objects.exists()
+    assert panels.settle_due_requests() == 0 and not Experiment.objects.exists()
 
 
 def test_a_model_learns_which_letters_a_reason_speaks_of(client, person, screening):
     vote(client, person, screening, reason="B runs on, the rest fall.")
     older()
-    ballot.lock_due()
+    ballot.lock_due_votes()
     cast = Vote.objects.get()
     best, worst = (LETTERS[screening.order.index(pk)] for pk in (cast.best_id, cast.worst_id))
     assert cast.reason == "B runs on, the rest fall."
@@ -283,9 +283,9 @@ def test_a_page_locks_what_is_due_itself(client, person, screening):
 
 def test_an_undone_vote_is_never_locked(client, person, screening):
     vote(client, person, screening)
-    ballot.undo(Vote.objects.get())
+    ballot.undo_vote(Vote.objects.get())
     older()
-    assert ballot.lock_due() == 0
+    assert ballot.lock_due_votes() == 0
     assert Request.objects.get().status == Request.Status.OPEN
 
 
@@ -293,9 +293,9 @@ def test_a_vote_waits_for_an_experiment_that_has_failed_meanwhile(client, person
     vote(client, person, screening)
     older()
     Experiment.objects.update(status=Experiment.Status.FAILED)
-    assert ballot.lock_due() == 0 and Vote.objects.get().locked_at is None
+    assert ballot.lock_due_votes() == 0 and Vote.objects.get().locked_at is None
     Experiment.objects.update(status=Experiment.Status.RUNNING)
-    assert ballot.lock_due() == 1
+    assert ballot.lock_due_votes() == 1
 
 
 def test_a_vote_is_not_lost_when_the_experiment_fails_while_it_is_being_locked(client, person, screening, monkeypatch):
@@ -309,10 +309,10 @@ def test_a_vote_is_not_lost_when_the_experiment_fails_while_it_is_being_locked(c
 
     with monkeypatch.context() as patched:
         patched.setattr(loop, "lock", fails_first)
-        assert ballot.lock_due() == 0
+        assert ballot.lock_due_votes() == 0
     assert Vote.objects.get().locked_at is None
     Experiment.objects.update(status=before.status)
-    assert ballot.lock_due() == 1
+    assert ballot.lock_due_votes() == 1
     assert Request.objects.get().status == Request.Status.DONE
 
 
@@ -321,12 +321,12 @@ def test_the_final_pick(client):
     for number in (1, 2, 3):
         rows.create_round(person, number)
     request = rows.open_final_choice(person)
-    screening = screening_of(request, person)
+    screening = find_screening(request, person)
     page = client.get(person.get_absolute_url()).content.decode()
     assert "Which one is the best of all?" in page and 'name="worst"' not in page
     vote(client, person, screening, best="C", worst="")
     older()
-    ballot.lock_due()
+    ballot.lock_due_votes()
     request.refresh_from_db()
     assert request.status == Request.Status.DONE
     assert request.result == Vote.objects.get().best.key in request.payload["candidates"]
@@ -336,7 +336,7 @@ def test_the_final_pick(client):
 
 
 def test_a_reported_clip_reaches_the_experimenter(client, person, screening):
-    tile = tiles(screening)[0]
+    tile = make_tiles(screening)[0]
     response = client.post(reverse("report", args=[person.token]), {"clip": tile.token})
     assert response.status_code == 200 and "researcher" in response.content.decode()
     event = Event.objects.get(kind="reported")
@@ -364,6 +364,6 @@ def test_of_two_only_the_better_is_asked_for(client, person, screening):
     shown = Screening.objects.get()
     vote(client, person, shown, worst="")
     older()
-    assert ballot.lock_due() == 1
+    assert ballot.lock_due_votes() == 1
     expected = "first" if Vote.objects.get().best.key == "1-1" else "second"
     assert Request.objects.get().result == expected

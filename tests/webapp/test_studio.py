@@ -16,7 +16,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Clip, Event, Experiment, Job, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies import opening
 from webapp.studies.models import CompletionCode, Outcome, Participant, Study
 from webapp.studio import words
@@ -164,8 +164,8 @@ def test_after_the_last_round_no_more_robots_are_promised(client):
     person = rows.participant()
     last = rows.create_round(person, number=person.experiment.n)
     rows.open_judgement(person, number=last.number)
-    shown = screening_of(Request.objects.get(), person)
-    ballot.cast(person, shown.token, ballot.Choice("A", "B"))
+    shown = find_screening(Request.objects.get(), person)
+    ballot.cast_vote(person, shown.token, ballot.Choice("A", "B"))
     html = page(client, person)
     assert "That was the last round." in html and "The next robots" not in html
     Vote.objects.update(created_at=timezone.now() - timedelta(seconds=60))
@@ -263,7 +263,7 @@ def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting)
     request = rows.open_judgement(waiting)
     html = page(client, waiting)
     assert 'data-state="review"' in html
-    token = screening_of(request, waiting).token
+    token = find_screening(request, waiting).token
     client.post(reverse("vote", args=[waiting.token]), {"screening": token, "best": "A", "worst": "B"})
     assert Vote.objects.exists() and "Thank you, your choice is saved" in page(client, waiting)
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.webapp import rows
 from webapp.review import telemetry
 from webapp.review.models import Screening, Trial, Viewing, Vote
-from webapp.review.screenings import LETTERS, screening_of
+from webapp.review.screenings import LETTERS, find_screening
 
 HOSTILE = [
     "",
@@ -44,7 +44,7 @@ GOOD = {
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_no_page_sends_is_not_kept(text):
-    assert telemetry.read(text) == {}
+    assert telemetry.parse_telemetry(text) == {}
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_what_no_page_sends_is_not_kept(text):
     ['{"AB": {"watched_ms": 1}}', '{"1": {"watched_ms": 1}}', '{"": {"watched_ms": 1}}', '{"A": 1}', '{"A": [1]}'],
 )
 def test_of_videos_that_were_not_shown_nothing_is_kept(clips):
-    assert telemetry.read(f'{{"plays": 2, "clips": {clips}}}') == {"plays": 2, "clips": {}}
+    assert telemetry.parse_telemetry(f'{{"plays": 2, "clips": {clips}}}') == {"plays": 2, "clips": {}}
 
 
 def test_what_a_page_sends_is_kept_as_it_is():
-    assert telemetry.read(json.dumps(GOOD)) == GOOD
+    assert telemetry.parse_telemetry(json.dumps(GOOD)) == GOOD
     extra = {**GOOD, "user_agent": 7, "clips": {**GOOD["clips"], "A": {**GOOD["clips"]["A"], "ip": 1}}}
-    assert telemetry.read(json.dumps(extra)) == GOOD
+    assert telemetry.parse_telemetry(json.dumps(extra)) == GOOD
 
 
 def test_the_longest_account_fits_and_is_bounded():
@@ -67,7 +67,7 @@ def test_the_longest_account_fits_and_is_bounded():
     account = {**dict.fromkeys(telemetry.KEYS, most), "clips": dict.fromkeys(LETTERS[:20], clip)}
     text = json.dumps(account, separators=(",", ":"))
     assert len(text) <= telemetry.MOST_BYTES
-    assert telemetry.read(text) == account
+    assert telemetry.parse_telemetry(text) == account
 
 
 def test_nothing_that_tells_who_it_is():
@@ -87,7 +87,7 @@ def person(db):
 
 @pytest.fixture
 def screening(person):
-    return screening_of(rows.Request.objects.get(), person)
+    return find_screening(rows.Request.objects.get(), person)
 
 
 def tell(browser, person, token, sitting="0123456789abcdef", **account):
@@ -163,4 +163,4 @@ def test_it_goes_with_the_person(client, person, screening):
 def test_a_vote_keeps_how_it_was_watched(client, person, screening):
     fields = {"screening": screening.token, "best": "A", "worst": "B", "client": json.dumps(GOOD)}
     client.post(reverse("vote", args=[person.token]), fields)
-    assert Vote.objects.get().client == telemetry.UNSEEN | GOOD
+    assert Vote.objects.get().client == telemetry.WATCH_UNKNOWN | GOOD

@@ -7,7 +7,7 @@ from tests.webapp import rows
 from webapp.experiments.models import Event
 from webapp.live import consumers
 from webapp.review import ballot
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies.models import Assignment
 
 pytestmark = pytest.mark.django_db
@@ -33,9 +33,9 @@ def test_whoever_waits_for_a_panel_hears_of_each_choice_that_stands(client):
     heard = []
     for person in (first, others[0]):
         best, worst = "AB"
-        ballot.cast(person, screening_of(request, person).token, ballot.Choice(best, worst))
+        ballot.cast_vote(person, find_screening(request, person).token, ballot.Choice(best, worst))
         before = Event.objects.latest("pk").pk
-        assert ballot.lock_due() == 0
+        assert ballot.lock_due_votes() == 0
         heard.append(Event.objects.filter(pk__gt=before, public=True).count())
     assert heard == [1, 1]
     assert "One other person is still choosing" in client.get(first.get_absolute_url()).content.decode()

@@ -12,7 +12,7 @@ from webapp.experiments.models import Candidate, Experiment, Iteration, Request
 from webapp.review import ballot, panels, quality, trials
 from webapp.review.ballot import Choice
 from webapp.review.models import ClipTicket, GoldSet, Screening, Trial, TrialPlan, Vote
-from webapp.review.screenings import letters_of, screening_of, tiles
+from webapp.review.screenings import find_letters, find_screening, make_tiles
 from webapp.studies import assigning
 from webapp.studies.models import Assignment
 
@@ -26,12 +26,12 @@ def planned(study, **counts):
 def judged(person, number=1, best=0, worst=1):
     """A round that this person has judged for good: the best and the worst as places in the order shown."""
     rows.create_round(person, number)
-    screening = screening_of(rows.open_judgement(person, number), person)
+    screening = find_screening(rows.open_judgement(person, number), person)
     letters = "ABCDEF"
-    vote = ballot.cast(person, screening.token, Choice(best=letters[best], worst=letters[worst])).vote
+    vote = ballot.cast_vote(person, screening.token, Choice(best=letters[best], worst=letters[worst])).vote
     Screening.objects.filter(pk=screening.pk).update(opened_at=timezone.now() - timedelta(minutes=2))
     Vote.objects.filter(pk=vote.pk).update(created_at=timezone.now() - timedelta(minutes=1))
-    assert ballot.lock_due() == 1
+    assert ballot.lock_due_votes() == 1
     return screening
 
 
@@ -52,7 +52,7 @@ def answer(client, person, trial, /, **fields):
 
 
 def letters_for(trial, best, worst):
-    return dict(zip(("best", "worst"), letters_of(trial, [best, worst]), strict=False))
+    return dict(zip(("best", "worst"), find_letters(trial, [best, worst]), strict=False))
 
 
 @pytest.fixture
@@ -72,18 +72,18 @@ def test_without_a_plan_people_just_wait(client, person):
 
 def test_a_plan_is_drawn_once_and_spread_over_the_waits(person):
     plan = planned(person.study, attention=2, gold=3, repeated=2)
-    drawn = trials.plan_of(plan, person, rounds=4)
-    assert drawn == trials.plan_of(plan, person, rounds=4)
+    drawn = trials.plan_trials(plan, person, rounds=4)
+    assert drawn == trials.plan_trials(plan, person, rounds=4)
     assert Counter(one.kind for one in drawn) == {"attention": 2, "gold": 3, "repeated": 2}
     assert all(one.round >= (1 if one.kind == "gold" else 2) for one in drawn)
     assert max(Counter(one.round for one in drawn).values()) == 2, "seven over four waits"
-    others = [trials.plan_of(plan, rows.participant(person.study, label=name), 4) for name in "abc"]
+    others = [trials.plan_trials(plan, rows.participant(person.study, label=name), 4) for name in "abc"]
     assert any(other != drawn for other in others)
 
 
 def test_one_round_leaves_no_room_for_what_needs_an_earlier_one(person):
     plan = planned(person.study, attention=1, gold=1, repeated=1)
-    assert [one.kind for one in trials.plan_of(plan, person, rounds=1)] == ["gold"]
+    assert [one.kind for one in trials.plan_trials(plan, person, rounds=1)] == ["gold"]
 
 
 def test_nothing_is_begun_while_a_round_can_be_judged(client, person):
@@ -104,12 +104,12 @@ def test_an_attention_trial(client, person, reads):
     waits(person, 2)
     html = page(client, person)
     trial = Trial.objects.get()
-    best, worst = trials.told(trial)
+    best, worst = trials.find_required_letters(trial)
     assert f"please choose video {best} as the best and video {worst} as the worst" in html
     picked = {"best": best, "worst": worst} if reads else {"best": worst, "worst": best}
     html = answer(client, person, trial, **picked)
     assert "Saved, thank you." in html and "practising" in html, "one was planned, one was shown"
-    found = quality.quality_of(person)
+    found = quality.assess_participant(person)
     assert found.attention == (reads,)
     assert found.flags == (() if reads else ("failed 1 of 1 attention trials",))
 
@@ -120,7 +120,7 @@ def test_whoever_cannot_judge_an_attention_trial_did_not_read_it(client, person)
     waits(person, 2)
     page(client, person)
     answer(client, person, Trial.objects.get(), cannot_tell="yes")
-    assert quality.quality_of(person).attention == (False,)
+    assert quality.assess_participant(person).attention == (False,)
 
 
 # --- gold -----------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_gold_pair_is_judged_in_the_first_wait(client, person):
     assert "Which one does it better?" in html and "While the next robots practise" in html
     assert sorted(trial.order) == sorted([gold.best_id, gold.worst_id])
     answer(client, person, trial, **letters_for(trial, gold.best_id, None))
-    assert quality.quality_of(person).gold == (True,)
+    assert quality.assess_participant(person).gold == (True,)
 
 
 @pytest.mark.parametrize(("places", "passed"), [((0, 5), True), ((0, 4), False), ((5, 0), False)])
@@ -153,7 +153,7 @@ def test_a_gold_round(client, person, places, passed):
     assert "Which of these six" in page(client, person)
     trial, made = Trial.objects.get(), list(gold.best.iteration.candidates.order_by("index"))
     answer(client, person, trial, **letters_for(trial, *(made[place].pk for place in places)))
-    assert quality.quality_of(person).gold == (passed,)
+    assert quality.assess_participant(person).gold == (passed,)
 
 
 def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
@@ -173,7 +173,7 @@ def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, pers
     begun = Trial.objects.get()
     rows.finish_experiment(person)
     place = Assignment(participant=person, arm=rows.arm(person.study, "B", task="Humanoid"), position=2)
-    place.experiment = assigning.make(place)
+    place.experiment = assigning.create_experiment(place)
     place.save()
     Experiment.objects.filter(pk=place.experiment.pk).update(status="running")
     assert person.experiment.task == "Humanoid"
@@ -213,7 +213,7 @@ def test_something_wrong_with_the_videos_is_no_failure(client, person):
     waits(person, 1)
     page(client, person)
     answer(client, person, Trial.objects.get(), broken="yes")
-    found = quality.quality_of(person)
+    found = quality.assess_participant(person)
     assert found.gold == () and found.undecided == 1 and found.flags == ()
 
 
@@ -232,20 +232,20 @@ def test_a_repeated_round(client, person, again, consistency, flagged):
     assert "Which of these six" in html and trial.repeats == first
     assert sorted(trial.order) == sorted(first.order)
     answer(client, person, trial, **letters_for(trial, *(first.order[place] for place in again)))
-    found = quality.quality_of(person)
+    found = quality.assess_participant(person)
     assert found.consistency == consistency and found.chance == pytest.approx(1 / 6)
     assert bool(found.flags) == flagged
-    assert quality.of_study(person.study) == {person: found}
+    assert quality.assess_study(person.study) == {person: found}
 
 
 def test_a_round_again_has_new_addresses(client, person):
     """Whoever compares addresses cannot tell that it was shown before."""
     planned(person.study, repeated=1)
     first = judged(person)
-    before = {tile.video for tile in tiles(first)}
+    before = {tile.video for tile in make_tiles(first)}
     waits(person, 2)
     page(client, person)
-    again = {tile.video for tile in tiles(Trial.objects.get())}
+    again = {tile.video for tile in make_tiles(Trial.objects.get())}
     assert len(again) == 6 and not before & again
     assert ClipTicket.objects.filter(participant=person).values("token").distinct().count() == 12
 
@@ -326,14 +326,14 @@ def test_videos_that_are_gone_are_no_trap(client, person):
 
 def test_votes_that_were_cast_too_fast_or_unwatched_are_flagged(client, person):
     rows.create_round(person)
-    screening = screening_of(rows.open_judgement(person), person)
+    screening = find_screening(rows.open_judgement(person), person)
     fields = {"screening": screening.token, "best": "A", "worst": "B", "client": '{"enough": 0}'}
     client.post(reverse("vote", args=[person.token]), fields)
-    found = quality.quality_of(person)
+    found = quality.assess_participant(person)
     assert (found.votes, found.hasty, found.unwatched) == (1, 1, 1) and len(found.flags) == 2
 
 
 def test_a_comparison_with_wrong_videos_is_skipped(person):
     request = Request(kind="Compare", payload={"candidates": ["1-1", "1-2"]})
     best = Candidate(iteration=Iteration(number=1), index=1)
-    assert panels.answer_of(Vote(request=request, best=best, cannot_tell=True, broken=True)) == "skip"
+    assert panels.make_result(Vote(request=request, best=best, cannot_tell=True, broken=True)) == "skip"

@@ -19,7 +19,7 @@ from webapp.experiments import loop, progress, provenance, results, revisions, r
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies import enrolment
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -374,12 +374,12 @@ class TestAnotherFlow:
                     answer(row, request)
                 continue
             filmed(row)
-            shown = screening_of(request, person)
+            shown = find_screening(request, person)
             assert 'name="best"' in client.get(address).text
             fields = {"screening": shown.token, "best": "A", "worst": "" if request.kind == "Choose" else "B"}
             client.post(reverse("vote", args=[person.token]), fields)
             Vote.objects.update(created_at=timezone.now() - timedelta(days=1))
-            assert ballot.lock_due() == 1
+            assert ballot.lock_due_votes() == 1
             row.refresh_from_db()
         assert row.status == Experiment.Status.FINISHED
         assert enrolment.finish_due() == 1
@@ -391,7 +391,7 @@ class TestAnotherFlow:
         filmed(row)
         person = rows.participant()
         person.assignments.update(experiment=row)
-        shown = screening_of(row.requests.get(kind="Judge"), person)
+        shown = find_screening(row.requests.get(kind="Judge"), person)
         assert upgrades.follow_today(row)
         fields = {"screening": shown.token, "best": "A", "worst": "B"}
         told = client.post(reverse("vote", args=[person.token]), fields, follow=True)

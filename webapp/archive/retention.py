@@ -64,7 +64,7 @@ def due_on(study: Study) -> date | None:
         return None
     last = timezone.localdate(max(study.closed_at, _last_given(study) or study.closed_at))
     on = last + _period(study)
-    return max(on, last + timedelta(days=GRACE_DAYS)) if opening.inside(study) else on
+    return max(on, last + timedelta(days=GRACE_DAYS)) if opening.count_active(study) else on
 
 
 def _period(study: Study) -> timedelta:

@@ -143,7 +143,7 @@ def unwanted(notice: Notice) -> str:
     person, request = notice.participant, notice.request
     if person.withdrawn_at or person.outcome:
         return "left the study"
-    if request.status != Request.Status.OPEN or ballot.standing_vote(request, person):
+    if request.status != Request.Status.OPEN or ballot.find_standing_vote(request, person):
         return "answered already"
     if not request.experiment.live:
         return "experiment ended"

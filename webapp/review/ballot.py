@@ -1,4 +1,4 @@
-"""Votes: cast, take back, lock. A vote is a row before the page says thank you, and an answer once it is locked."""
+"""Votes: cast, undo, lock. A vote is a row before the page says thank you, and it counts once it is locked."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import LETTERS, answers, letters_of, medium_shown
+from webapp.review.screenings import LETTERS, find_letters, find_medium, find_readable
 from webapp.studies.models import Participant
 
 OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
+ROUND_OVER = "That round is already over, so this choice was not counted. This is where you are now."
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a form said. Letters as shown; empty where nothing was chosen."""
+    """What a form says. Letters as shown; empty if nothing was chosen."""
 
     best: str = ""
     worst: str = ""
@@ -46,63 +47,62 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Cast:
-    """What became of a choice: the vote that stands, and what the person must know when that is not the obvious."""
+class CastResult:
+    """The result of casting: the vote that counts, and a message if it is not the choice that was sent."""
 
     vote: Vote | None
     message: str = ""
 
 
-def cast(participant: Participant, token: str, choice: Choice) -> Cast:
+def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResult:
     """Save a choice for the screening with this token. Casting the same choice twice gives the same vote."""
     screening = Screening.objects.filter(participant=participant, token=token).select_related("request").first()
     if screening is None:
-        return Cast(None, OUT_OF_DATE)
+        return CastResult(None, OUT_OF_DATE)
     with transaction.atomic():
         try:
             experiment = loop.lock(screening.request.experiment_id)
-        except Experiment.DoesNotExist:  # deleted meanwhile
-            return Cast(None, OUT_OF_DATE)
+        except Experiment.DoesNotExist:
+            return CastResult(None, OUT_OF_DATE)
         request = Request.objects.get(pk=screening.request_id)
-        standing = standing_vote(request, participant)
+        standing = find_standing_vote(request, participant)
         if standing:
-            return Cast(
-                standing,
-                "" if _same(standing, screening, choice) else in_words_of(screening, _already(standing, screening)),
-            )
+            same = _is_same(standing, screening, choice)
+            message = "" if same else adapt_wording(screening, _describe_standing(standing, screening))
+            return CastResult(standing, message)
         if request.status != Request.Status.OPEN or not experiment.live:
-            return Cast(None, "That round is already over, so this choice was not counted. This is where you are now.")
-        chosen = picked(screening, choice, needs_worst=judgement_of(request).worst)
+            return CastResult(None, ROUND_OVER)
+        chosen = resolve_choice(screening, choice, needs_worst=judgement_of(request).worst)
         if isinstance(chosen, str):
-            return Cast(None, in_words_of(screening, chosen))
+            return CastResult(None, adapt_wording(screening, chosen))
         vote = _save(screening, choice, *chosen)
         events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
         if choice.broken:
-            said = f"{participant.label} says that something is wrong with the videos."
-            events.emit(experiment, "reported", said, payload={"vote": vote.pk})
-    return Cast(vote)
+            text = f"{participant.label} says that something is wrong with the videos."
+            events.emit(experiment, "reported", text, payload={"vote": vote.pk})
+    return CastResult(vote)
 
 
-def standing_vote(request: Request, participant: Participant) -> Vote | None:
+def find_standing_vote(request: Request, participant: Participant) -> Vote | None:
     return Vote.objects.filter(request=request, screening__participant=participant, undone_at=None).first()
 
 
-def vote_of(screening: Screening) -> Vote | None:
-    """What this person has said of this screening, taken back votes aside."""
+def find_vote(screening: Screening) -> Vote | None:
+    """The screening's vote that was not taken back."""
     return Vote.objects.filter(screening=screening, undone_at=None).first()
 
 
-def undo(vote: Vote) -> bool:
+def undo_vote(vote: Vote) -> bool:
     """Take a vote back; False when it is locked already."""
     with transaction.atomic():
-        taken = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=timezone.now())
-        if taken:
+        undone = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=timezone.now())
+        if undone:
             events.emit(vote.request.experiment, "undone", "The participant took the choice back", public=True)
-    return bool(taken)
+    return bool(undone)
 
 
-def lock_due(votes: QuerySet[Vote] | None = None) -> int:
-    """Lock every vote (or those among `votes`) that can no longer be taken back. How many requests that answered."""
+def lock_due_votes(votes: QuerySet[Vote] | None = None) -> int:
+    """Lock every vote (or those in `votes`) that can no longer be taken back. Returns how many requests it answered."""
     oldest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
     scope = (Vote.objects.all() if votes is None else votes).filter(undone_at=None, locked_at=None)
     # A vote in an experiment that has failed waits, unlocked, until the experiment is live again.
@@ -114,31 +114,31 @@ def lock_due(votes: QuerySet[Vote] | None = None) -> int:
 def _lock(vote: Vote) -> bool:
     try:
         experiment = loop.lock(vote.request.experiment_id)
-    except Experiment.DoesNotExist:  # deleted meanwhile, and the vote with it
+    except Experiment.DoesNotExist:
         return False
-    if not experiment.live:  # failed a moment ago: locked now, it would never be an answer
+    if not experiment.live:  # a vote that is locked in a failed experiment would never become an answer
         return False
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
         return False
-    settled = panels.settle(vote.request)
-    if not settled:  # the others of a panel wait for one less
+    settled = panels.settle_request(vote.request)
+    if not settled:  # the page of other members says how many still choose
         events.emit(vote.request.experiment, "chosen", "A choice can no longer be taken back", public=True)
     return settled
 
 
-def seconds_to_undo(vote: Vote) -> float:
+def compute_undo_seconds(vote: Vote) -> float:
     age = (timezone.now() - vote.created_at).total_seconds()
     return 0.0 if vote.locked_at or vote.undone_at else max(0.0, settings.UNDO_SECONDS - age)
 
 
-def picked(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> tuple[int, int | None] | str:
-    """Primary keys of best and worst, or what is wrong with the choice."""
-    playable = set(_playable(screening))
+def resolve_choice(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> tuple[int, int | None] | str:
+    """The primary keys of best and worst, or a sentence that says what is wrong with the choice."""
+    playable = set(_find_playable(screening))
     needs_worst = needs_worst and len(playable) > 1
     if choice.cannot_judge:
         drawn = random.Random(f"{screening.seed} cannot tell").sample(sorted(playable), min(2, len(playable)))
         return (drawn[0], drawn[1] if needs_worst else None) if drawn else "There is no video to choose from."
-    best, worst = _candidate(screening, choice.best), _candidate(screening, choice.worst)
+    best, worst = _find_candidate(screening, choice.best), _find_candidate(screening, choice.worst)
     if best is None or (needs_worst and worst is None):
         return "Choose the best and the worst video, then confirm." if needs_worst else "Choose a video, then confirm."
     if best == worst and needs_worst:
@@ -148,15 +148,15 @@ def picked(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> t
     return best, worst if needs_worst else None
 
 
-def _playable(screening: Screening | Trial) -> list[int]:
-    readable = answers(screening)
+def _find_playable(screening: Screening | Trial) -> list[int]:
+    readable = find_readable(screening)
     if readable is not None:
         return list(readable)
     ready = Clip.objects.filter(candidate__in=screening.order, percent=FINAL, status=Clip.Status.READY)
     return list(ready.values_list("candidate_id", flat=True))
 
 
-def _candidate(screening: Screening | Trial, letter: str) -> int | None:
+def _find_candidate(screening: Screening | Trial, letter: str) -> int | None:
     shown = dict(zip(LETTERS, screening.order, strict=False))
     return shown.get(letter)
 
@@ -175,27 +175,27 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
     )
 
 
-def _same(vote: Vote, screening: Screening, choice: Choice) -> bool:
+def _is_same(vote: Vote, screening: Screening, choice: Choice) -> bool:
     if choice.cannot_judge or vote.cannot_tell:
         return (choice.cannot_judge, choice.broken) == (vote.cannot_tell, vote.broken)
-    worst_too = vote.worst_id is None or vote.worst_id == _candidate(screening, choice.worst)
-    return vote.best_id == _candidate(screening, choice.best) and worst_too
+    worst_too = vote.worst_id is None or vote.worst_id == _find_candidate(screening, choice.worst)
+    return vote.best_id == _find_candidate(screening, choice.best) and worst_too
 
 
-def in_words_of(screening: Screening | Trial, text: str) -> str:
-    """In the words of what was shown."""
-    return text.replace("video", medium_shown(screening).one)
+def adapt_wording(screening: Screening | Trial, text: str) -> str:
+    """The text with the word for what was shown in place of "video"."""
+    return text.replace("video", find_medium(screening).one)
 
 
-def _already(vote: Vote, screening: Screening) -> str:
+def _describe_standing(vote: Vote, screening: Screening) -> str:
     if vote.broken:
         return "You had already answered this round: something was wrong with the videos. That answer stands."
     if vote.cannot_tell:
         return "You had already answered this round: you could not tell the videos apart. That answer stands."
-    letters = letters_of(screening, [vote.best_id, vote.worst_id])
-    said = f"best {letters[0]}" + (f", worst {letters[1]}" if len(letters) > 1 else "")
-    return f"You had already chosen in this round: {said}. That choice stands."
+    letters = find_letters(screening, [vote.best_id, vote.worst_id])
+    chosen = f"best {letters[0]}" + (f", worst {letters[1]}" if len(letters) > 1 else "")
+    return f"You had already chosen in this round: {chosen}. That choice stands."
 
 
-def experiment_votes(experiment: Experiment) -> QuerySet[Vote]:
+def find_votes(experiment: Experiment) -> QuerySet[Vote]:
     return Vote.objects.filter(request__experiment=experiment)

@@ -1,4 +1,4 @@
-"""Clips and posters, by ticket. The address, the headers and the order of answers say nothing about what is shown."""
+"""Clips and posters, by ticket. Addresses and headers say nothing about what is shown."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from webapp.review.models import ClipTicket
 
 CHUNK = 256 * 1024
 RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
-"""A single range. Anything else, several ranges among them, is answered with the whole file, as the RFC allows."""
+"""A single range. Anything else, for example several ranges, is answered with the whole file, as the RFC allows."""
 
 
 @require_safe
-async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = await _ticket(token)
+async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return file_response(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return respond_with_range(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
-async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = await _ticket(token)
+async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return file_response(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return respond_with_range(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
-async def _ticket(token: str) -> ClipTicket | None:
+async def _find_ticket(token: str) -> ClipTicket | None:
     return (
         await ClipTicket.objects.select_related("clip")
         .filter(token=without_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
@@ -47,8 +47,8 @@ async def _ticket(token: str) -> ClipTicket | None:
 
 
 @dataclass(frozen=True)
-class Padded:
-    """A file and what is sent behind it."""
+class PaddedFile:
+    """A file and the bytes that are sent after it."""
 
     key: str
     length: int
@@ -59,15 +59,15 @@ class Padded:
         return self.length + len(self.tail)
 
 
-def file_response(
+def respond_with_range(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
     length = store.size(key)
     if length is None:
         return HttpResponse(status=404)
-    file = Padded(key, length, padding.tail(length, padded_to, content_type))
+    file = PaddedFile(key, length, padding.make_tail(length, padded_to, content_type))
     size = file.size
-    # Derived from the ticket: time and size of the file would be the same for everybody who watches it.
+    # The ETag depends on the ticket alone: the file's time and size would be the same for everybody.
     headers = {
         "ETag": f'"{hashlib.sha256(f"{token} {content_type} {padded_to}".encode()).hexdigest()[:24]}"',
         "Cache-Control": "private, max-age=86400, immutable",
@@ -77,18 +77,18 @@ def file_response(
         return HttpResponseNotModified(headers=headers)
     wanted = RANGE.fullmatch(request.headers.get("Range", ""))
     if not wanted or request.headers.get("If-Range", headers["ETag"]) != headers["ETag"]:
-        return _answer(request, file, 0, size, 200, content_type, headers)
+        return _respond(request, file, 0, size, 200, content_type, headers)
     start, end = wanted.groups()
-    span = _span(start, end, size)
+    span = _parse_span(start, end, size)
     if span is None:
         return HttpResponse(status=416, headers={**headers, "Content-Range": f"bytes */{size}"})
     first, last = span
     headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-    return _answer(request, file, first, last - first + 1, 206, content_type, headers)
+    return _respond(request, file, first, last - first + 1, 206, content_type, headers)
 
 
-def _span(start: str, end: str, size: int) -> tuple[int, int] | None:
-    """First and last byte of one range (RFC 9110, section 14.1.2); None where it cannot be satisfied."""
+def _parse_span(start: str, end: str, size: int) -> tuple[int, int] | None:
+    """First and last byte of one range (RFC 9110, section 14.1.2); None if it cannot be satisfied."""
     if not start:
         length = int(end)
         return (max(0, size - length), size - 1) if length and size else None
@@ -96,22 +96,30 @@ def _span(start: str, end: str, size: int) -> tuple[int, int] | None:
     return (first, last) if first <= last and first < size else None
 
 
-def _answer(
-    request: HttpRequest, file: Padded, start: int, length: int, status: int, content_type: str, headers: dict[str, str]
+def _respond(
+    request: HttpRequest,
+    file: PaddedFile,
+    start: int,
+    length: int,
+    status: int,
+    content_type: str,
+    headers: dict[str, str],
 ) -> HttpResponseBase:
     headers = {**headers, "Content-Length": str(length)}
     if request.method == "HEAD":
         return HttpResponse(status=status, content_type=content_type, headers=headers)
-    return StreamingHttpResponse(_read(file, start, length), status=status, content_type=content_type, headers=headers)
+    return StreamingHttpResponse(
+        _stream(file, start, length), status=status, content_type=content_type, headers=headers
+    )
 
 
-async def _read(file: Padded, start: int, length: int) -> AsyncIterator[bytes]:
-    behind = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
+async def _stream(file: PaddedFile, start: int, length: int) -> AsyncIterator[bytes]:
+    padding_bytes = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
     if length:
         with store.open_range(file.key, start, length) as opened:
             while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
                 length -= len(data)
                 yield data
-    if behind:
-        yield behind
+    if padding_bytes:
+        yield padding_bytes

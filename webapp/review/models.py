@@ -1,4 +1,4 @@
-"""What a person was shown, how they watched it, and what they picked."""
+"""What people were shown, how they watched it, and what they chose."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ClipTicket(models.Model):
     """The token of the screening or trial; empty for practice and the winner."""
     token = models.CharField(max_length=64, unique=True, default=new_token)
     size = models.PositiveBigIntegerField(default=0)
-    """Bytes as sent, padding included; 0: as the file is."""
+    """Bytes as sent, padding included; 0 if the file is sent without padding."""
     poster_size = models.PositiveBigIntegerField(default=0)
 
     class Meta:
@@ -56,7 +56,7 @@ class ClipTicket(models.Model):
 
 
 class Vote(models.Model):
-    """A confirmed choice. Written before the page says thank you; undone until it is locked, never deleted."""
+    """A confirmed choice. Written before the page says thank you; can be undone until it is locked; never deleted."""
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="votes")
     screening = models.ForeignKey(Screening, on_delete=models.CASCADE, related_name="votes")
@@ -65,11 +65,11 @@ class Vote(models.Model):
     cannot_tell = models.BooleanField(default=False)
     """The person could not judge; best and worst were then drawn from the screening's seed."""
     broken = models.BooleanField(default=False)
-    """Why they could not judge: something was wrong with the videos. False: they could not tell them apart."""
+    """True if they could not judge because something was wrong with the videos."""
     reason = models.TextField(blank=True, max_length=2000)
     tags = models.JSONField(default=list)
     client = models.JSONField(default=dict)
-    """What the browser measured until then: see webapp.review.telemetry."""
+    """What the browser measured: see webapp.review.telemetry."""
     created_at = models.DateTimeField(auto_now_add=True)
     undone_at = models.DateTimeField(null=True)
     locked_at = models.DateTimeField(null=True)
@@ -102,7 +102,7 @@ class TrialPlan(models.Model):
 
 
 class GoldSet(models.Model):
-    """Two of a past round, videos or answers, of which an experimenter says which is best and which worst."""
+    """Two videos or answers of past rounds; an experimenter says which is best and which is worst."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="gold_sets")
     best = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="+")
@@ -122,7 +122,7 @@ class GoldSet(models.Model):
 
 
 class Trial(models.Model):
-    """A screening of another kind: judged while the robots practise, checked, and never given to the loop."""
+    """An extra screening: judged while the robots practise, checked, and never given to the loop."""
 
     class Kind(models.TextChoices):
         ATTENTION = "attention", "Attention: the page says what to pick"
@@ -134,7 +134,7 @@ class Trial(models.Model):
     number = models.PositiveSmallIntegerField()
     """Its place in the participant's plan."""
     round = models.PositiveSmallIntegerField()
-    """The round whose robots practised meanwhile."""
+    """The round whose robots practised at that time."""
     repeats = models.ForeignKey(Screening, null=True, on_delete=models.CASCADE, related_name="repetitions")
     token = models.CharField(max_length=64, unique=True, default=new_token)
     seed = models.PositiveBigIntegerField()
@@ -164,12 +164,12 @@ class Trial(models.Model):
 
 
 class Viewing(models.Model):
-    """How one opened page was watched: the browser's account, kept beside the server's own times."""
+    """How one opened page was watched, as the browser reports it; the times of the row are the server's."""
 
     screening = models.ForeignKey(Screening, null=True, on_delete=models.CASCADE, related_name="viewings")
     trial = models.ForeignKey(Trial, null=True, on_delete=models.CASCADE, related_name="viewings")
     sitting = models.CharField(max_length=16)
-    """Drawn by the page each time it is opened."""
+    """A random id that the page draws each time it is opened."""
     data = models.JSONField(default=dict)
     """See webapp.review.telemetry."""
     started_at = models.DateTimeField(auto_now_add=True)

@@ -17,7 +17,7 @@ from webapp.experiments.kind import Said
 from webapp.experiments.kinds import KINDS, judgement_of
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
-from webapp.review.screenings import LETTERS, letters_of
+from webapp.review.screenings import LETTERS, find_letters
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
 
@@ -25,8 +25,8 @@ _LETTER = re.compile(rf"\b[{LETTERS}]\b")
 
 
 @dataclass(frozen=True)
-class Rated:
-    """What a panel's choices say of one candidate: [estimate, low, high], None where it was not estimated."""
+class CandidateRating:
+    """What a panel's choices say about one candidate, as [estimate, low, high]; None if it was not estimated."""
 
     key: str
     score: list[float] | None
@@ -34,77 +34,77 @@ class Rated:
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """How several people's choices became one."""
+class PanelResult:
+    """How the choices of several people became one."""
 
-    what: str
+    verb: str
     """decided, or chose the winner."""
     people: int
     undecided: int
-    rated: tuple[Rated, ...]
+    rated: tuple[CandidateRating, ...]
     """The strongest first."""
 
 
-def answer_of(vote: Vote) -> Any:
+def make_result(vote: Vote) -> Any:
     """The vote as the request's result: a Pick, the id of the winner, or which of two."""
-    said = _said(vote)
-    unseen = replace(said, pick=replace(said.pick, unseen=_unseen(vote.request)))
-    return judgement_of(vote.request).result(vote.request.payload, unseen)
+    judged = _read_vote(vote)
+    judged = replace(judged, pick=replace(judged.pick, unseen=_find_unseen(vote.request)))
+    return judgement_of(vote.request).result(vote.request.payload, judged)
 
 
-def _said(vote: Vote) -> Said:
-    pick = Pick(vote.best.key, vote.worst.key if vote.worst else None, _told(vote), tuple(vote.tags))
+def _read_vote(vote: Vote) -> Said:
+    pick = Pick(vote.best.key, vote.worst.key if vote.worst else None, _annotate_reason(vote), tuple(vote.tags))
     return Said(pick, vote.cannot_tell, vote.broken)
 
 
-def _told(vote: Vote) -> str:
-    """The reason for those who saw no letters: which letter the best and the worst had, where the reason names any."""
+def _annotate_reason(vote: Vote) -> str:
+    """The reason, with the letters of best and worst if it names any, for readers who did not see the letters."""
     if not _LETTER.search(vote.reason):
         return vote.reason
-    named = zip(("best", "worst"), letters_of(vote.screening, [vote.best_id, vote.worst_id]), strict=False)
+    named = zip(("best", "worst"), find_letters(vote.screening, [vote.best_id, vote.worst_id]), strict=False)
     return f"{vote.reason}\n[{', '.join(f'{letter} is the {which}' for which, letter in named)}.]"
 
 
-def votes_of(request: Request) -> QuerySet[Vote]:
-    """The standing votes of those who have not left, the earliest first."""
-    people = assigning.members(request.experiment).values("participant")
+def find_votes(request: Request) -> QuerySet[Vote]:
+    """The standing votes of members who have not left, the earliest first."""
+    people = assigning.find_members(request.experiment).values("participant")
     votes = Vote.objects.filter(request=request, undone_at=None, screening__participant__in=people)
     return votes.select_related("request", "screening", "best__iteration", "worst__iteration").order_by("pk")
 
 
-def undecided(request: Request) -> QuerySet[Assignment]:
-    """The places of those whose choice is still to come, or can still be taken back."""
-    locked = votes_of(request).exclude(locked_at=None).values("screening__participant")
-    return assigning.members(request.experiment).exclude(participant__in=locked)
+def find_undecided(request: Request) -> QuerySet[Assignment]:
+    """The places of members who have not chosen yet or can still take their choice back."""
+    locked = find_votes(request).exclude(locked_at=None).values("screening__participant")
+    return assigning.find_members(request.experiment).exclude(participant__in=locked)
 
 
-def others_choosing(request: Request, participant: Participant) -> int:
-    """How many others somebody waits for whose own choice is locked."""
-    return undecided(request).exclude(participant=participant).count()
+def count_others_choosing(request: Request, participant: Participant) -> int:
+    """How many other members still choose."""
+    return find_undecided(request).exclude(participant=participant).count()
 
 
-def voted(experiment: Experiment) -> tuple[int, int] | None:
-    """How many of a panel have chosen in what waits for it, and of how many; None where nothing waits for several."""
+def count_voted(experiment: Experiment) -> tuple[int, int] | None:
+    """How many members of a panel have chosen in the round that waits, and how many there are; None without a panel."""
     request = loop.waiting_request(experiment) if experiment.status == Experiment.Status.WAITING else None
-    people = assigning.members(experiment).count() if request else 0
-    return (votes_of(request).count(), people) if request and people > 1 else None
+    people = assigning.find_members(experiment).count() if request else 0
+    return (find_votes(request).count(), people) if request and people > 1 else None
 
 
-def settle(request: Request) -> bool:
-    """Answer the request if nobody is left to wait for; the caller holds the experiment's lock. Whether it did."""
-    votes = [vote for vote in votes_of(request) if vote.locked_at]
-    return bool(votes) and not undecided(request).exists() and _answer(request, votes)
+def settle_request(request: Request) -> bool:
+    """Answer the request if every member has chosen. Returns whether it did. The caller locks the experiment."""
+    votes = [vote for vote in find_votes(request) if vote.locked_at]
+    return bool(votes) and not find_undecided(request).exists() and _answer_request(request, votes)
 
 
 def settle_after_leaving(experiment: Experiment, **_: Any) -> bool:
-    """The same for what the experiment waits for: a member has left."""
+    """Answer the request that the experiment waits for, if the member who has left was the last to choose."""
     row = loop.lock(experiment.pk)
     request = loop.waiting_request(row)
-    return request is not None and settle(request)
+    return request is not None and settle_request(request)
 
 
-def settle_due() -> int:
-    """Answer what everybody has chosen in, and what was left open when something failed. Called by the reaper."""
+def settle_due_requests() -> int:
+    """Answer requests in which everybody has chosen but that are open, for example after a failure. For the reaper."""
     voted = Vote.objects.filter(undone_at=None).exclude(locked_at=None).values("request")
     live = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
     waiting = Request.objects.filter(pk__in=voted, status=Request.Status.OPEN, experiment__status__in=live)
@@ -115,55 +115,55 @@ def settle_due() -> int:
 def _settle_once(request: Request) -> bool:
     try:
         loop.lock(request.experiment_id)
-    except Experiment.DoesNotExist:  # deleted meanwhile
+    except Experiment.DoesNotExist:
         return False
-    return settle(request)
+    return settle_request(request)
 
 
 @transaction.atomic
-def close(experiment: Experiment) -> bool:
-    """End the round with the choices that are there, also those that could still be taken back. False without any."""
+def close_round(experiment: Experiment) -> bool:
+    """End the round with the choices made so far, also those that could still be undone. False if there are none."""
     row = loop.lock(experiment.pk)
     request = loop.waiting_request(row)
     if request is None:
         return False
     Vote.objects.filter(request=request, undone_at=None, locked_at=None).update(locked_at=timezone.now())
-    votes = list(votes_of(request))
-    if not votes or not _answer(request, votes):
+    votes = list(find_votes(request))
+    if not votes or not _answer_request(request, votes):
         return False
     events.emit(row, "closed early", f"Decided with {len(votes)} choices; others were still to come.")
     return True
 
 
-def _answer(request: Request, votes: list[Vote]) -> bool:
-    """One result of these votes, and for a panel how it came about."""
+def _answer_request(request: Request, votes: list[Vote]) -> bool:
+    """Answer the request with one result of these votes; for a panel, store how they were pooled."""
     if len(votes) == 1:
-        return loop.answer(request.pk, answer_of(votes[0]))
-    said = [_said(vote) for vote in votes]
-    pooled, result = judgement_of(request).pool(request.payload, _shown(request), said)
+        return loop.answer(request.pk, make_result(votes[0]))
+    judged = [_read_vote(vote) for vote in votes]
+    pooled, result = judgement_of(request).pool(request.payload, _find_shown(request), judged)
     pooled["people"], pooled["undecided"] = len(votes), sum(vote.cannot_tell for vote in votes)
     Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(pooled=pooled)
     return loop.answer(request.pk, result)
 
 
-def _shown(request: Request) -> list[str]:
-    """The candidates of the request that could be seen: all where there are no videos."""
+def _find_shown(request: Request) -> list[str]:
+    """The candidates of the request that could be seen; all of them if there are no videos."""
     keys: list[str] = request.payload["candidates"]
     clips = Clip.objects.filter(candidate__iteration__experiment=request.experiment_id, percent=FINAL)
     ready = {clip.candidate.key for clip in clips.filter(status="ready").select_related("candidate__iteration")}
     return [key for key in keys if key in ready] or keys
 
 
-def _unseen(request: Request) -> tuple[str, ...]:
-    shown = _shown(request)
+def _find_unseen(request: Request) -> tuple[str, ...]:
+    shown = _find_shown(request)
     return tuple(key for key in request.payload["candidates"] if key not in shown)
 
 
-def told(kind: str, pooled: dict[str, Any]) -> Pooled:
-    """What Request.pooled of a request of this kind says, for pages."""
+def read_pooled(kind: str, pooled: dict[str, Any]) -> PanelResult:
+    """Request.pooled of a request of this kind, for pages."""
     scores = pooled.get("score", {})
-    rated = [Rated(key, scores.get(key), strength) for key, strength in pooled["strength"].items()]
+    rated = [CandidateRating(key, scores.get(key), strength) for key, strength in pooled["strength"].items()]
     ranked = sorted(rated, key=lambda one: (-one.strength[0], one.key))
     judgement = KINDS[kind].judgement
-    what = "chose the winner" if judgement and judgement.final else "decided"
-    return Pooled(what, pooled["people"], pooled["undecided"], tuple(ranked))
+    verb = "chose the winner" if judgement and judgement.final else "decided"
+    return PanelResult(verb, pooled["people"], pooled["undecided"], tuple(ranked))

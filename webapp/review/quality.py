@@ -1,4 +1,4 @@
-"""How far a person's answers can be trusted: what checks say, as plain numbers. Flagged, never dropped."""
+"""How reliable a person's answers are: the results of checks as plain numbers. Answers are flagged, never dropped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from webapp.studies.models import Participant, Study
 
 @dataclass(frozen=True)
 class Agreement:
-    """One repeated trial against the first answer. `chance`: agreement that random picks would reach."""
+    """One repeated trial against the first answer."""
 
     round: int
     same_best: bool
     same_worst: bool | None
-    """None where no worst was asked for."""
+    """None if no worst was asked for."""
     chance: float
+    """The agreement that random picks would reach."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Quality:
     attention: tuple[bool, ...] = ()
     """For each attention trial answered, in order: whether the videos that the page named were picked."""
     gold: tuple[bool, ...] = ()
-    """For each gold trial answered whose films are still there: whether best and worst were the known ones."""
+    """For each gold trial answered whose films still exist: whether best and worst were the known ones."""
     repeated: tuple[Agreement, ...] = ()
     undecided: int = 0
     """Gold and repeated trials in which the person could not judge, or something was wrong with the videos."""
@@ -37,30 +38,30 @@ class Quality:
     unwatched: int = 0
     """Votes whose page had not seen every video watched for long enough."""
     flags: tuple[str, ...] = ()
-    """What an experimenter should look at, in words."""
+    """Sentences about what an experimenter should look at."""
 
     @property
     def consistency(self) -> float | None:
-        """Share of repeated picks, best and worst, that were the same again; None without any."""
+        """The share of repeated picks, best and worst, that were the same again; None without any."""
         same = [pick for one in self.repeated for pick in (one.same_best, one.same_worst) if pick is not None]
         return sum(same) / len(same) if same else None
 
     @property
     def chance(self) -> float | None:
-        """What `consistency` would be, on average, for somebody who picks at random."""
+        """The mean `consistency` of somebody who picks at random."""
         weights = [(one.chance, 1 if one.same_worst is None else 2) for one in self.repeated]
         total = sum(weight for _, weight in weights)
         return sum(chance * weight for chance, weight in weights) / total if total else None
 
 
-def quality_of(participant: Participant) -> Quality:
+def assess_participant(participant: Participant) -> Quality:
     trials = Trial.objects.filter(participant=participant, answered_at__isnull=False)
     votes = Vote.objects.filter(screening__participant=participant, undone_at=None).select_related("screening")
-    return _quality(list(trials.order_by("answered_at")), list(votes))
+    return _assess(list(trials.order_by("answered_at")), list(votes))
 
 
-def of_study(study: Study) -> dict[Participant, Quality]:
-    """Everybody who has answered anything in this study."""
+def assess_study(study: Study) -> dict[Participant, Quality]:
+    """The quality of everybody who has answered anything in this study."""
     people = Participant.objects.filter(study=study).order_by("label")
     trials = Trial.objects.filter(participant__study=study, answered_at__isnull=False).order_by("answered_at")
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None).select_related("screening")
@@ -71,44 +72,46 @@ def of_study(study: Study) -> dict[Participant, Quality]:
     for vote in votes:
         by_vote.setdefault(vote.screening.participant_id, []).append(vote)
     return {
-        person: _quality(by_trial.get(person.pk, []), by_vote.get(person.pk, []))
+        person: _assess(by_trial.get(person.pk, []), by_vote.get(person.pk, []))
         for person in people
         if person.pk in by_trial or person.pk in by_vote
     }
 
 
-def _quality(trials: list[Trial], votes: list[Vote]) -> Quality:
+def _assess(trials: list[Trial], votes: list[Vote]) -> Quality:
     judged = [trial for trial in trials if not (trial.cannot_tell or trial.broken)]
-    attention = tuple(_as_expected(trial) for trial in trials if trial.kind == Trial.Kind.ATTENTION)
+    attention = tuple(_is_as_expected(trial) for trial in trials if trial.kind == Trial.Kind.ATTENTION)
     gold = tuple(
-        _as_expected(trial) for trial in judged if trial.kind == Trial.Kind.GOLD and trial.expected_best_id is not None
+        _is_as_expected(trial)
+        for trial in judged
+        if trial.kind == Trial.Kind.GOLD and trial.expected_best_id is not None
     )
-    repeated = tuple(agreement_of(trial) for trial in judged if trial.kind == Trial.Kind.REPEATED)
+    repeated = tuple(compare_repeat(trial) for trial in judged if trial.kind == Trial.Kind.REPEATED)
     decided = [vote for vote in votes if not vote.cannot_tell]
-    hasty = sum(_seconds(vote) < vote.screening.watch_seconds for vote in decided)
+    hasty = sum(_count_seconds(vote) < vote.screening.watch_seconds for vote in decided)
     unwatched = sum(vote.client.get("enough") == 0 for vote in decided)
     undecided = sum(trial.kind != Trial.Kind.ATTENTION and (trial.cannot_tell or trial.broken) for trial in trials)
     found = Quality(attention, gold, repeated, undecided, len(votes), hasty, unwatched)
-    return replace(found, flags=tuple(_flags(found)))
+    return replace(found, flags=tuple(_find_flags(found)))
 
 
-def _as_expected(trial: Trial) -> bool:
+def _is_as_expected(trial: Trial) -> bool:
     if trial.best_id is None or trial.best_id != trial.expected_best_id:
         return False
     return trial.expected_worst_id is None or trial.worst_id == trial.expected_worst_id
 
 
-def agreement_of(trial: Trial) -> Agreement:
-    """A repeated trial's answer beside the vote that it repeats (kept on the trial when it was drawn)."""
+def compare_repeat(trial: Trial) -> Agreement:
+    """Compare a repeated trial's answer with the vote that it repeats, which the trial keeps as its expectation."""
     same_worst = None if trial.expected_worst_id is None else trial.worst_id == trial.expected_worst_id
     return Agreement(trial.round, trial.best_id == trial.expected_best_id, same_worst, 1 / len(trial.order))
 
 
-def _seconds(vote: Vote) -> float:
+def _count_seconds(vote: Vote) -> float:
     return (vote.created_at - vote.screening.opened_at).total_seconds()
 
 
-def _flags(found: Quality) -> Iterable[str]:
+def _find_flags(found: Quality) -> Iterable[str]:
     for name, passed in (("attention", found.attention), ("gold", found.gold)):
         if not all(passed):
             yield f"failed {passed.count(False)} of {len(passed)} {name} trials"

@@ -1,4 +1,4 @@
-"""A round as one person sees it: which clips, in which order, under which addresses."""
+"""A round as one person sees it: clips, their order and their addresses."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Tile:
         return reverse("poster", args=[self.token])
 
 
-def shown(request: Request) -> list[Candidate]:
-    """The candidates that a Judge or Choose request asks about, in the order of their making."""
+def find_candidates(request: Request) -> list[Candidate]:
+    """The candidates that a Judge or Choose request asks about, in the order in which they were made."""
     keys = set(request.payload["candidates"])
     candidates = Candidate.objects.filter(iteration__experiment=request.experiment_id).select_related("iteration")
     return [candidate for candidate in candidates if candidate.key in keys]
 
 
-def screening_of(request: Request, participant: Participant) -> Screening:
-    """This person's screening of the request: the order is drawn once, from a seed that is kept."""
+def find_screening(request: Request, participant: Participant) -> Screening:
+    """This person's screening of the request; the order is drawn once, from a stored seed."""
     seed = secrets.randbits(48)
-    order = [candidate.pk for candidate in shown(request)]
+    order = [candidate.pk for candidate in find_candidates(request)]
     random.Random(seed).shuffle(order)
     screening, _ = Screening.objects.get_or_create(
         request=request, participant=participant, defaults={"seed": seed, "order": order}
@@ -56,48 +56,48 @@ def screening_of(request: Request, participant: Participant) -> Screening:
     return screening
 
 
-def answers(screening: Screening | Trial) -> set[int] | None:
-    """Primary keys of the answers that can be read, where the page shows answers; None where it shows films."""
-    if medium_shown(screening).filmed:
+def find_readable(screening: Screening | Trial) -> set[int] | None:
+    """Primary keys of the answers that can be read; None if the page shows films."""
+    if find_medium(screening).filmed:
         return None
     tried = Candidate.objects.filter(pk__in=screening.order, status=Candidate.Status.TRAINED)
     return set(tried.values_list("pk", flat=True))
 
 
-def medium_shown(screening: Screening | Trial) -> Medium:
+def find_medium(screening: Screening | Trial) -> Medium:
     """What the page shows: films or answers."""
     if isinstance(screening, Screening):
         return screening.request.experiment.medium
-    of = Candidate.objects.filter(pk__in=screening.order).values_list("iteration__experiment__task", flat=True)
-    return medium_of(of[0]) if of else films.MEDIUM
+    tasks = Candidate.objects.filter(pk__in=screening.order).values_list("iteration__experiment__task", flat=True)
+    return medium_of(tasks[0]) if tasks else films.MEDIUM
 
 
-def tiles(screening: Screening | Trial) -> list[Tile]:
-    readable = answers(screening)
+def make_tiles(screening: Screening | Trial) -> list[Tile]:
+    readable = find_readable(screening)
     if readable is not None:
         states = [Clip.Status.READY if pk in readable else Clip.Status.FAILED for pk in screening.order]
         return [Tile(letter, "", state) for letter, state in zip(LETTERS, states, strict=False)]
     clips = {clip.candidate_id: clip for clip in Clip.objects.filter(candidate__in=screening.order, percent=FINAL)}
-    tokens = tickets(screening.participant, clips.values(), screening.token)
+    tokens = issue_tickets(screening.participant, clips.values(), screening.token)
     return [
         Tile(letter, tokens[clips[pk].pk], clips[pk].status) if pk in clips else Tile(letter, "", Clip.Status.FAILED)
         for letter, pk in zip(LETTERS, screening.order, strict=False)
     ]
 
 
-def practice(participant: Participant, request: Request) -> list[Tile]:
-    """The newest early clip of every robot in training, in an order that says nothing."""
+def make_practice_tiles(participant: Participant, request: Request) -> list[Tile]:
+    """The newest early clip of every robot in training, in random order."""
     keys = {candidate["id"] for candidate in request.payload["candidates"]}
     ready = Clip.objects.filter(
         candidate__iteration__experiment=request.experiment_id, percent__lt=FINAL, status=Clip.Status.READY
     ).select_related("candidate__iteration")
     newest = {clip.candidate_id: clip for clip in ready.order_by("percent") if clip.candidate.key in keys}
-    tokens = tickets(participant, newest.values())
+    tokens = issue_tickets(participant, newest.values())
     return [Tile("", token, Clip.Status.READY) for token in sorted(tokens.values())]
 
 
-def tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "") -> dict[int, str]:
-    """Clip primary key -> its address token for this person on this page; all of a page are sent at equal length."""
+def issue_tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "") -> dict[int, str]:
+    """Clip primary key -> its ticket's token for this person and page; all clips of a page are sent at equal length."""
     clips = list(clips)
     mine = ClipTicket.objects.filter(participant=participant, clip__in=clips, shown_in=shown_in)
     known = {clip_pk: (token, size) for clip_pk, token, size in mine.values_list("clip_id", "token", "size")}
@@ -108,11 +108,11 @@ def tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "")
             [ClipTicket(participant=participant, clip=clip, shown_in=shown_in) for clip in missing],
             ignore_conflicts=True,
         )
-        size, poster_size = padding.sizes([clip for clip in clips if clip.pk in ready])
+        size, poster_size = padding.compute_sizes([clip for clip in clips if clip.pk in ready])
         mine.filter(clip__in=ready).update(size=size, poster_size=poster_size)
     return dict(mine.values_list("clip_id", "token"))
 
 
-def letters_of(screening: Screening | Trial, candidates: Sequence[int | None]) -> list[str]:
+def find_letters(screening: Screening | Trial, candidates: Sequence[int | None]) -> list[str]:
     """The letters under which these candidates (primary keys) were shown."""
     return [LETTERS[screening.order.index(pk)] for pk in candidates if pk in screening.order]

@@ -1,4 +1,4 @@
-"""One-tap reasons for a choice, by what is judged."""
+"""Reasons for a choice that a page offers as buttons."""
 
 BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
 WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
@@ -8,4 +8,4 @@ KNOWN = (
     *(f"best: {tag}" for tag in (*BEST, *ANSWERS_BEST)),
     *(f"worst: {tag}" for tag in (*WORST, *ANSWERS_WORST)),
 )
-"""What a form may say."""
+"""The tags that a form may contain."""

@@ -1,4 +1,4 @@
-"""What a page tells about how it was watched: known keys, whole numbers, bounded. Nothing personal is asked for."""
+"""What a page reports about how it was watched: known keys with whole numbers, nothing personal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEYS = {
     "columns": "answers that stood beside each other in the first row, when the choice was confirmed",
     "enough": "1 when every video that could play had been watched for long enough",
 }
-"""What is kept of one opened page, and of a vote the same until it was cast. Server times are on the rows."""
+"""What is stored about one opened page, and about a vote's page until it was cast. Rows have the server's times."""
 CLIP_KEYS = {
     "first_play_ms": "from opening the page until this video first ran",
     "watched_ms": "for how long it ran, at any speed",
@@ -38,16 +38,16 @@ CLIP_KEYS = {
     "stalls": "times that it stood still to load",
     "failed": "times that it did not load",
 }
-"""Of each video, under "clips" and its letter."""
-UNSEEN = {"enough": 0}
-"""Of a vote whose page does not say that enough was watched: without its script, or altered. It is flagged."""
+"""What is stored about each video, under "clips" and its letter."""
+WATCH_UNKNOWN = {"enough": 0}
+"""For a vote whose page does not report watching, because it has no script or was altered: such a vote is flagged."""
 MOST_BYTES = 8192
 MOST_SITTINGS = 20
-"""Opened pages of one screening that are kept, so that endless reloading fills nothing."""
+"""How many opened pages of one screening are stored, so that reloading does not fill the database."""
 
 
-def read(text: str) -> dict[str, Any]:
-    """What a browser sent, as far as it is what a page sends; {} for anything else."""
+def parse_telemetry(text: str) -> dict[str, Any]:
+    """The known keys of what a browser sent; {} if it is not valid."""
     if len(text) > MOST_BYTES:
         return {}
     try:
@@ -56,27 +56,27 @@ def read(text: str) -> dict[str, Any]:
         return {}
     if not isinstance(data, dict):
         return {}
-    kept: dict[str, Any] = _numbers(data, KEYS)
+    kept: dict[str, Any] = _keep_numbers(data, KEYS)
     clips = data.get("clips")
     if isinstance(clips, dict):
         kept["clips"] = {
-            letter: _numbers(clip, CLIP_KEYS)
+            letter: _keep_numbers(clip, CLIP_KEYS)
             for letter, clip in sorted(clips.items())
             if len(letter) == 1 and letter in LETTERS and isinstance(clip, dict)
         }
     return kept
 
 
-def _numbers(data: dict[str, Any], keys: dict[str, str]) -> dict[str, int]:
+def _keep_numbers(data: dict[str, Any], keys: dict[str, str]) -> dict[str, int]:
     return {key: value for key, value in data.items() if key in keys and type(value) is int and 0 <= value < 2**53}
 
 
-def keep(shown: Screening | Trial, sitting: str, data: dict[str, Any]) -> Viewing | None:
-    """Save the newest account of one opened page; None where it is none, or there are too many already."""
+def save_viewing(viewed: Screening | Trial, sitting: str, data: dict[str, Any]) -> Viewing | None:
+    """Save the newest report of one opened page; None if it is empty or there are too many."""
     sitting = without_nul(sitting)[:16]
-    of = {"screening": shown} if isinstance(shown, Screening) else {"trial": shown}
-    known = Viewing.objects.filter(**of)
-    if not (sitting and data) or (known.count() >= MOST_SITTINGS and not known.filter(sitting=sitting).exists()):
+    key = {"screening": viewed} if isinstance(viewed, Screening) else {"trial": viewed}
+    stored = Viewing.objects.filter(**key)
+    if not (sitting and data) or (stored.count() >= MOST_SITTINGS and not stored.filter(sitting=sitting).exists()):
         return None
-    viewing, _ = Viewing.objects.update_or_create(**of, sitting=sitting, defaults={"data": data})
+    viewing, _ = Viewing.objects.update_or_create(**key, sitting=sitting, defaults={"data": data})
     return viewing

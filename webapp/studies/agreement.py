@@ -1,4 +1,4 @@
-"""Whether somebody agreed to the consent text that they were shown: studies and A/B votes ask in the same way."""
+"""The check of a consent form, which studies and A/B votes share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.http import HttpRequest
 
 
-def agreed(request: HttpRequest, consent_hash: str) -> bool:
-    """Whether the form's box is ticked under the text of this hash; else the next page says why not."""
+def check_agreement(request: HttpRequest, consent_hash: str) -> bool:
+    """Whether the form's box is ticked under the text with this hash; if not, the next page says why."""
     if request.POST.get("hash") != consent_hash:
         messages.warning(request, "The text was changed while you were reading. Please read this version.")
     elif request.POST.get("agree") != "yes":

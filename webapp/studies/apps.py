@@ -9,11 +9,11 @@ class StudiesConfig(AppConfig):
     def ready(self) -> None:
         from webapp.problems.signals import asking_for_uses
 
-        asking_for_uses.connect(arms_on, dispatch_uid="arms")
+        asking_for_uses.connect(find_arms, dispatch_uid="arms")
 
 
-def arms_on(problem: Any, **_: Any) -> tuple[str, list[str]]:
-    """The arms of studies that need this problem."""
+def find_arms(problem: Any, **_: Any) -> tuple[str, list[str]]:
+    """The arms that use this problem."""
     from webapp.studies.models import Arm
 
     arms = Arm.objects.filter(task=problem.name).select_related("study").order_by("pk")

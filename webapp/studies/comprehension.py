@@ -1,6 +1,6 @@
-"""The comprehension check: a study's questions, answers in an order of each person's own, wrong ones explained.
+"""The comprehension check: a study's questions, with the answers in a different order for each person.
 
-What was answered last lives in the browser's session until the next try; every try is also in the experiment's log.
+The browser's session keeps the answers of the last attempt; the experiment's log keeps every attempt.
 """
 
 from __future__ import annotations
@@ -20,65 +20,63 @@ from webapp.studies import assigning, enrolment
 from webapp.studies.models import Participant, Question
 
 
-def drawn(participant: Participant, question: Question) -> list[str]:
-    """The answers in this person's order, which follows from the study's seed and the label."""
+def shuffle_answers(participant: Participant, question: Question) -> list[str]:
+    """The answers in this person's order, drawn from the study's seed and the label."""
     answers = list(question.choices)
     random.Random(f"{participant.study.seed} answers {participant.label} {question.pk}").shuffle(answers)
     return answers
 
 
-def given_in(posted: Mapping[str, str], participant: Participant, questions: list[Question]) -> dict[str, str]:
-    """Question (primary key as text) -> the text of the answer chosen; those without a proper one are left out."""
+def read_answers(posted: Mapping[str, str], participant: Participant, questions: list[Question]) -> dict[str, str]:
+    """Question (primary key as text) -> the text of the chosen answer; a question without a valid one is left out."""
     given = {}
     for question in questions:
-        place, answers = posted.get(f"question-{question.pk}", ""), drawn(participant, question)
+        place, answers = posted.get(f"question-{question.pk}", ""), shuffle_answers(participant, question)
         if place.isdecimal() and len(place) <= 3 and int(place) < len(answers):
             given[str(question.pk)] = answers[int(place)]
     return given
 
 
-def version(questions: list[Question]) -> str:
-    """Which questions and answers a page shows: changes with every word of them."""
-    words = json.dumps([(row.pk, row.text, row.choices) for row in questions])
-    return hashlib.sha256(words.encode()).hexdigest()
+def hash_questions(questions: list[Question]) -> str:
+    """A hash of every word of the questions and answers that a page shows."""
+    content = json.dumps([(row.pk, row.text, row.choices) for row in questions])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def wrong(questions: list[Question], given: Mapping[str, str]) -> list[Question]:
-    return [question for question in questions if given.get(str(question.pk)) != correct(question)]
+def find_wrong(questions: list[Question], given: Mapping[str, str]) -> list[Question]:
+    return [question for question in questions if given.get(str(question.pk)) != question.correct_answer]
 
 
-def correct(question: Question) -> str:
-    return question.choices[question.correct - 1]
-
-
-def _key(participant: Participant) -> str:
+def _session_key(participant: Participant) -> str:
     return f"check {participant.pk}"
 
 
-def last_given(session: Mapping[str, Any], participant: Participant) -> dict[str, str]:
-    """The answers of the last try, where this browser made it."""
-    kept = session.get(_key(participant))
+def read_last_answers(session: Mapping[str, Any], participant: Participant) -> dict[str, str]:
+    """The answers of the last attempt; empty if another browser made it."""
+    kept = session.get(_session_key(participant))
     return kept["given"] if isinstance(kept, dict) and kept.get("attempt") == participant.attempts else {}
 
 
-def remember(session: MutableMapping[str, Any], participant: Participant, given: Mapping[str, str]) -> None:
-    """Keep the answers of the try that was just counted."""
-    session[_key(participant)] = {"attempt": participant.attempts, "given": dict(given)}
+def save_answers(session: MutableMapping[str, Any], participant: Participant, given: Mapping[str, str]) -> None:
+    """Keep the answers of the attempt that was just counted."""
+    session[_session_key(participant)] = {"attempt": participant.attempts, "given": dict(given)}
 
 
 @transaction.atomic
-def take(participant: Participant, questions: list[Question], given: Mapping[str, str]) -> bool:
-    """Count one try; the last wrong one ends the person's part. False where it was counted already."""
-    assigning.lock(participant.study_id)  # before the person's row, as everybody who leaves does
-    failed = wrong(questions, given)
+def record_attempt(participant: Participant, questions: list[Question], given: Mapping[str, str]) -> bool:
+    """Count one attempt; the last wrong one ends the person's part. False if it was counted already."""
+    assigning.lock_study(participant.study_id)  # before the person's row, in the same order as enrolment.withdraw
+    failed = find_wrong(questions, given)
     mine = Participant.objects.filter(pk=participant.pk, attempts=participant.attempts, understood_at=None, outcome="")
     if not mine.update(attempts=F("attempts") + 1):
         return False
     participant.attempts += 1
-    said = f"answered {len(failed)} of {len(questions)} questions wrongly" if failed else "understood the instructions"
+    result = (
+        f"answered {len(failed)} of {len(questions)} questions wrongly" if failed else "understood the instructions"
+    )
     payload = {"attempt": participant.attempts, "given": dict(given), "wrong": [row.pk for row in failed]}
     if participant.experiment:
-        events.emit(participant.experiment, "checked", f"{participant.label} {said}.", payload=payload)
+        events.emit(participant.experiment, "checked", f"{participant.label} {result}.", payload=payload)
     if not failed:
         Participant.objects.filter(pk=participant.pk).update(understood_at=timezone.now())
     elif participant.attempts >= participant.study.most_attempts:

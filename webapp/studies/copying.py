@@ -1,4 +1,4 @@
-"""A study like another: the same plan and texts, nobody in it."""
+"""Copying a study: the same plan and texts, without participants."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ TITLE = Study._meta.get_field("title").max_length or 120
 
 
 @transaction.atomic
-def copy(study: Study) -> Study:
+def copy_study(study: Study) -> Study:
     """A draft with the same texts, arms, questions, extra sets and gold sets.
 
-    Nobody is in it, nobody can get in, and it has no completion codes: at a recruitment site those belong to one study.
+    The copy has no participants, its open link is off, and it has no completion codes, which belong to one study.
     """
     made = Study.objects.get(pk=study.pk)
     made.pk, made._state.adding = None, True

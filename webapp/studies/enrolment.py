@@ -19,90 +19,92 @@ from webapp.studies.signals import member_left
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
 
 
-def visitor(study: Study, source: str = Participant.Source.OPEN, label: str = "", token: str = "") -> Participant:
-    """A newcomer without a personal link: who pressed Start on a demonstration, or came by the open link."""
+def create_participant(
+    study: Study, source: str = Participant.Source.OPEN, label: str = "", token: str = ""
+) -> Participant:
+    """A participant without a personal link: somebody who pressed Start on a demonstration or used the open link."""
     label = label or f"Visitor {secrets.token_hex(4)}"
     return Participant.objects.create(study=study, label=label, source=source, token=token or new_token())
 
 
-def last_label(study: Study, letter: str, sources: Collection[str]) -> int:
-    """The number after which those who come in this way are called. No label is given again, even after a deletion."""
+def find_last_number(study: Study, letter: str, sources: Collection[str]) -> int:
+    """The highest number in labels of people who came in this way. No label is used again, even after a deletion."""
     people = Participant.objects.filter(study=study)
     labels = people.filter(label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
-    came = people.filter(source__in=sources).count()  # of those whose data was deleted the row is left
-    return max(came, max((int(label[1:]) for label in labels), default=0))
+    count = people.filter(source__in=sources).count()  # rows of people whose data was deleted have lost their labels
+    return max(count, max((int(label[1:]) for label in labels), default=0))
 
 
-def consent(participant: Participant) -> str:
-    """Store what was agreed to, give the person their places, and begin the first. Agreeing twice does nothing twice.
+def accept_consent(participant: Participant) -> str:
+    """Store the consent, give the person their places, and begin the first. A second consent does nothing.
 
-    Returns why the person could not get in (see opening.refusal); empty when they are in.
-    A person whose experiments were deleted is asked again, and begins again.
+    Returns why the person could not get in (see opening.find_refusal); empty when they are in.
+    A person whose experiments were deleted is asked for consent again, and begins again.
     """
     with transaction.atomic():
-        assigning.lock(participant.study_id)
+        assigning.lock_study(participant.study_id)
         participant = Participant.objects.select_related("study").get(pk=participant.pk)
-        if participant.outcome or participant.withdrawn_at or _inside(participant):
+        if participant.outcome or participant.withdrawn_at or _has_begun(participant):
             return ""
-        reason = opening.refusal(participant)
+        reason = opening.find_refusal(participant)
         if reason:
             return reason
-        assigning.assign(participant)
+        assigning.assign_places(participant)
         kept = participant.study.publish_consent()
         Participant.objects.filter(pk=participant.pk).update(
             consented_at=timezone.now(), consent_version=kept.version, consent_hash=kept.hash
         )
-        experiment = assigning.begin(participant.assignments.select_related("arm__study", "participant")[0])
+        experiment = assigning.begin_experiment(participant.assignments.select_related("arm__study", "participant")[0])
         events.emit(experiment, "consented", f"{participant.label} agreed to version {kept.version}.")
     return ""
 
 
-def _inside(participant: Participant) -> bool:
+def _has_begun(participant: Participant) -> bool:
     return participant.consented_at is not None and participant.assignments.exists()
 
 
-def instructed(participant: Participant) -> None:
+def mark_instructed(participant: Participant) -> None:
     Participant.objects.filter(pk=participant.pk, instructed_at=None).update(instructed_at=timezone.now())
 
 
-def debriefed(participant: Participant) -> None:
+def mark_debriefed(participant: Participant) -> None:
     Participant.objects.filter(pk=participant.pk, debriefed_at=None).update(debriefed_at=timezone.now())
 
 
 def finish_due(participants: QuerySet[Participant] | None = None) -> int:
-    """Note who has come to the end: every one of their experiments has its winner, or one of them was cancelled."""
+    """Give their outcome to participants whose experiments all have winners, or one of whose was cancelled."""
     mine = Assignment.objects.filter(participant=OuterRef("pk"))
     unfinished = mine.filter(Q(experiment=None) | ~Q(experiment__status=Experiment.Status.FINISHED))
     scope = Participant.objects.all() if participants is None else participants
     ended = scope.filter(Exists(mine), finished_at=None, withdrawn_at=None, outcome="").exclude(Exists(unfinished))
     cancelled = mine.filter(experiment__status=Experiment.Status.CANCELLED)
-    stopped = scope.filter(Exists(cancelled), withdrawn_at=None, outcome="", study__origin=None)  # not of an import
+    stopped = scope.filter(Exists(cancelled), withdrawn_at=None, outcome="", study__origin=None)
     return ended.update(finished_at=timezone.now(), outcome=Outcome.FINISHED) + stopped.update(outcome=Outcome.STOPPED)
 
 
 def withdraw(participant: Participant) -> None:
-    """Leave the study for good: nothing more is trained or shown for this person. A panel goes on without them."""
+    """Leave the study for good: nothing more is trained for or shown to this person. A panel goes on without them."""
     participant.withdrawn_at = participant.withdrawn_at or timezone.now()
-    _end(participant, Outcome.WITHDRAWN, participant.withdrawn_at, "left the study")
+    _end_participation(participant, Outcome.WITHDRAWN, participant.withdrawn_at, "left the study")
 
 
 def fail(participant: Participant) -> None:
     """End the part of somebody who did not pass the comprehension check."""
-    _end(participant, Outcome.FAILED, None, "did not pass the comprehension check")
+    _end_participation(participant, Outcome.FAILED, None, "did not pass the comprehension check")
 
 
 def stop(participant: Participant) -> None:
     """End the part of somebody who does not want to wait until a failure is mended."""
-    _end(participant, Outcome.STOPPED, None, "did not want to wait until it is mended")
+    _end_participation(participant, Outcome.STOPPED, None, "did not want to wait until it is mended")
 
 
 @transaction.atomic
-def _end(participant: Participant, outcome: Outcome, withdrawn_at: object, words: str) -> None:
-    assigning.lock(participant.study_id)
-    still = Participant.objects.filter(pk=participant.pk, withdrawn_at=None)
+def _end_participation(participant: Participant, outcome: Outcome, withdrawn_at: object, words: str) -> None:
+    assigning.lock_study(participant.study_id)
+    row = Participant.objects.filter(pk=participant.pk, withdrawn_at=None)
     if outcome != Outcome.WITHDRAWN:
-        still = still.filter(outcome="")
-    if not still.update(outcome=outcome, withdrawn_at=withdrawn_at):
+        row = row.filter(outcome="")
+    if not row.update(outcome=outcome, withdrawn_at=withdrawn_at):
         return
     participant.outcome = outcome
     if outcome == Outcome.WITHDRAWN:
@@ -112,7 +114,7 @@ def _end(participant: Participant, outcome: Outcome, withdrawn_at: object, words
         events.emit(experiment, "withdrawn", f"{participant.label} {words}.", public=True)
         if experiment.status in ENDED:
             continue
-        if assigning.members(experiment).exists():
+        if assigning.find_members(experiment).exists():
             member_left.send(Experiment, experiment=experiment)
         else:
-            loop.cancel(experiment)  # a failed one too: nobody can retry it then
+            loop.cancel(experiment)  # a failed one too, so that nobody retries it

@@ -1,4 +1,4 @@
-"""How often one address may do what costs us something. Counted in this process's memory: a restart forgives."""
+"""How often one network address may take an expensive action. A restart forgets the counts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from django.http import HttpRequest
 from webapp.accounts.addresses import client_address
 
 STARTS = 60
-"""New demonstrations an hour: a whole class behind one address."""
+"""New demonstrations an hour: enough for a class behind one address."""
 JOINS = 300
-"""Evaluators an hour by an open link, also with a recruitment id, which nobody checks: a lecture hall."""
+"""People an hour who join by an open link, with or without a recruitment id: enough for a lecture hall."""
 WRONG_LINKS = 100
-"""Links an hour that lead nowhere."""
+"""Unknown links an hour."""
 PERIOD_SECONDS = 3600
 
 
-def exceeded(request: HttpRequest, what: str, limit: int) -> bool:
-    """Count this attempt of the request's address; whether it is one too many."""
+def exceeds_limit(request: HttpRequest, what: str, limit: int) -> bool:
+    """Count this attempt of the request's address. Returns whether it goes over the limit."""
     period = int(time.time()) // PERIOD_SECONDS
     key = f"{what}-{client_address(request)}-{period}"
     cache.add(key, 0, 2 * PERIOD_SECONDS)

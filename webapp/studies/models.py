@@ -32,7 +32,7 @@ class Outcome(models.TextChoices):
 
 
 class Study(models.Model):
-    """What a group of people is asked to do: who may come, what they read, and the arms that they are spread over."""
+    """What a group of people is asked to do: who may take part, what they read, and the arms they are spread over."""
 
     class Status(models.TextChoices):
         DRAFT = "draft", "Draft: links do not open yet"
@@ -51,9 +51,9 @@ class Study(models.Model):
     demonstration = models.BooleanField(default=False, help_text="Anybody may start it from the home page.")
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
-    """From then on nobody new may consent; who is in goes on until the study is closed."""
+    """From then on nobody new may consent; participants go on until the study is closed."""
     closed_at = models.DateTimeField(null=True, editable=False)
-    """When it was closed by hand, last; the retention period counts from here, or from the last choice after it."""
+    """When somebody last closed it; the retention period counts from here, or from the last choice after it."""
     deleted_at = models.DateTimeField(null=True, editable=False)
 
     ethics_protocol = models.CharField(max_length=120, blank=True)
@@ -71,7 +71,7 @@ class Study(models.Model):
     most_attempts = models.PositiveSmallIntegerField(
         "attempts", default=2, validators=[MinValueValidator(1), MaxValueValidator(20)]
     )
-    """Of the comprehension check."""
+    """How many attempts at the comprehension check a participant has."""
     debriefing = models.TextField(blank=True)
     thanks_text = models.TextField(blank=True)
 
@@ -90,7 +90,7 @@ class Study(models.Model):
     parameter_study = models.CharField(max_length=40, default="STUDY_ID", validators=[PARAMETER])
     parameter_session = models.CharField(max_length=40, default="SESSION_ID", validators=[PARAMETER])
     parameter_required = models.BooleanField("only with an id", default=False)
-    """Whether the open link takes in nobody whom no recruitment site named."""
+    """Whether the open link takes in only people with a recruitment id."""
 
     notify_email = models.BooleanField("by e-mail", default=False)
     notify_push = models.BooleanField("by browser notification", default=False)
@@ -108,13 +108,13 @@ class Study(models.Model):
         return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
 
     def publish_consent(self) -> ConsentText:
-        """Keep the text as it is now: from here on somebody may have read it."""
-        given = {"version": self.consent_version, "text": self.consent_text}
-        return ConsentText.objects.get_or_create(study=self, hash=self.consent_hash, defaults=given)[0]
+        """Keep the text as it is now, because from here on somebody may have read it."""
+        values = {"version": self.consent_version, "text": self.consent_text}
+        return ConsentText.objects.get_or_create(study=self, hash=self.consent_hash, defaults=values)[0]
 
 
 class Arm(LoopSettings):
-    """One of the plans that a study compares: what its people's experiments are started with."""
+    """One of the plans that a study compares: the settings of its participants' experiments."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="arms")
     name = models.CharField(max_length=40, default="A")
@@ -134,12 +134,12 @@ class Arm(LoopSettings):
 
     @property
     def started(self) -> bool:
-        """Whether anybody is in it: its plan stands from then on."""
+        """Whether a participant has consented; from then on the plan cannot be changed."""
         return self.assignments.filter(participant__consented_at__isnull=False).exists()
 
 
 class ConsentText(models.Model):
-    """A consent text that somebody could have read: never changed. A participant's consent names its hash."""
+    """A published consent text; never changed. A participant's consent names its hash."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.CharField(max_length=20)
@@ -156,7 +156,7 @@ class ConsentText(models.Model):
 
 
 class Question(models.Model):
-    """One of the comprehension check."""
+    """A question of the comprehension check."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField(default=0)
@@ -177,6 +177,10 @@ class Question(models.Model):
     def choices(self) -> list[str]:
         return [line.strip() for line in self.answers.splitlines() if line.strip()]
 
+    @property
+    def correct_answer(self) -> str:
+        return self.choices[self.correct - 1]
+
     def clean(self) -> None:
         if len(self.choices) < 2:
             raise ValidationError({"answers": "Give at least two answers, one a line."})
@@ -185,7 +189,7 @@ class Question(models.Model):
 
 
 class CompletionCode(models.Model):
-    """What somebody hands in at the recruitment site when their part has ended this way."""
+    """The code that a participant gives the recruitment site when their part ended with this outcome."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="codes")
     outcome = models.CharField(max_length=12, choices=Outcome, default=Outcome.FINISHED)
@@ -227,14 +231,14 @@ class Participant(models.Model):
     practised_at = models.DateTimeField(null=True, editable=False)
     understood_at = models.DateTimeField(null=True, editable=False)
     attempts = models.PositiveSmallIntegerField(default=0, editable=False)
-    """Of the comprehension check."""
+    """How many attempts at the comprehension check the person has made."""
     outcome = models.CharField(max_length=12, choices=Outcome, blank=True, editable=False)
     """Empty while the person is in the study, or has not come yet."""
     withdrawn_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
     debriefed_at = models.DateTimeField(null=True, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
-    """When what this person gave was deleted; the row stays, so that counts and audit do."""
+    """When this person's data was deleted; the row stays, so that counts and the audit log stay right."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -248,30 +252,30 @@ class Participant(models.Model):
 
     @property
     def current(self) -> Assignment | None:
-        """Where the person is in their sequence: the first experiment without a winner, else the last one."""
-        return at(self.places)
+        """The person's place in their sequence: the first experiment without a winner, else the last one."""
+        return find_current(self.places)
 
     @property
     def places(self) -> models.QuerySet[Assignment]:
-        """The sequence, read from the database each time unless it was prefetched (views.remember_places)."""
-        known = "assignments" in getattr(self, "_prefetched_objects_cache", {})
-        return self.assignments.all() if known else self.assignments.select_related("arm", "experiment")
+        """The sequence, read from the database each time unless it was prefetched (views.prefetch_places)."""
+        prefetched = "assignments" in getattr(self, "_prefetched_objects_cache", {})
+        return self.assignments.all() if prefetched else self.assignments.select_related("arm", "experiment")
 
     @property
     def experiment(self) -> Experiment | None:
-        """The experiment that the person is at; None before it has begun."""
+        """The person's current experiment; None before it has begun."""
         current = self.current
         return current.experiment if current else None
 
 
 class Recruit(models.Model):
-    """The key table: whom a recruitment site sent, by its own id. In no export but one made for paying."""
+    """The key table: the recruitment site's id of a participant. Only the export made for paying contains it."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruits")
     participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="recruit")
     external_id = models.CharField(max_length=100)
     parameters = models.JSONField(default=dict)
-    """Everything the link carried, as far as the study names it."""
+    """The parameters of the link that the study names."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -282,7 +286,7 @@ class Recruit(models.Model):
 
 
 class Assignment(models.Model):
-    """A place of a person in an arm: the `position`-th experiment that they judge, alone or with a panel."""
+    """A person's place in an arm: the `position`-th experiment that they judge, alone or with a panel."""
 
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="assignments")
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="assignments")
@@ -299,8 +303,8 @@ class Assignment(models.Model):
         return f"{self.participant}, {self.position}: {self.arm.name}"
 
 
-def at(places: Iterable[Assignment]) -> Assignment | None:
-    """Of one person's places in order: the first without a winner, else the last."""
+def find_current(places: Iterable[Assignment]) -> Assignment | None:
+    """The first of one person's places in order that has no winner, else the last."""
     last = None
     for last in places:
         if last.experiment is None or last.experiment.status != Experiment.Status.FINISHED:

@@ -1,4 +1,4 @@
-"""A study's way from draft to open to closed, and whom it lets in."""
+"""Opening and closing a study, and whom it lets in."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from webapp.studies.models import Arm, Participant, Study
 SHORTEST_CONSENT = 40
 
 
-def problems(study: Study) -> list[str]:
-    """What stands against opening, in words for the experimenter."""
+def find_problems(study: Study) -> list[str]:
+    """Why the study cannot be opened, in words for the experimenter."""
     if hasattr(study, "origin"):
-        return ["It was imported, to look at. Set up a study of its own to run it again."]
-    return [*_texts(study), *_ethics(study), *_arms(study), *_numbers(study)]
+        return ["It was imported and is read only. Set up a new study to run it again."]
+    return [*_check_texts(study), *_check_ethics(study), *_check_arms(study), *_check_numbers(study)]
 
 
-def _texts(study: Study) -> Iterator[str]:
+def _check_texts(study: Study) -> Iterator[str]:
     if len(study.consent_text.strip()) < SHORTEST_CONSENT:
         yield "The consent text is empty, or too short to be one."
     if not study.contact.strip():
         yield "Name a contact whom participants can write to."
-    elif not study.demonstration and not reachable(study.contact):
+    elif not study.demonstration and not is_reachable(study.contact):
         yield "The contact has no address: give an e-mail address, telephone number or page beside the name."
 
 
-def reachable(contact: str) -> bool:
-    """Whether it says how, not only whom: an e-mail address, a page or a telephone number."""
+def is_reachable(contact: str) -> bool:
+    """Whether the contact has an e-mail address, a page or a telephone number."""
     return "@" in contact or "://" in contact or len(re.findall(r"\d", contact)) >= 5
 
 
-def _ethics(study: Study) -> Iterator[str]:
+def _check_ethics(study: Study) -> Iterator[str]:
     if study.demonstration:
         return
     if not study.ethics_protocol.strip():
@@ -50,15 +50,15 @@ def _ethics(study: Study) -> Iterator[str]:
         yield f"The ethics protocol expired on {study.ethics_expires_on:%-d %B %Y}."
 
 
-def _arms(study: Study) -> Iterator[str]:
+def _check_arms(study: Study) -> Iterator[str]:
     arms = list(study.arms.all())
     if not arms:
         yield "Add at least one arm: what is learnt, by which method."
     for arm in arms:
-        yield from (f"Arm {arm.name}: {words}" for words in _problems_of(arm))
+        yield from (f"Arm {arm.name}: {words}" for words in _check_arm(arm))
 
 
-def _problems_of(arm: Arm) -> list[str]:
+def _check_arm(arm: Arm) -> list[str]:
     try:
         arm.clean()
     except ValidationError as error:
@@ -68,7 +68,7 @@ def _problems_of(arm: Arm) -> list[str]:
     return []
 
 
-def _numbers(study: Study) -> Iterator[str]:
+def _check_numbers(study: Study) -> Iterator[str]:
     arms = list(study.arms.all())
     if study.quota is not None and 1 < study.quota < min((arm.panel for arm in arms), default=1):
         yield f"The quota of {study.quota} does not fill one panel."
@@ -81,7 +81,7 @@ def _numbers(study: Study) -> Iterator[str]:
     if study.closes_at and study.closes_at <= timezone.now():
         yield "The time when it closes has passed."
     if study.assignment == Study.Assigning.BY_HAND and (study.recruiting or study.demonstration):
-        yield "Places are given by hand, but the open link lets in people whom nobody gave one."
+        yield "Places are given by hand, but the open link lets in people who have none."
     for question in study.questions.all():
         if not 1 <= question.correct <= len(question.choices) or len(question.choices) < 2:
             yield f"The question “{question.text}” has no correct answer among its answers."
@@ -89,18 +89,18 @@ def _numbers(study: Study) -> Iterator[str]:
 
 @transaction.atomic
 def open_study(study: Study) -> list[str]:
-    """Let people in. Returns what stands against it; empty when it is open."""
-    row = assigning.lock(study.pk)
-    found = problems(row)
-    if not found:
+    """Let people in. Returns the problems that prevent it; empty when it is open."""
+    row = assigning.lock_study(study.pk)
+    problems = find_problems(row)
+    if not problems:
         row.publish_consent()
         Study.objects.filter(pk=row.pk).update(status=Study.Status.OPEN, closed_at=None)
         study.status, study.closed_at = Study.Status.OPEN, None
-    return found
+    return problems
 
 
 def close_study(study: Study) -> list[str]:
-    """Nobody new gets in, those inside go on. Nothing stands against it."""
+    """Let nobody new in; participants go on. Returns no problems: a study can always be closed."""
     now = timezone.now()
     Study.objects.filter(pk=study.pk).exclude(status=Study.Status.CLOSED).update(
         status=Study.Status.CLOSED, closed_at=now
@@ -109,26 +109,26 @@ def close_study(study: Study) -> list[str]:
     return []
 
 
-def inside(study: Study) -> int:
-    """How many have begun and go on, whether the study is open or not."""
-    return inside_of(study).count()
+def count_active(study: Study) -> int:
+    """How many participants have begun and have not ended, whether the study is open or not."""
+    return find_active(study).count()
 
 
-def inside_of(study: Study) -> QuerySet[Participant]:
+def find_active(study: Study) -> QuerySet[Participant]:
     return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None)
 
 
-def stranded(study: Study) -> int:
-    """How many panels wait for more people although nobody new gets in, or none into their arm."""
-    waiting = Experiment.objects.filter(status=Experiment.Status.DRAFT, assignments__participant__in=inside_of(study))
-    if turned_away(study) in ("", Study.Status.DRAFT, "early"):
-        full = [arm.pk for arm in study.arms.all() if arm.panel > 1 and not assigning.room(arm)]
+def count_stranded(study: Study) -> int:
+    """How many panels wait for more people although nobody new gets in, or nobody into their arm."""
+    waiting = Experiment.objects.filter(status=Experiment.Status.DRAFT, assignments__participant__in=find_active(study))
+    if find_closed_reason(study) in ("", Study.Status.DRAFT, "early"):
+        full = [arm.pk for arm in study.arms.all() if arm.panel > 1 and not assigning.has_room(arm)]
         waiting = waiting.filter(assignments__arm__in=full)
     return waiting.distinct().count()
 
 
-def turned_away(study: Study) -> str:
-    """Why nobody new may consent now: draft, closed, early, late, expired or full. Empty: somebody may."""
+def find_closed_reason(study: Study) -> str:
+    """Why nobody new may consent now: draft, closed, early, late, expired or full. Empty if people may."""
     now, today = timezone.now(), timezone.localdate()
     if study.status != Study.Status.OPEN:
         return str(study.status)
@@ -136,20 +136,20 @@ def turned_away(study: Study) -> str:
         return "early"
     if study.closes_at and now >= study.closes_at:
         return "late"
-    if not study.demonstration and _expired(study, today):
+    if not study.demonstration and _is_ethics_expired(study, today):
         return "expired"
-    if study.quota is not None and assigning.taken(study).count() >= study.quota:
+    if study.quota is not None and assigning.find_enrolled(study).count() >= study.quota:
         return "full"
     return ""
 
 
-def refusal(participant: Participant) -> str:
-    """Why this person may not consent now: as turned_away, or unassigned. Empty: they may."""
-    reason = turned_away(participant.study)
-    if reason or assigning.places(participant):
+def find_refusal(participant: Participant) -> str:
+    """Why this person may not consent now: as find_closed_reason, or unassigned. Empty if they may."""
+    reason = find_closed_reason(participant.study)
+    if reason or assigning.plan_places(participant):
         return reason
     return "unassigned" if participant.study.assignment == Study.Assigning.BY_HAND else "full"
 
 
-def _expired(study: Study, today: dt.date) -> bool:
+def _is_ethics_expired(study: Study, today: dt.date) -> bool:
     return study.ethics_expires_on is None or study.ethics_expires_on < today

@@ -1,6 +1,6 @@
-"""The open link of a study: who comes from a recruitment site or by a link on a poster, and what they leave with.
+"""The open link of a study: people from a recruitment site or a poster, and the completion codes they leave with.
 
-A recruitment id is kept in `Recruit` alone, apart from the rest: no personal address, page or log holds it.
+Only `Recruit` holds a recruitment id: no personal link, page or log contains it.
 """
 
 from __future__ import annotations
@@ -24,112 +24,112 @@ BY_LINK = (Participant.Source.OPEN, Participant.Source.RECRUITMENT)
 
 @dataclass(frozen=True)
 class Arrival:
-    """What an open link said of the person who followed it."""
+    """What the parameters of an open link say about the person who followed it."""
 
     external_id: str = ""
-    """Empty where the link says nothing: then the browser is remembered instead."""
+    """The recruitment site's id; empty if the link has none, and then the browser is remembered instead."""
     session: str = ""
-    """The site's name for this visit of this person, which nobody else knows; empty where the link says none."""
+    """The site's secret id of this person's visit; empty if the link has none."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
-    """missing or bad; empty where there is none."""
-    wanted: str = ""
-    """The name of the parameter that the problem is with."""
+    """missing or bad; empty if there is none."""
+    parameter: str = ""
+    """The name of the parameter with the problem."""
 
 
-def arrival(study: Study, given: QueryDict) -> Arrival:
-    """Read the parameters that this study names; others are left alone."""
+def read_arrival(study: Study, query: QueryDict) -> Arrival:
+    """Read the parameters that this study names; others are ignored."""
     others = (study.parameter_study, study.parameter_session)
-    came = read(given, study.parameter_person, study.parameter_session, others)
-    if study.parameter_required and not (came.external_id or came.problem):
-        return Arrival(problem="missing", wanted=study.parameter_person)
-    return came
+    arrival = read_parameters(query, study.parameter_person, study.parameter_session, others)
+    if study.parameter_required and not (arrival.external_id or arrival.problem):
+        return Arrival(problem="missing", parameter=study.parameter_person)
+    return arrival
 
 
-def read(given: QueryDict, person: str, session: str, others: Iterable[str] = ()) -> Arrival:
-    """What the parameters of these names say: the person's, that of their visit, and more that come with them."""
-    found = {name: given.getlist(name) for name in (person, *others, session) if name in given}
+def read_parameters(query: QueryDict, person: str, session: str, others: Iterable[str] = ()) -> Arrival:
+    """Read the parameters with these names: the person's id, the id of their visit, and others."""
+    found = {name: query.getlist(name) for name in (person, *others, session) if name in query}
     for name, values in found.items():
-        if len(values) > 1 or not _sound(values[0], name == person):
-            return Arrival(problem="bad", wanted=name)
-    said = {name: values[0] for name, values in found.items() if values[0]}
-    if said and person not in said:
-        return Arrival(problem="missing", wanted=person)
-    return Arrival(said.get(person, ""), said.get(session, ""), said)
+        if len(values) > 1 or not _is_valid(values[0], name == person):
+            return Arrival(problem="bad", parameter=name)
+    parameters = {name: values[0] for name, values in found.items() if values[0]}
+    if parameters and person not in parameters:
+        return Arrival(problem="missing", parameter=person)
+    return Arrival(parameters.get(person, ""), parameters.get(session, ""), parameters)
 
 
-def _sound(value: str, person: bool) -> bool:
+def _is_valid(value: str, person: bool) -> bool:
     if person:
         return not value or EXTERNAL_ID.fullmatch(value) is not None
     return len(value) <= LONGEST_PARAMETER and value.isprintable()
 
 
-def known(study: Study, external_id: str) -> Participant | None:
-    """Whom a recruitment id came to be when it was first seen."""
+def find_recruited(study: Study, external_id: str) -> Participant | None:
+    """The participant with this recruitment id; None if it is new."""
     recruit = Recruit.objects.filter(study=study, external_id=external_id).select_related("participant").first()
     return recruit.participant if recruit else None
 
 
-def tokens_of(link: str, external_id: str, session: str, browser: str) -> list[str]:
-    """The personal links of a person who comes by this open link: the first for a newcomer, the same at each visit.
+def derive_tokens(link: str, external_id: str, session: str, browser: str) -> list[str]:
+    """The tokens of a person who uses this open link, the same at each visit; a newcomer gets the first.
 
-    An id is no secret: who comes back is known by the site's session, or by the browser that they came with.
+    They depend on the site's session id or on the browser's secret, because a recruitment id is no secret.
     """
     secrets = [secret for secret in (external_id and session, browser) if secret]
     return [salted_hmac(link, f"{external_id} {secret}", algorithm="sha256").hexdigest() for secret in secrets]
 
 
-class TurnedAway(Exception):
-    """Between reading and agreeing there came to be no room; says why, as opening.turned_away. Or elsewhere: the id
-    is somebody's who began in another browser.
+class EnrolmentRefused(Exception):
+    """Nobody can get in any more. The text is the reason from opening.find_closed_reason, or "elsewhere" if somebody
+    with the same id began in another browser.
     """
 
 
-def enrol(study: Study, came: Arrival, browser: str) -> Participant:
-    """The participant who agreed on the page of the open link: a new one, or the one that they are already.
+def enrol(study: Study, arrival: Arrival, browser: str) -> Participant:
+    """The participant who agreed on the page of the open link: a new one, or an existing one who comes back.
 
-    browser: a secret of the one that they came with, the same when a form is sent twice: it makes one person then.
-    Raises TurnedAway, and leaves nothing behind, where nobody can get in any more.
+    browser: the browser's secret, so that a form that is sent twice makes one participant.
+    Raises EnrolmentRefused, and stores nothing, when nobody can get in any more.
     """
-    tokens = tokens_of(study.open_link, came.external_id, came.session, browser)
+    tokens = derive_tokens(study.open_link, arrival.external_id, arrival.session, browser)
     with transaction.atomic():
-        study = assigning.lock(study.pk)
+        study = assigning.lock_study(study.pk)
         before = Participant.objects.filter(study=study, token__in=tokens).first()
         if before:
             return before
-        if came.external_id and known(study, came.external_id):
-            raise TurnedAway("elsewhere")
-        source = Participant.Source.RECRUITMENT if came.external_id else Participant.Source.OPEN
-        label = f"R{enrolment.last_label(study, 'R', BY_LINK) + 1:02d}"
-        person = enrolment.visitor(study, source, label, tokens[0])
-        if came.external_id:
-            given = {"external_id": came.external_id, "parameters": dict(came.parameters)}
-            Recruit.objects.create(study=study, participant=person, **given)
-        reason = enrolment.consent(person)
+        if arrival.external_id and find_recruited(study, arrival.external_id):
+            raise EnrolmentRefused("elsewhere")
+        source = Participant.Source.RECRUITMENT if arrival.external_id else Participant.Source.OPEN
+        label = f"R{enrolment.find_last_number(study, 'R', BY_LINK) + 1:02d}"
+        person = enrolment.create_participant(study, source, label, tokens[0])
+        if arrival.external_id:
+            values = {"external_id": arrival.external_id, "parameters": dict(arrival.parameters)}
+            Recruit.objects.create(study=study, participant=person, **values)
+        reason = enrolment.accept_consent(person)
         if reason:
-            raise TurnedAway(reason)
+            raise EnrolmentRefused(reason)
     return person
 
 
 @dataclass(frozen=True)
-class Code:
-    """A completion code, as a page shows it."""
+class ShownCode:
+    """A completion code as a page shows it."""
 
     code: str
-    way_back: str = ""
-    """Where the recruitment site takes it: an https address, or empty."""
+    return_address: str = ""
+    """The https address at which the recruitment site takes the code; may be empty."""
 
     @property
-    def handed_in(self) -> bool:
-        """Whether opening that address is all there is to do."""
-        return self.code in self.way_back
+    def submits_code(self) -> bool:
+        """Whether opening that address submits the code."""
+        return self.code in self.return_address
 
     @property
     def site(self) -> str:
-        return (urlsplit(self.way_back).hostname or "").removeprefix("www.")
+        return (urlsplit(self.return_address).hostname or "").removeprefix("www.")
 
 
-def code_for(study: Study, outcome: str) -> Code | None:
-    """The code for somebody whose part ended with this outcome; None before that, or where the study has none."""
+def find_code(study: Study, outcome: str) -> ShownCode | None:
+    """The code for somebody whose part ended with this outcome; None before that, or if the study has none."""
     row = CompletionCode.objects.filter(study=study, outcome=outcome).first() if outcome else None
-    return Code(row.code, row.url if row.url.startswith("https://") else "") if row else None
+    return ShownCode(row.code, row.url if row.url.startswith("https://") else "") if row else None

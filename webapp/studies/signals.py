@@ -1,4 +1,4 @@
-"""What a study tells the rooms above it."""
+"""Signals of studies, for the rooms above."""
 
 from __future__ import annotations
 

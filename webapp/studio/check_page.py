@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from webapp.studies.comprehension import correct, drawn, last_given, version, wrong
+from webapp.studies.comprehension import find_wrong, hash_questions, read_last_answers, shuffle_answers
 from webapp.studies.models import Participant, Question
 from webapp.studio.words import count_of
 
@@ -36,23 +36,23 @@ class Asked:
 def page_context(participant: Participant, session: Mapping[str, Any]) -> dict[str, Any]:
     """What the page of the check needs; after a wrong try with what was wrong, and why."""
     questions = list(participant.study.questions.all())
-    given = last_given(session, participant)
+    given = read_last_answers(session, participant)
     left = participant.study.most_attempts - participant.attempts
     return {
         "action": reverse("check", args=[participant.token]),
         "attempt": participant.attempts,
-        "version": version(questions),
+        "version": hash_questions(questions),
         "questions": [_asked(participant, question, given) for question in questions],
         "count": "one question" if len(questions) == 1 else f"{count_of(len(questions))} questions",
-        "again": _said(len(wrong(questions, given))) if given else "",
+        "again": _said(len(find_wrong(questions, given))) if given else "",
         "left": _tries(left) if participant.attempts else "",
     }
 
 
 def _asked(participant: Participant, question: Question, given: Mapping[str, str]) -> Asked:
     said = given.get(str(question.pk), "")
-    right = said == correct(question)
-    answers = tuple(Answer(text, right and text == said) for text in drawn(participant, question))
+    right = said == question.correct_answer
+    answers = tuple(Answer(text, right and text == said) for text in shuffle_answers(participant, question))
     return Asked(f"question-{question.pk}", question.text, question.explanation, answers, bool(given) and not right)
 
 

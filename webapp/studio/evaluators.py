@@ -19,7 +19,7 @@ from webapp.experiments.models import Candidate
 from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
 from webapp.studies import limits, recruitment
-from webapp.studies.agreement import agreed
+from webapp.studies.agreement import check_agreement
 from webapp.studio.pages import tried_of
 from webapp.studio.presentations import answers
 from webapp.votes import ballot, enrolment
@@ -40,7 +40,7 @@ def personal(view: EvaluatorView) -> Callable[..., HttpResponse]:
 
 
 def _unknown(request: HttpRequest) -> HttpResponse:
-    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
     return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
 
 
@@ -101,7 +101,7 @@ def _answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
 @require_POST
 @personal
 def consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    if _state(evaluator) == "consent" and agreed(request, evaluator.poll.consent_hash):
+    if _state(evaluator) == "consent" and check_agreement(request, evaluator.poll.consent_hash):
         enrolment.consent(evaluator)
     return redirect(evaluator)
 
@@ -160,7 +160,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if poll.status != Poll.Status.OPEN:
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "studio/votes/page.html", {"poll": poll, "state": state})
-    if request.method == "POST" and agreed(request, poll.consent_hash):
+    if request.method == "POST" and check_agreement(request, poll.consent_hash):
         return _enrol(request, poll, came)
     context = {"poll": poll, "state": "consent", "action": request.get_full_path()}
     return render(request, "studio/votes/page.html", context)
@@ -169,21 +169,21 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
     """Who the recruitment site says this is, and what makes it believable; None where that is no id."""
     person = "PROLIFIC_PID" if request.GET.get("PROLIFIC_PID") else "id"
-    came = recruitment.read(request.GET, person, "SESSION_ID")
+    came = recruitment.read_parameters(request.GET, person, "SESSION_ID")
     if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
         return None
-    tokens = recruitment.tokens_of(poll.recruitment_token, came.external_id, came.session, browser_secret(request))
+    tokens = recruitment.derive_tokens(poll.recruitment_token, came.external_id, came.session, browser_secret(request))
     return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
 def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
-    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
     state, status = ("many", 429) if many else ("elsewhere", 403)
     return render(request, "studio/votes/page.html", {"poll": poll, "state": state}, status=status)
 
 
 def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpResponse:
-    if limits.exceeded(request, "join", limits.JOINS):
+    if limits.exceeds_limit(request, "join", limits.JOINS):
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "many"}, status=429)
     evaluator = enrolment.newcomer(poll, came)
     if evaluator is None:

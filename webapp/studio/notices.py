@@ -36,7 +36,7 @@ class AddressForm(forms.Form):
 @personal
 def leave_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     form = AddressForm(request.POST)
-    if limits.exceeded(request, "tell", CHANGES):
+    if limits.exceeds_limit(request, "tell", CHANGES):
         return _answer(request, participant, "Too many changes from here for now. Please try again a little later.")
     if not channels.of(participant).email:
         return _answer(request, participant, "E-mail is not offered here.")
@@ -66,7 +66,7 @@ def take_address_back(request: HtmxHttpRequest, participant: Participant) -> Htt
 @personal
 def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """What the browser's push service gave it, as it is."""
-    if limits.exceeded(request, "tell", CHANGES):
+    if limits.exceeds_limit(request, "tell", CHANGES):
         return HttpResponse("Too many changes from here for now.", status=429, content_type="text/plain")
     endpoint, p256dh, auth = _subscription(request)
     mine = Subscription.objects.filter(participant=participant)

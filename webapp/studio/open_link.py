@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.base.http import browser_secret, without_nul
 from webapp.studies import limits, recruitment
-from webapp.studies.agreement import agreed
+from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Outcome, Participant, Study
-from webapp.studies.opening import turned_away
-from webapp.studies.recruitment import Arrival, TurnedAway
+from webapp.studies.opening import find_closed_reason
+from webapp.studies.recruitment import Arrival, EnrolmentRefused
 from webapp.studio.presentations import lead_of
 
 TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
@@ -29,28 +29,28 @@ def take(request: HttpRequest, link: str) -> HttpResponse:
     """The open link. Nobody is enrolled by looking at it: only by agreeing."""
     study = Study.objects.filter(open_link=without_nul(link)).first()
     if study is None:
-        many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+        many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
         return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
-    came = recruitment.arrival(study, request.GET)
-    if came.problem:
-        return _page(request, study, came.problem, wanted=came.wanted)
-    person = _known(request, study, came)
+    arrival = recruitment.read_arrival(study, request.GET)
+    if arrival.problem:
+        return _page(request, study, arrival.problem, parameter=arrival.parameter)
+    person = _known(request, study, arrival)
     if person:
         return redirect(person)
-    if came.external_id and recruitment.known(study, came.external_id):
+    if arrival.external_id and recruitment.find_recruited(study, arrival.external_id):
         return _elsewhere(request, study)
-    reason = turned_away(study) if study.recruiting else "stopped"
+    reason = find_closed_reason(study) if study.recruiting else "stopped"
     if reason:
         return _page(request, study, reason)
     if request.method == "POST" and "decline" in request.POST:
         return _page(request, study, "declined")
-    if request.method == "POST" and agreed(request, study.consent_hash):
-        return _enrol(request, study, came)
+    if request.method == "POST" and check_agreement(request, study.consent_hash):
+        return _enrol(request, study, arrival)
     return _page(request, study, "consent")
 
 
 def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
-    turned = recruitment.code_for(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
+    turned = recruitment.find_code(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
     context = {
         "study": study,
         "reason": reason,
@@ -64,27 +64,27 @@ def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpR
     return render(request, "studio/take.html", context, status=STATUS.get(reason, 200))
 
 
-def _known(request: HttpRequest, study: Study, came: Arrival) -> Participant | None:
+def _known(request: HttpRequest, study: Study, arrival: Arrival) -> Participant | None:
     """By what only this person has: the session on the site that sent them, or this browser."""
-    tokens = recruitment.tokens_of(study.open_link, came.external_id, came.session, browser_secret(request))
+    tokens = recruitment.derive_tokens(study.open_link, arrival.external_id, arrival.session, browser_secret(request))
     mine = Participant.objects.filter(study=study, token__in=[*tokens, request.session.get(f"study {study.pk}", "")])
-    if came.external_id:
-        return mine.filter(recruit__external_id=came.external_id).first()
+    if arrival.external_id:
+        return mine.filter(recruit__external_id=arrival.external_id).first()
     return mine.filter(recruit=None).first()
 
 
 def _elsewhere(request: HttpRequest, study: Study) -> HttpResponse:
     """The id of somebody who began in another browser: it alone opens nothing, for many know it."""
-    many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+    many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
     return _page(request, study, "many" if many else "elsewhere")
 
 
-def _enrol(request: HttpRequest, study: Study, came: Arrival) -> HttpResponse:
-    if limits.exceeded(request, "join", limits.JOINS):
+def _enrol(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
+    if limits.exceeds_limit(request, "join", limits.JOINS):
         return _page(request, study, "many")
     try:
-        person = recruitment.enrol(study, came, browser_secret(request))
-    except TurnedAway as reason:
+        person = recruitment.enrol(study, arrival, browser_secret(request))
+    except EnrolmentRefused as reason:
         return _page(request, study, str(reason))
     request.session[f"study {study.pk}"] = person.token
     return redirect(person)

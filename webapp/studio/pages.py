@@ -17,10 +17,10 @@ from webapp.experiments.models import Candidate, Experiment, Iteration, Request
 from webapp.problems.forms.form import Tried
 from webapp.review import ballot, panels, trials
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import Tile, letters_of, practice, screening_of, tickets, tiles
+from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
 from webapp.studies.models import Outcome, Participant
-from webapp.studies.recruitment import code_for
+from webapp.studies.recruitment import find_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import lead_of, presentation_of
@@ -107,7 +107,7 @@ def page_of(participant: Participant) -> Page:
 
 
 def _door(participant: Participant) -> Page:
-    reason, deleted = opening.refusal(participant), participant.consented_at is not None
+    reason, deleted = opening.find_refusal(participant), participant.consented_at is not None
     if reason:
         return Page("closed", {"reason": reason, "deleted": deleted}, reason)
     context = {
@@ -139,15 +139,15 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
         return Page("paused")
     request = loop.waiting_request(experiment)
     waits_for = 0 if request else progress.of(experiment).iteration
-    trial = trials.current(participant, experiment.n, waits_for)
+    trial = trials.find_current(participant, experiment.n, waits_for)
     if trial:
         return _trial(participant, experiment, trial)
     if request is None:
         return _waiting(participant, experiment)
-    vote = ballot.standing_vote(request, participant)
+    vote = ballot.find_standing_vote(request, participant)
     if vote is None:
         return _review(participant, request)
-    others = panels.others_choosing(request, participant) if vote.locked_at else 0
+    others = panels.count_others_choosing(request, participant) if vote.locked_at else 0
     return _others(others) if others else _picked(participant, request, vote)
 
 
@@ -166,7 +166,7 @@ def _beside(participant: Participant, experiment: Experiment) -> dict[str, Any]:
 
 def _gathering(experiment: Experiment) -> Page:
     """A panel that is not complete."""
-    here = list(assigning.members(experiment))
+    here = list(assigning.find_members(experiment))
     missing = max(1, here[0].arm.panel - len(here)) if here else 1
     return Page("gathering", {"count": count_of(missing), "many": missing > 1}, str(missing))
 
@@ -184,7 +184,7 @@ def round_of(participant: Participant) -> int:
 
 def _waiting(participant: Participant, experiment: Experiment) -> Page:
     training = train.requests(experiment).filter(status=Request.Status.OPEN).first()
-    clips = practice(participant, training) if training else []
+    clips = make_practice_tiles(participant, training) if training else []
     now = progress.of(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
     over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
@@ -194,8 +194,8 @@ def _waiting(participant: Participant, experiment: Experiment) -> Page:
 
 
 def _review(participant: Participant, request: Request) -> Page:
-    screening = screening_of(request, participant)
-    shown = tiles(screening)
+    screening = find_screening(request, participant)
+    shown = make_tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
         return _failed(participant)
     return _ballot(participant, request.experiment, screening, shown, judgement_of(request))
@@ -204,9 +204,11 @@ def _review(participant: Participant, request: Request) -> Page:
 def _trial(participant: Participant, experiment: Experiment, trial: Trial) -> Page:
     """A set between two rounds, which looks like a round."""
     asked = (judge if trial.asks_worst else compare).JUDGEMENT
-    page = _ballot(participant, experiment, trial, tiles(trial), asked)
+    page = _ballot(participant, experiment, trial, make_tiles(trial), asked)
     question = {"ask": presentation_of(experiment).trial_of_two} if asked.pair else {}
-    return replace(page, context=page.context | question | {"trial": True, "told": trials.told(trial)})
+    return replace(
+        page, context=page.context | question | {"trial": True, "required": trials.find_required_letters(trial)}
+    )
 
 
 def _ballot(
@@ -250,19 +252,19 @@ def ballot_page(
 
 
 def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
-    shown = {tile.letter: tile for tile in tiles(vote.screening)}
-    letters = letters_of(vote.screening, [vote.best_id, vote.worst_id])
+    shown = {tile.letter: tile for tile in make_tiles(vote.screening)}
+    letters = find_letters(vote.screening, [vote.best_id, vote.worst_id])
     context = {
         "vote": vote,
         "picks": [(shown[letter], "") for letter in letters],
-        "seconds": round(ballot.seconds_to_undo(vote), 1),
+        "seconds": round(ballot.compute_undo_seconds(vote), 1),
         "final": judgement_of(request).final,
     }
     return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
 
 
 def _code(participant: Participant) -> dict[str, Any]:
-    return {"code": code_for(participant.study, participant.outcome)}
+    return {"code": find_code(participant.study, participant.outcome)}
 
 
 def _end(participant: Participant, experiment: Experiment) -> Page:
@@ -275,8 +277,8 @@ def _end(participant: Participant, experiment: Experiment) -> Page:
 def _thanks(participant: Participant, experiment: Experiment) -> Page:
     winner = experiment.winner
     clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
-    token = tickets(participant, [clip])[clip.pk] if clip else ""
+    token = issue_tickets(participant, [clip])[clip.pk] if clip else ""
     outcome = participant.outcome or Outcome.FINISHED  # another process may note it while this page is made
-    code = code_for(participant.study, outcome)
+    code = find_code(participant.study, outcome)
     shown = presentation_of(experiment).winner(experiment.task_info, tried_of(winner)) if winner else {}
     return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code, **shown}, outcome)

@@ -23,7 +23,7 @@ def personal(view: PersonalView) -> Callable[..., HttpResponse]:
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
         participant = Participant.objects.select_related("study").filter(token=without_nul(token)).first()
         if participant is None:
-            many = limits.exceeded(request, "link", limits.WRONG_LINKS)
+            many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
             return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
         return view(cast(HtmxHttpRequest, request), participant)
 

@@ -18,7 +18,7 @@ from webapp.problems.forms.form import Tried
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
-from webapp.studies.recruitment import code_for
+from webapp.studies.recruitment import find_code
 from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, ballot_page
 from webapp.studio.presentations import lead_of, presentation_of
@@ -71,12 +71,12 @@ def _check(study: Study, plan: Arm, wrongly: bool) -> Page:
     person.attempts = int(wrongly)
     session: dict[str, Any] = {}
     if wrongly:
-        comprehension.remember(session, person, {str(row.pk): _wrong_answer(row) for row in study.questions.all()})
+        comprehension.save_answers(session, person, {str(row.pk): _wrong_answer(row) for row in study.questions.all()})
     return Page("check", check_page.page_context(person, session))
 
 
 def _wrong_answer(question: Question) -> str:
-    return next((text for text in question.choices if text != comprehension.correct(question)), "")
+    return next((text for text in question.choices if text != question.correct_answer), "")
 
 
 def _consent(study: Study, plan: Arm) -> Page:
@@ -134,7 +134,7 @@ def _picked(study: Study, plan: Arm) -> Page:
 
 def _with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
     def make(study: Study, plan: Arm) -> Page:
-        context: Context = {"code": code_for(study, outcome)}
+        context: Context = {"code": find_code(study, outcome)}
         return Page(name, context)
 
     return make
@@ -148,7 +148,7 @@ def _thanks(study: Study, plan: Arm) -> Page:
 
 
 def _failed(study: Study, plan: Arm) -> Page:
-    return Page("failed", {"has_code": code_for(study, Outcome.STOPPED) is not None})
+    return Page("failed", {"has_code": find_code(study, Outcome.STOPPED) is not None})
 
 
 def _plain(name: str, **context: Any) -> Callable[[Study, Arm], Page]:

@@ -64,15 +64,15 @@ def check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if page_of(participant).name != "check":
         return redirect(participant)
     questions = list(participant.study.questions.all())
-    given = comprehension.given_in(request.POST, participant, questions)
+    given = comprehension.read_answers(request.POST, participant, questions)
     if request.POST.get("attempt") != str(participant.attempts):
         messages.info(request, OUT_OF_DATE)
-    elif request.POST.get("version") != comprehension.version(questions):
+    elif request.POST.get("version") != comprehension.hash_questions(questions):
         messages.warning(request, "The questions were changed while you were reading. Please answer these.")
     elif len(given) < len(questions):
         messages.warning(request, "Please answer every question.")
-    elif comprehension.take(participant, questions, given):
-        comprehension.remember(request.session, participant, given)
+    elif comprehension.record_attempt(participant, questions, given):
+        comprehension.save_answers(request.session, participant, given)
     return redirect(participant)
 
 
@@ -80,7 +80,7 @@ def check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def debriefed(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if page_of(participant).name == "debriefing":
-        enrolment.debriefed(participant)
+        enrolment.mark_debriefed(participant)
     return redirect(participant)
 
 

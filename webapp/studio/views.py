@@ -14,7 +14,7 @@ from webapp.experiments.models import Experiment
 from webapp.problems import lookup
 from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
-from webapp.studies.agreement import agreed
+from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 from webapp.studio.pages import Page, page_of, round_of
 from webapp.studio.personal import personal
@@ -40,9 +40,9 @@ def start(request: HttpRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study, pk=study_id, demonstration=True, status=Study.Status.OPEN)
     participant = _own_link(request, study)
     if participant is None:
-        if limits.exceeded(request, "start", limits.STARTS):
+        if limits.exceeds_limit(request, "start", limits.STARTS):
             return render(request, "studio/home.html", {"cards": _cards(request), "many": True}, status=429)
-        participant = enrolment.visitor(study)
+        participant = enrolment.create_participant(study)
     request.session[f"demonstration {study.pk}"] = participant.token
     return redirect(participant)
 
@@ -74,15 +74,15 @@ def live(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 def consent(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if page_of(participant).name != "consent":
         return redirect(participant)
-    if agreed(request, participant.study.consent_hash):
-        enrolment.consent(participant)  # where there was no room, the page says so
+    if check_agreement(request, participant.study.consent_hash):
+        enrolment.accept_consent(participant)  # where there was no room, the page says so
     return redirect(participant)
 
 
 @require_POST
 @personal
 def ready(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    enrolment.instructed(participant)
+    enrolment.mark_instructed(participant)
     return redirect(participant)
 
 
@@ -101,7 +101,7 @@ def _erased(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """The last page of a person whose data is deleted."""
     study = participant.study
     erasure.erase(participant)
-    context = {"study": study, "code": recruitment.code_for(study, Outcome.WITHDRAWN)}
+    context = {"study": study, "code": recruitment.find_code(study, Outcome.WITHDRAWN)}
     return render(request, "studio/erased.html", context)
 
 
@@ -130,7 +130,7 @@ def _current(request: HttpRequest, participant: Participant) -> Page:
     place = participant.current
     experiment = place.experiment if place else None
     if experiment:
-        ballot.lock_due(ballot.experiment_votes(experiment))
+        ballot.lock_due_votes(ballot.find_votes(experiment))
     if place and (experiment is None or experiment.status in enrolment.ENDED):
         alone = Participant.objects.filter(pk=participant.pk)
         assigning.begin_due(alone)

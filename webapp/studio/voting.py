@@ -25,12 +25,12 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     token = without_nul(request.POST.get("screening", ""))
     trial = Trial.objects.filter(participant=participant, token=token).first()
     if trial:
-        messages.info(request, trials.answer(trial, _choice(request)) or "Saved, thank you.")
+        messages.info(request, trials.save_answer(trial, _choice(request)) or "Saved, thank you.")
         return redirect(participant)
     choice = _choice(request)
     if participant.experiment is None or participant.experiment.medium.filmed:  # who reads has nothing to watch
-        choice = replace(choice, client=telemetry.UNSEEN | choice.client)
-    cast = ballot.cast(participant, token, choice)
+        choice = replace(choice, client=telemetry.WATCH_UNKNOWN | choice.client)
+    cast = ballot.cast_vote(participant, token, choice)
     if cast.message:
         messages.info(request, cast.message)
     return redirect(participant)
@@ -44,7 +44,9 @@ def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
     if shown is None or participant.withdrawn_at:
         return HttpResponse(status=404)
-    telemetry.keep(shown, request.POST.get("sitting", ""), telemetry.read(request.POST.get("client", "")))
+    telemetry.save_viewing(
+        shown, request.POST.get("sitting", ""), telemetry.parse_telemetry(request.POST.get("client", ""))
+    )
     return HttpResponse(status=204)
 
 
@@ -60,7 +62,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     )
     if standing is None or participant.withdrawn_at:
         return redirect(participant)
-    if not ballot.undo(standing):
+    if not ballot.undo_vote(standing):
         messages.info(request, "It was too late to take that choice back: it has been counted.")
     return redirect(participant)
 
@@ -85,5 +87,5 @@ def _choice(request: HtmxHttpRequest) -> ballot.Choice:
         broken="broken" in request.POST,
         reason=request.POST.get("reason", ""),
         tags=tuple(request.POST.getlist("tags")),
-        client=telemetry.read(request.POST.get("client", "")),
+        client=telemetry.parse_telemetry(request.POST.get("client", "")),
     )

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import without_nul
-from webapp.review.media import file_response
+from webapp.review.media import respond_with_range
 from webapp.votes.models import Poll, Showing
 from webapp.votes.opening import copy_name
 
@@ -34,4 +34,4 @@ async def _answer(request: HttpRequest, token: str, ending: str, content_type: s
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return file_response(request, copy_name(file, ending), content_type, token)
+    return respond_with_range(request, copy_name(file, ending), content_type, token)

@@ -11,7 +11,7 @@ from webapp.audit import record
 from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
-from webapp.studies.opening import reachable
+from webapp.studies.opening import is_reachable
 from webapp.votes import answers
 from webapp.votes.models import Evaluator, Pair, Poll
 
@@ -29,7 +29,7 @@ def problems(poll: Poll) -> list[str]:
     """What stands against opening, in words for the experimenter."""
     pairs = list(_pairs(poll))
     found = [] if pairs else ["Add at least one pair."]
-    if not reachable(poll.contact):
+    if not is_reachable(poll.contact):
         found.append(
             "The contact has no address: give an e-mail address, a telephone number or a page beside the name."
         )

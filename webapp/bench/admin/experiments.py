@@ -37,7 +37,7 @@ from webapp.experiments.models import (
 )
 from webapp.problems import lookup
 from webapp.problems.media import medium_of
-from webapp.studies.assigning import people_of
+from webapp.studies.assigning import find_participants
 
 STATUS_LABELS = {
     "draft": "info",
@@ -154,7 +154,7 @@ class ExperimentForm(LoopForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        alone = self.instance.pk is None or not people_of(self.instance)
+        alone = self.instance.pk is None or not find_participants(self.instance)
         if alone and data.get("judge") in judges.PEOPLE:
             self.add_error(
                 "judge",

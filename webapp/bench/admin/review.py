@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from webapp.bench.admin.experiments import ReadOnlyAdmin
 from webapp.experiments.models import Candidate
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
-from webapp.review.trials import showable
+from webapp.review.trials import find_showable
 
 MOST_CANDIDATES = 500
 """Those of the latest rounds: a longer list would not be read."""
@@ -104,7 +104,7 @@ class GoldSetForm(forms.ModelForm):
 
 def latest_shown() -> QuerySet[Candidate]:
     """Candidates with a video or an answer that can be shown, of the latest rounds."""
-    latest = showable().order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
+    latest = find_showable().order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
     chosen = Candidate.objects.filter(pk__in=list(latest.values_list("pk", flat=True)))
     return chosen.select_related("iteration__experiment").order_by("-iteration__pk", "index")
 

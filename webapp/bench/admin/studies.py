@@ -30,7 +30,7 @@ from webapp.bench.admin.study_forms import (
     StudyForm,
 )
 from webapp.studies import assigning, copying, enrolment, opening
-from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, at
+from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, find_current
 
 CONSENT = """\
 Purpose. We study how people's choices can teach a simulated robot a movement.
@@ -220,7 +220,7 @@ class StudyAdmin(ModelAdmin):
     @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
     def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         for study in queryset:
-            made = copying.copy(study)
+            made = copying.copy_study(study)
             record(request.user, "copied study", made, of=study.title)
             self.message_user(request, f"“{made}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
 
@@ -238,7 +238,7 @@ class StudyAdmin(ModelAdmin):
 def _said(study: Study, status: str) -> str:
     if status == Study.Status.OPEN:
         return f"{study} is open: its links work."
-    inside, waiting = opening.inside(study), opening.stranded(study)
+    inside, waiting = opening.count_active(study), opening.count_stranded(study)
     go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
     said = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
     return (
@@ -251,11 +251,11 @@ def _study_box(study: Study) -> dict[str, Any]:
     people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
     by_hand = study.assignment == Study.Assigning.BY_HAND
     return {
-        "problems": opening.problems(study) if study.status != Study.Status.OPEN else [],
-        "inside": opening.inside(study),
-        "stranded": opening.stranded(study),
-        "refused": opening.turned_away(study) if study.status == Study.Status.OPEN else "",
-        "rows": [(person, person.assignments.all(), at(person.assignments.all())) for person in people],
+        "problems": opening.find_problems(study) if study.status != Study.Status.OPEN else [],
+        "inside": opening.count_active(study),
+        "stranded": opening.count_stranded(study),
+        "refused": opening.find_closed_reason(study) if study.status == Study.Status.OPEN else "",
+        "rows": [(person, person.assignments.all(), find_current(person.assignments.all())) for person in people],
         "places": range(1, study.experiments_each + 1) if by_hand else [],
         "arms": study.arms.all(),
         "most_at_once": MOST_AT_ONCE,
@@ -265,8 +265,8 @@ def _study_box(study: Study) -> dict[str, Any]:
 @transaction.atomic
 def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
     """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
-    assigning.lock(study.pk)  # two presses of the button do not draw the same labels
-    last = enrolment.last_label(study, "P", [Participant.Source.LINK])
+    assigning.lock_study(study.pk)  # two presses of the button do not draw the same labels
+    last = enrolment.find_last_number(study, "P", [Participant.Source.LINK])
     people = Participant.objects.bulk_create(
         Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
     )

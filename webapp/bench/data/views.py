@@ -24,7 +24,7 @@ from webapp.archive.models import Erasure, Export, Import, Origin
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
 from webapp.base.store import store
-from webapp.review.media import file_response
+from webapp.review.media import respond_with_range
 from webapp.studies.models import Participant, Study
 
 P = ParamSpec("P")
@@ -118,7 +118,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
     if task is None:
         return HttpResponse(status=404)
-    response = file_response(request, task.key, "application/zip", str(public_id))
+    response = respond_with_range(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
     name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"

@@ -29,7 +29,7 @@ from webapp.experiments.models import (
     Run,
 )
 from webapp.review import panels
-from webapp.studies.assigning import people_of
+from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant
 
 ACTIVE = (Job.Status.QUEUED, Job.Status.RUNNING)
@@ -92,7 +92,7 @@ class Round:
     cards: tuple[Card, ...]
     steps: tuple[Step, ...]
     jobs: tuple[Job, ...]
-    pooled: tuple[panels.Pooled, ...] = ()
+    pooled: tuple[panels.PanelResult, ...] = ()
 
     @property
     def number(self) -> int:
@@ -191,7 +191,7 @@ class Board:
 
     @property
     def people(self) -> list[Participant]:
-        return people_of(self.experiment)
+        return find_participants(self.experiment)
 
     @property
     def busy(self) -> bool:
@@ -258,7 +258,7 @@ def board(experiment: Experiment) -> Board:
         queued_before=_queued_before(jobs),
         totals=_totals(experiment),
         progress=progress.of(experiment),
-        voted=panels.voted(experiment),
+        voted=panels.count_voted(experiment),
         asked_by=spans,
         set_aside=set_aside,
     )
@@ -298,10 +298,10 @@ def _rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
 
 def _steps(
     experiment: Experiment,
-) -> tuple[dict[int, list[Step]], dict[int, list[panels.Pooled]], dict[int | None, int]]:
+) -> tuple[dict[int, list[Step]], dict[int, list[panels.PanelResult]], dict[int | None, int]]:
     """The requests by round, how panels decided in it, and each request's round. The winner counts to the last one."""
     steps: dict[int, list[Step]] = defaultdict(list)
-    pooled: dict[int, list[panels.Pooled]] = defaultdict(list)
+    pooled: dict[int, list[panels.PanelResult]] = defaultdict(list)
     iteration_of: dict[int | None, int] = {}
     fields = ("pk", "kind", "status", "created_at", "finished_at", "payload__iteration", "pooled")
     rows = experiment.requests.exclude(status=Request.Status.ASIDE)
@@ -310,7 +310,7 @@ def _steps(
             steps[iteration].append(Step(kind, status, (ended - begun).total_seconds() if ended else None))
             iteration_of[pk] = iteration
         if result:
-            pooled[iteration or max(steps, default=0)].append(panels.told(kind, result))
+            pooled[iteration or max(steps, default=0)].append(panels.read_pooled(kind, result))
     return steps, pooled, iteration_of
 
 

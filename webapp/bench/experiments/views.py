@@ -27,7 +27,7 @@ from webapp.bench.experiments.code_diff import highlight
 from webapp.experiments import events, loop, queues, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
-from webapp.review.media import file_response
+from webapp.review.media import respond_with_range
 
 ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "start": (loop.start, "Started.", "It was started before."),
@@ -45,7 +45,7 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
         "Going on under today's flow, with the answers that fit into it.",
         "Today's Prefine has no such method, or it has not stopped because its method changed.",
     ),
-    "close": (panels.close, "Decided with the choices that were there.", "Nobody has chosen yet."),
+    "close": (panels.close_round, "Decided with the choices that were there.", "Nobody has chosen yet."),
 }
 TEST_SECONDS = 45
 
@@ -198,7 +198,7 @@ async def _media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
-    return file_response(request, f"clips/{name}.{ending}", content_type, str(name))
+    return respond_with_range(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST

@@ -17,7 +17,7 @@ from webapp.experiments.kinds import judgement_of
 from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
 from webapp.review.models import Vote
 from webapp.studies import opening
-from webapp.studies.models import Assignment, Participant, Study, at
+from webapp.studies.models import Assignment, Participant, Study, find_current
 
 KINDS = {
     "invited": "not opened yet",
@@ -113,7 +113,7 @@ def board(study: Study) -> Board:
     people = list(study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment"))
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
-    current = {person.pk: at(person.assignments.all()) for person in people}
+    current = {person.pk: find_current(person.assignments.all()) for person in people}
     before = {person.pk: _before(person, current[person.pk]) for person in people}
     under_way = {a.experiment.pk: a.experiment for pk, a in current.items() if not before[pk] and a and a.experiment}
     states = _states(list(under_way.values()))
@@ -122,7 +122,7 @@ def board(study: Study) -> Board:
         _place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
         for person in people
     )
-    return Board(study, places, _use(study, places), opening.stranded(study))
+    return Board(study, places, _use(study, places), opening.count_stranded(study))
 
 
 def _place(
@@ -176,7 +176,7 @@ def _states(experiments: Sequence[Experiment]) -> dict[int, State]:
 
 def _latest(rows: QuerySet[Any], field: str) -> dict[int, datetime | None]:
     """The newest moment in this field, by experiment."""
-    return dict(rows.order_by().values_list("experiment").annotate(at=Max(field)))
+    return dict(rows.order_by().values_list("experiment").annotate(find_current=Max(field)))
 
 
 def _state(

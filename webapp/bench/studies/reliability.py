@@ -52,7 +52,7 @@ def answers_of(study: Study) -> Answers:
         agreement=answers.agreement(_ratings(decided), "ordinal"),
         times=answers.times([seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
-        quality=quality.of_study(study),
+        quality=quality.assess_study(study),
         scores={arm: lines for arm in study.arms.all() if (lines := _scores(arm))},
     )
 
