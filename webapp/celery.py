@@ -18,6 +18,6 @@ app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 
 
 @worker_shutting_down.connect
-def put_down(**details: Any) -> None:
+def stop_current_job(**details: Any) -> None:
     """SIGTERM waits for the job at hand; so that job ends, and is queued again."""
     processes.stopping.set()

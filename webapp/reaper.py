@@ -22,7 +22,7 @@ from webapp.studies import assigning, enrolment
 log = logging.getLogger(__name__)
 
 
-def set_going() -> None:
+def wake_idle_experiments() -> None:
     """Have experiments that stand still look for their next step."""
     for experiment in loop.without_work():
         with transaction.atomic():
@@ -37,10 +37,10 @@ STEPS: tuple[Callable[[], object], ...] = (
     panels.settle_due_requests,
     assigning.begin_due,
     enrolment.finish_due,
-    set_going,
-    background.pick_up,
+    wake_idle_experiments,
+    background.continue_running,
     jobs.ring_again,
-    work.pick_up,
+    work.requeue_abandoned,
 )
 
 
@@ -49,7 +49,7 @@ IDLE_SECONDS = 60.0
 """Where nobody writes and nothing waits for its time, all is looked at this often."""
 
 
-def waiting() -> tuple[QuerySet[Any], ...]:
+def list_waiting() -> tuple[QuerySet[Any], ...]:
     """Rows that a step may act upon though nobody writes: work that may die or be unheard, votes not locked yet."""
     active = (Job.Status.QUEUED, Job.Status.RUNNING)
     return (
@@ -65,7 +65,7 @@ def waiting() -> tuple[QuerySet[Any], ...]:
 
 def seconds_to_next() -> float:
     """How long nothing needs a tick, unless somebody writes."""
-    return TICK_SECONDS if any(rows.exists() for rows in waiting()) else IDLE_SECONDS
+    return TICK_SECONDS if any(rows.exists() for rows in list_waiting()) else IDLE_SECONDS
 
 
 def tick() -> None:

@@ -70,7 +70,7 @@ class Program:
             )
         self.started = time.monotonic()
 
-    def look_after(self, logs: Path) -> None:
+    def restart_if_ended(self, logs: Path) -> None:
         """Start it if it is time to; where it has ended, say so and set a time."""
         now = time.monotonic()
         if self.process is None:
@@ -83,7 +83,7 @@ class Program:
         self.pause = FIRST_PAUSE if now - self.started > HEALTHY_SECONDS else min(2 * self.pause, LAST_PAUSE)
         self.start_at, self.process = now + self.pause, None
         cause = signal.Signals(-status).name if status < 0 else f"status {status}"
-        say(f"{self.name} ended ({cause}); starting it again in {self.pause:g} s. See {logs / self.name}.log")
+        print_line(f"{self.name} ended ({cause}); starting it again in {self.pause:g} s. See {logs / self.name}.log")
 
     def send(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -98,7 +98,7 @@ class Program:
                 return
 
 
-def programs(host: str, port: int) -> list[Program]:
+def list_programs(host: str, port: int) -> list[Program]:
     """In the order in which they are stopped: who works, who picks up, who answers."""
     python = sys.executable
     celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
@@ -117,7 +117,7 @@ class Refused(Exception):
     """Prefine cannot start; the text says why and what to do."""
 
 
-def take_folder(folder: Path) -> TextIO:
+def lock_folder(folder: Path) -> TextIO:
     """Lock the data folder for as long as the file returned is open. Raises Refused when another supervisor has it."""
     file = (folder / "supervisor.lock").open("a+")
     try:
@@ -160,17 +160,17 @@ def prepare_broker() -> None:
                 app.amqp.queues[name](connection.default_channel).declare()
 
 
-def set_aside_long_logs(logs: Path) -> None:
+def rotate_long_logs(logs: Path) -> None:
     for log in logs.glob("*.log"):
         if log.stat().st_size > LOG_BYTES:
             log.replace(log.with_suffix(".log.1"))
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
 
 
-class News:
+class EventPrinter:
     """What happens in experiments, for the console."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class News:
         self.watch = Watch()
         self.next_at = 0.0
 
-    def tell(self) -> None:
+    def print_new(self) -> None:
         """Print what is new, once a second; a database that is away is asked again."""
         from django.db import InterfaceError, OperationalError, close_old_connections
 
@@ -195,19 +195,19 @@ class News:
                 return
             for _, experiment, _, text, _ in self.window.new(self.tail.read(self.window.floor), now):
                 if text:
-                    say(f"experiment {experiment}: {text.splitlines()[0][:160]}")
+                    print_line(f"experiment {experiment}: {text.splitlines()[0][:160]}")
             self.watch.rest(IDLE_SECONDS)
         except (OperationalError, InterfaceError):
             close_old_connections()
 
 
-def address(host: str, port: int) -> str:
+def format_address(host: str, port: int) -> str:
     """The site's address as one types it on this machine."""
     name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def answers(host: str, port: int) -> bool:
+def is_listening(host: str, port: int) -> bool:
     try:
         with socket.create_connection((host if host != "0.0.0.0" else "127.0.0.1", port), timeout=CONNECT_SECONDS):
             return True
@@ -218,16 +218,16 @@ def answers(host: str, port: int) -> bool:
 def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
     """Look after the programs until a signal comes."""
     logs = settings.DATA_DIR / "log"
-    news, ready = News(), False
+    events, ready = EventPrinter(), False
     while not stop:
         for program in children:
-            program.look_after(logs)
-        if not ready and answers(host, port):
+            program.restart_if_ended(logs)
+        if not ready and is_listening(host, port):
             ready = True
-            say("Prefine is ready (Ctrl-C stops it)")
+            print_line("Prefine is ready (Ctrl-C stops it)")
             for place, path in (("take part", "/"), ("experiments", "/bench/"), ("administration", "/admin/")):
                 print(f"    {place:<15} {settings.SITE_URL}{path}", flush=True)
-        news.tell()
+        events.print_new()
         time.sleep(POLL_SECONDS)
 
 
@@ -257,16 +257,16 @@ def main() -> int:
     if not 0 < arguments.port < 65536:
         parser.error(f"--port must be between 1 and 65535, not {arguments.port}")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-    os.environ.setdefault("PREFINE_URL", address(arguments.host, arguments.port))
+    os.environ.setdefault("PREFINE_URL", format_address(arguments.host, arguments.port))
     django.setup()
     try:
-        lock = take_folder(settings.DATA_DIR)
+        lock = lock_folder(settings.DATA_DIR)
         require_free(arguments.host, arguments.port)
     except Refused as reason:
         print(reason, file=sys.stderr)
         return 1
     if arguments.host in ("0.0.0.0", "::") and "PREFINE_HOSTS" not in os.environ:
-        say("Other machines are refused until PREFINE_HOSTS lists the names by which they reach this one.")
+        print_line("Other machines are refused until PREFINE_HOSTS lists the names by which they reach this one.")
     stop: list[int] = []
 
     def remember(number: int, frame: FrameType | None) -> None:
@@ -274,13 +274,13 @@ def main() -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, remember)
-    set_aside_long_logs(settings.DATA_DIR / "log")
+    rotate_long_logs(settings.DATA_DIR / "log")
     prepare_broker()
-    children = programs(arguments.host, arguments.port)
+    children = list_programs(arguments.host, arguments.port)
     try:
         run(children, arguments.host, arguments.port, stop)
     finally:
-        say("Stopping ...")
+        print_line("Stopping ...")
         shut_down(children)
         lock.close()
     return 0

@@ -32,7 +32,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!panel.contains(link)) opener = link.id;
     if (!panel.open) panel.showModal();
     panel.scrollTop = 0;
-    body.querySelector("#dossier-title").focus();
+    body.querySelector("#candidate-details-title").focus();
   });
   panel.addEventListener("close", () => {
     body.replaceChildren();

@@ -26,7 +26,7 @@ PLAIN = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
 def write_export(study, path, **options):
-    export.write(study, path, Options(**options))
+    export.write_export(study, path, Options(**options))
     return open_zip(path)
 
 

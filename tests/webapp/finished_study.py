@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, rows
 from webapp.archive import retention
-from webapp.archive.rules import own_models
+from webapp.archive.rules import list_own_models
 from webapp.audit import record
 from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, Request, Run
@@ -192,7 +192,7 @@ def experiments_of(study: Study) -> list[Experiment]:
 
 def empty_database() -> None:
     """Another installation: none of our rows is there. Users are."""
-    for model in reversed(own_models()):
+    for model in reversed(list_own_models()):
         every = model._base_manager.all()
         every._raw_delete(every.db)  # without signals: files stay, and no row of the audit log tells of it
 

@@ -12,8 +12,8 @@ from tests.webapp import finished_study
 from tests.webapp.exports import read_all, rows_of, write_export
 from webapp.archive import dictionary, restore
 from webapp.archive.models import Origin
-from webapp.archive.rules import Table, fields_of, keep, own_models, undecided
-from webapp.archive.tables import LEFT, TABLES
+from webapp.archive.rules import Table, keep, list_fields, list_own_models, list_undecided
+from webapp.archive.tables import OMITTED, TABLES
 from webapp.votes.models import Poll
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -21,26 +21,26 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 class TestDecisions:
     def test_about_every_model_and_field(self):
-        assert undecided(TABLES, LEFT) == []
+        assert list_undecided(TABLES, OMITTED) == []
 
     def test_a_new_field_is_noticed(self):
         table = TABLES["review.Vote"]
         fewer = {name: column for name, column in table.columns.items() if name != "reason"}
         changed = {**TABLES, "review.Vote": Table(**{**table.__dict__, "columns": fewer})}
-        assert "review.Vote.reason: decide whether an export holds it" in undecided(changed, LEFT)
+        assert "review.Vote.reason: decide whether an export holds it" in list_undecided(changed, OMITTED)
 
     def test_a_new_model_is_noticed(self):
         known = {name: table for name, table in TABLES.items() if name != "review.Vote"}
-        assert "review.Vote: decide in webapp/archive whether an export holds it" in undecided(known, LEFT)
+        assert "review.Vote: decide in webapp/archive whether an export holds it" in list_undecided(known, OMITTED)
 
     def test_what_is_gone_is_noticed(self):
         table = TABLES["review.Vote"]
         more = {**table.columns, "mood": keep("No such field.")}
         changed = {**TABLES, "review.Vote": Table(**{**table.__dict__, "columns": more})}
-        assert "review.Vote.mood: is no field" in undecided(changed, LEFT)
+        assert "review.Vote.mood: is no field" in list_undecided(changed, OMITTED)
 
     def test_every_column_is_explained(self):
-        for entry in dictionary.entries(TABLES.values()):
+        for entry in dictionary.list_entries(TABLES.values()):
             assert len(entry.meaning) > 5 and not entry.meaning.startswith(" "), entry
 
     def test_secrets_are_never_exported(self):
@@ -54,12 +54,12 @@ class TestDecisions:
 
     def test_rows_that_hang_on_a_participant_say_whose_they_are(self):
         """Deletion goes by these declarations."""
-        persons = {"studies.Participant"} | {d.model for d in (*TABLES.values(), *LEFT.values()) if d.person}
+        persons = {"studies.Participant"} | {d.model for d in (*TABLES.values(), *OMITTED.values()) if d.person}
         persons -= {"experiments.Experiment"}
-        for model in own_models():
-            links = {field.related_model._meta.label for field in fields_of(model) if field.is_relation}
+        for model in list_own_models():
+            links = {field.related_model._meta.label for field in list_fields(model) if field.is_relation}
             if links & (persons - {"studies.Assignment"}) and model._meta.label != "studies.Participant":
-                decision = TABLES.get(model._meta.label) or LEFT[model._meta.label]
+                decision = TABLES.get(model._meta.label) or OMITTED[model._meta.label]
                 assert decision.person, f"{decision.model}: declare whose its rows are (person=...)"
 
 

@@ -123,7 +123,7 @@ class TestExporting:
 
     def test_the_command_writes_the_same(self, study, tmp_path):
         call_command("export_study", study.pk, tmp_path / "one.zip", stdout=io.StringIO())
-        export.write(study, tmp_path / "two.zip")
+        export.write_export(study, tmp_path / "two.zip")
         assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
         with pytest.raises(CommandError, match=r"There are: \d+ \(Robots"):
             call_command("export_study", 999, tmp_path / "x.zip")
@@ -164,7 +164,7 @@ class TestImporting:
         return browser.post(reverse("archive:import"), {"file": file}, follow=True)
 
     def test_from_the_upload_to_the_study(self, ada, study, tmp_path):
-        export.write(study, tmp_path / "study.zip")
+        export.write_export(study, tmp_path / "study.zip")
         page = self.bring(ada, (tmp_path / "study.zip").read_bytes())
         assert "Waiting for a worker" in text_of(page)
         task = Import.objects.get()
@@ -197,10 +197,10 @@ class TestImporting:
     def test_a_worker_that_died_right_after_imports_nothing_twice(self, study, tmp_path):
         task = Import.objects.create(by="ada", name="x", study=study)
         store.publish(task.key, b"it was read already")
-        assert tasks.do("import", task.pk) and Study.objects.count() == 1 and store.size(task.key) is None
+        assert tasks.carry_out_task("import", task.pk) and Study.objects.count() == 1 and store.size(task.key) is None
 
     def test_the_command(self, study, tmp_path):
-        export.write(study, tmp_path / "study.zip")
+        export.write_export(study, tmp_path / "study.zip")
         call_command("import_study", tmp_path / "study.zip", stdout=io.StringIO())
         assert Origin.objects.get().study != study
         (tmp_path / "bad.zip").write_bytes(b"bad")
@@ -211,31 +211,31 @@ class TestImporting:
 class TestWork:
     def test_is_done_by_one(self, study):
         task = Export.objects.create(study=study, by="ada")
-        assert work.claim(task) and not work.claim(Export.objects.get())
+        assert work.claim_task(task) and not work.claim_task(Export.objects.get())
 
     def test_comes_back_when_its_worker_is_gone(self, study, settings):
         task = Export.objects.create(study=study, by="ada")
-        work.claim(task)
-        work.pick_up()
+        work.claim_task(task)
+        work.requeue_abandoned()
         assert Export.objects.get().status == "running"
         Export.objects.update(heartbeat=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
-        work.pick_up()
+        work.requeue_abandoned()
         assert Export.objects.get().status == "queued"
-        assert tasks.do("export", task.pk)
+        assert tasks.carry_out_task("export", task.pk)
         with zipfile.ZipFile(settings.DATA_DIR / Export.objects.get().key) as package:
             assert package.testzip() is None
 
     def test_gives_up_in_the_end(self, study, settings):
         gone = timezone.now() - timedelta(hours=1)
         Export.objects.create(study=study, by="ada", status="running", heartbeat=gone, attempt=settings.ATTEMPTS)
-        work.pick_up()
+        work.requeue_abandoned()
         assert Export.objects.get().status == "failed" and "disappeared" in Export.objects.get().error
 
     def test_is_put_down_when_the_process_is_to_end(self, study):
         task = Export.objects.create(study=study, by="ada")
         processes.stopping.set()
         try:
-            assert not tasks.do("export", task.pk)
+            assert not tasks.carry_out_task("export", task.pk)
         finally:
             processes.stopping.clear()
         assert Export.objects.get().status == "queued"
@@ -246,15 +246,15 @@ class TestWork:
 
         def deleted(given, beat):
             Export.objects.all().delete()
-            export.carry_out(given, beat)
+            export.run_export(given, beat)
 
-        assert not work.run(task, deleted)
+        assert not work.run_task(task, deleted)
         assert store.size(task.key) is None
 
     def test_is_rung_for_again(self, study, monkeypatch):
         rung = []
         monkeypatch.setattr(app, "send_task", lambda name, args, **options: rung.append(args))
         task = Export.objects.create(study=study, by="ada")
-        work.pick_up()
-        work.pick_up()
+        work.requeue_abandoned()
+        work.requeue_abandoned()
         assert rung == [("export", task.pk)]

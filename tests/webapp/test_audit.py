@@ -180,7 +180,7 @@ def test_every_action_names_what_it_was_done_to(client, staff):
     clip = Clip.objects.get(status="failed")
     client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 2})
     client.post(reverse("bench:refilm", args=[clip.pk]))
-    client.get(reverse("board:study_file", args=[study.pk, "people", "csv"]))
+    client.get(reverse("bench:study_file", args=[study.pk, "people", "csv"]))
     chosen = {"action": "close_links", "_selected_action": [study.pk]}
     client.post(reverse("admin:studies_participant_changelist"), {"action": "", "_selected_action": [person.pk]})
     client.post(reverse("admin:studies_study_changelist"), chosen)

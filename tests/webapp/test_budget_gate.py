@@ -155,7 +155,7 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
     said = dict(made.events.filter(kind__in=("broken off", "uncounted")).values_list("kind", "text"))
     assert "3 written are counted, an estimate" in said["broken off"] and "does not say" in said["uncounted"]
     assert "estimated for 2 of 2 answers" in render_to_string(
-        "bench/experiments/_totals.html", {"board": overview.board(made)}
+        "bench/experiments/_totals.html", {"overview": overview.build_overview(made)}
     )
     assert len(saved_calls(request)) == 2 and spent_by(made).tokens == 2 * asked + 5
     request.refresh_from_db()

@@ -25,7 +25,7 @@ from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
 from webapp.bench.experiments import overview
 from webapp.comparisons import experiment_results, foreground, published, report, report_details
-from webapp.comparisons.plan import Arm, Plan, arm
+from webapp.comparisons.plan import Arm, Plan, parse_arm
 from webapp.experiments import headless, loop, progress, provenance
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
 
@@ -54,20 +54,20 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_every_arm_spends_the_budget(text: str, candidates: int, expected: tuple[Any, ...]) -> None:
-    made = arm(text, candidates)
+    made = parse_arm(text, candidates)
     assert (made.method, made.k, made.n, made.options, made.budget) == expected
     assert made.candidates == (1 if text == "scaling_context" else candidates)
 
 
 def test_an_arm_says_what_it_is_and_sets_its_budget() -> None:
-    made = arm("rf_agent:search=bfs", 30)
+    made = parse_arm("rf_agent:search=bfs", 30)
     assert made.label == "RF-Agent (search=bfs)" and made.settings == {"budget": 30, "search": "bfs"}
-    assert arm("rf_agent", 80).settings == {}  # the default
+    assert parse_arm("rf_agent", 80).settings == {}  # the default
 
 
 def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
     for candidates, rounds in ((6, 1), (30, 4)):
-        plan = plan_of(arm("rf_agent", candidates), candidates=candidates)
+        plan = plan_of(parse_arm("rf_agent", candidates), candidates=candidates)
         assert plan.draft(next(plan.cells())).n == rounds
         options = plan.arms[0].settings
         earlier = Experiment.objects.create(method="rf_agent", k=6, n=11, options=options)  # as they were made once
@@ -87,7 +87,7 @@ def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
 )
 def test_an_arm_that_cannot_be_is_refused(text: str, candidates: int, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
-        arm(text, candidates)
+        parse_arm(text, candidates)
 
 
 def plan_of(*arms: Arm, **values: Any) -> Plan:
@@ -95,7 +95,7 @@ def plan_of(*arms: Arm, **values: Any) -> Plan:
 
 
 def test_repetitions_have_their_own_seeds_and_plans_share_their_experiments(db: None) -> None:
-    icpl, loose = arm("icpl:k=3", 6), arm("open_loop:k=3", 6)
+    icpl, loose = parse_arm("icpl:k=3", 6), parse_arm("open_loop:k=3", 6)
     plan, wider = plan_of(icpl), plan_of(icpl, loose, experiments=3)
     ids = [plan.public_id(cell) for cell in plan.cells()]
     assert len(set(ids)) == 2 and set(ids) <= {wider.public_id(cell) for cell in wider.cells()}
@@ -118,7 +118,7 @@ def test_who_describes_and_judges_makes_another_experiment_only_where_it_is_name
     """Those in docs/comparisons were made before these roles could be named."""
     with (settings.BASE_DIR / "docs" / "comparisons" / "cartpole" / "experiments.csv").open() as file:
         kept = next(csv.DictReader(file))
-    plan = plan_of(arm("icpl", 30), candidates=30)
+    plan = plan_of(parse_arm("icpl", 30), candidates=30)
     first = next(plan.cells())
     assert str(plan.public_id(first)) == kept["public_id"] == "ec51b0b2-e8bb-56b9-9e52-ca892840a997"
     writer, other = (LanguageModel(name=name, kind="openai", model="m") for name in ("A", "B"))
@@ -142,8 +142,8 @@ def test_the_command_names_who_describes_and_who_judges(db: None, capsys: pytest
 
 
 def test_problems_are_those_of_the_experiments(db: None) -> None:
-    assert plan_of(arm("icpl:k=3", 6)).problems() == []
-    (said,) = plan_of(arm("icpl:k=3", 6), tasks=("HumanoidJump",)).problems()
+    assert plan_of(parse_arm("icpl:k=3", 6)).problems() == []
+    (said,) = plan_of(parse_arm("icpl:k=3", 6), tasks=("HumanoidJump",)).problems()
     assert said.startswith("ICPL on HumanoidJump: judge: HumanoidJump has no metric")
 
 
@@ -153,7 +153,7 @@ def test_problems_are_those_of_the_experiments(db: None) -> None:
 @pytest.fixture
 def played(db: None) -> Plan:
     """ICPL twice and OpenLoop once to their ends, OpenLoop once begun. Position p of round r scores 10 r + p."""
-    plan = plan_of(arm("icpl:k=3", 6), arm("open_loop:k=3", 6))
+    plan = plan_of(parse_arm("icpl:k=3", 6), parse_arm("open_loop:k=3", 6))
     for number, cell in enumerate(plan.cells()):
         row = plan.experiment(cell)
         loop.start(row)
@@ -162,7 +162,7 @@ def played(db: None) -> Plan:
 
 
 def test_scores_rounds_and_queries(played: Plan) -> None:
-    first, other, second, begun = experiment_results.results(played)
+    first, other, second, begun = experiment_results.read_results(played)
     assert [r.finished for r in (first, other, second, begun)] == [True, True, True, False]
     assert [(r.number, r.candidates, r.best, r.mean, r.best_so_far) for r in first.rounds] == [
         (1, 3, 12.0, 11.5, 12.0),
@@ -172,7 +172,7 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
     assert (begun.ts, begun.rounds) == (None, ())
     # 2 of 3 could be judged in each round: 1 + 1, and 1 for the winner; with 3: 3 + 3 + 1
     assert (first.queries, second.queries) == (3, 7)
-    icpl, loose = experiment_results.scores(played, experiment_results.results(played))
+    icpl, loose = experiment_results.group_scores(played, experiment_results.read_results(played))
     assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
     assert (len(loose.values), loose.deviation) == (1, None)
 
@@ -186,14 +186,14 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
     loop.answer(loop.waiting_request(row).pk, fake_workers.make_pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert (
-        overview.board(row).totals.queries == experiment_results.queries(row) == 1
+        overview.build_overview(row).queries == experiment_results.count_queries(row) == 1
         and "quick settings, iterations 7<" in page
     )
 
 
 def test_the_papers_49_queries() -> None:
     def asked(kind: str, shown: int, result: Any) -> int:
-        return experiment_results.comparisons(kind, {"candidates": ["1-1"] * shown}, result)
+        return experiment_results.count_pairs(kind, {"candidates": ["1-1"] * shown}, result)
 
     both, best = {"best": "1-1", "worst": "1-2"}, {"best": "1-1", "worst": None}
     assert 5 * asked("Judge", 6, both) + asked("Choose", 5, "1-1") == 49
@@ -202,46 +202,46 @@ def test_the_papers_49_queries() -> None:
 
 
 def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=experiment_results.results(played)[2].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[2].public_id)
     row.winner = Candidate.objects.get(iteration__experiment=row, iteration__number=1, index=1)
     row.save()
-    result = experiment_results.results(played)[2]
+    result = experiment_results.read_results(played)[2]
     assert (result.ts, result.best) == (10.0, 22.0)
 
 
 def test_costs_are_added_and_an_unknown_price_is_unknown(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=experiment_results.results(played)[0].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[0].public_id)
     request = row.requests.get(step=0)
     Run.objects.create(request=row.requests.filter(kind="Train").first(), seconds=12.5)
     call = {"request": request, "model": "m", "data": {}, "prompt_tokens": 10, "completion_tokens": 4}
     ModelCall.objects.create(**call, request_hash="a", seed=1, cost=0.5)
     ModelCall.objects.create(**call, request_hash="b", seed=2, cost=0.25)
-    result = experiment_results.results(played)[0]
+    result = experiment_results.read_results(played)[0]
     assert (result.calls, result.prompt_tokens, result.completion_tokens, result.cost) == (2, 20, 8, 0.75)
     assert result.train_seconds == 12.5
     ModelCall.objects.create(**call, request_hash="c", seed=3, cost=None)
-    assert experiment_results.results(played)[0].cost is None
+    assert experiment_results.read_results(played)[0].cost is None
 
 
 def test_how_far_it_is(played: Plan, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(4):  # however many experiments there are
-        now = foreground.state(played)
+        now = foreground.read_state(played)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
-    pace = experiment_results.seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
+    pace = experiment_results.measure_seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
     assert now.seconds_left == pytest.approx(6 * pace)
     wider = replace(played, tasks=("Cartpole", "Ant"))
     with django_assert_max_num_queries(4):  # nor tasks
-        assert foreground.state(wider).seconds_left is None
+        assert foreground.read_state(wider).seconds_left is None
     Experiment.objects.filter(public_id__in=[played.public_id(c) for c in played.cells() if c.index == 0]).update(
         task="Ant"
     )
-    paces = experiment_results.seconds_per_candidate(wider, wider.tasks)
+    paces = experiment_results.measure_seconds_per_candidate(wider, wider.tasks)
     assert paces.keys() == {"Cartpole", "Ant"}
-    assert foreground.state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
+    assert foreground.read_state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
 
 
 def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None) -> None:
-    plan = plan_of(arm("icpl:k=2", 6), experiments=1)
+    plan = plan_of(parse_arm("icpl:k=2", 6), experiments=1)
     row = plan.experiment(next(plan.cells()))
     loop.start(row)
     fake_workers.do_work(row)
@@ -254,9 +254,14 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
         for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
     )
     assert row.jobs.filter(kind="ask").exists()
-    assert experiment_results.seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx({"Cartpole": total / 6})
+    assert experiment_results.measure_seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx(
+        {"Cartpole": total / 6}
+    )
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
-    assert experiment_results.seconds_per_candidate(plan_of(arm("icpl:k=2", 6), model=other), ["Cartpole"]) == {}
+    assert (
+        experiment_results.measure_seconds_per_candidate(plan_of(parse_arm("icpl:k=2", 6), model=other), ["Cartpole"])
+        == {}
+    )
 
 
 # --- carrying it through -------------------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
 def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, driven = plan_of(arm("open_loop:k=3", 3), experiments=2), list[str]()
+    plan, driven = plan_of(parse_arm("open_loop:k=3", 3), experiments=2), list[str]()
 
     def drive(experiment: Experiment, said: Any) -> None:
         driven.append(experiment.name)
@@ -273,7 +278,7 @@ def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
             raise ValueError("a folder that holds another job")
 
     monkeypatch.setattr(headless, "drive", drive)
-    ended = [experiment.name for _, experiment in foreground.carry_through(plan, lambda *said: None)]
+    ended = [experiment.name for _, experiment in foreground.run_experiments(plan, lambda *said: None)]
     first, second = ended
     assert driven == [first] * settings.ATTEMPTS + [second]
 
@@ -282,7 +287,7 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
     db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
-    plan, errors = plan_of(arm("open_loop:k=3", 3), experiments=1), list[int]()
+    plan, errors = plan_of(parse_arm("open_loop:k=3", 3), experiments=1), list[int]()
 
     def drive(experiment: Experiment, said: Any) -> None:
         if len(errors) <= settings.ATTEMPTS:
@@ -291,7 +296,7 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
         fake_workers.do_work(experiment)
 
     monkeypatch.setattr(headless, "drive", drive)
-    ((_, experiment),) = foreground.carry_through(plan, lambda *said: None)
+    ((_, experiment),) = foreground.run_experiments(plan, lambda *said: None)
     assert experiment.status == "finished"
 
 
@@ -300,7 +305,7 @@ def test_what_was_finished_and_left_without_its_record_gets_it(
 ) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
     monkeypatch.setattr(headless, "drive", lambda experiment, said: None)
-    assert len(list(foreground.carry_through(played, lambda *said: None))) == 1  # the one that had not ended
+    assert len(list(foreground.run_experiments(played, lambda *said: None))) == 1  # the one that had not ended
     records = list((tmp_path / "records").iterdir())
     assert len(records) == 3 and {path.suffix for path in records} == {".json"}
     assert replay(read_record(records[0])).candidate
@@ -318,7 +323,7 @@ def test_the_same_experiment_made_by_two_at_once_is_one(played: Plan, monkeypatc
 
 
 def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(played: Plan, tmp_path: Path) -> None:
-    text = report.write(played, tmp_path).read_text()
+    text = report.write_report(played, tmp_path).read_text()
     assert "3 of 4 experiments finished" in text and "the offline writer (rules, not a language model)" in text
     row = next(line for line in text.splitlines() if line.startswith("| ICPL |"))
     assert "3 x 2" in row and "2/2" in row and "22.000 \u00b1 0.000" in row and row.endswith("| 499 \u00b1 0 (ICPL) |")
@@ -341,7 +346,7 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
 
 def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
     here = f"{described()} by Prefine {provenance.version()}"
-    assert f"Tried and reported on {here}." in report.write(played, tmp_path).read_text()
+    assert f"Tried and reported on {here}." in report.write_report(played, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["machine"] for row in rows[:3]} == {described()} and rows[3]["machine"] == ""
@@ -354,7 +359,7 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         del job.progress["made_by"]
         job.save()
     report_details._finished.clear()  # another process writes this report
-    text = report.write(played, tmp_path).read_text()
+    text = report.write_report(played, tmp_path).read_text()
     machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.version()}; 9; unknown"
     assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
@@ -362,19 +367,19 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
 def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_path: Path) -> None:
     """One experiment on a GPU but for a round, one on a CPU, one whose second training does not say."""
     devices = (("cuda:0 NVIDIA H200", "cpu"), ("cpu", "cpu"), ("cuda:0 NVIDIA H200", None))
-    for result, on in zip(experiment_results.results(played), devices, strict=False):
+    for result, on in zip(experiment_results.read_results(played), devices, strict=False):
         row = Experiment.objects.get(public_id=result.public_id)
         for seconds, device, request in zip((10.0, 4.5), on, row.requests.filter(kind="Train"), strict=True):
             Run.objects.create(request=request, seconds=seconds)
             job = Job.objects.get(request=request, kind="train")
             job.progress["made_by"] = {"machine": "M", "version": "1"} | ({"device": device} if device else {})
             job.save()
-    found = experiment_results.results(played)
+    found = experiment_results.read_results(played)
     assert [(r.train_seconds, r.gpu_seconds) for r in found] == [(14.5, 10.0), (14.5, 0.0), (14.5, None), (0.0, 0.0)]
-    icpl, loose = experiment_results.scores(played, found)
+    icpl, loose = experiment_results.group_scores(played, found)
     assert icpl.mean_of("gpu_seconds") is None and icpl.mean_of("train_seconds") == 14.5
     assert loose.mean_of("gpu_seconds") == 0.0
-    text = report.write(played, tmp_path).read_text()
+    text = report.write_report(played, tmp_path).read_text()
     assert re.search(r"\| ICPL \|[^\n]* \| (14|15) \| - \|", text) and re.search(r"OpenLoop [^\n]* \| 0 \|", text)
     with (tmp_path / "experiments.csv").open() as file:
         assert [r["gpu_seconds"] for r in csv.DictReader(file)] == ["10.0", "0.0", "", "0.0"]
@@ -382,14 +387,14 @@ def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_p
 
 def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:
     """One of three reads and does something else: two pairs of three are at distance 1, and 1/1.05 of a third."""
-    row = Experiment.objects.get(public_id=experiment_results.results(played)[2].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[2].public_id)
     request = row.requests.filter(kind="Train").earliest("step")
     other = SOURCE.replace("dof_pos", "dof_vel").replace("exp", "tanh").replace("square", "abs")
     request.result[2]["candidate"]["source"] = other.format(weight=1)
     for outcome, at in zip(request.result, (0.0, 0.0, 1.0), strict=True):
         outcome["states"] = {"falls": 0, "seconds": 1.0, "coordinates": [{"mean": at, "speed": 0.5}]}
     request.save()
-    text = report.write(played, tmp_path).read_text()
+    text = report.write_report(played, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         found = [(r["code_diversity"], r["film_diversity"]) for r in csv.DictReader(file)]
     assert found[0] == found[1] == ("0.0", "") and found[3] == ("", "")
@@ -399,9 +404,9 @@ def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_pa
 
 def test_the_report_says_where_no_score_tells_methods_apart(played: Plan, tmp_path: Path) -> None:
     words = "All methods reached the same score every time, 22.000: this task, so trained, does not tell"
-    assert words in report.write(played, tmp_path).read_text()
+    assert words in report.write_report(played, tmp_path).read_text()
     Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(rts=21.0)
-    assert "All methods reached" not in report.write(played, tmp_path).read_text()
+    assert "All methods reached" not in report.write_report(played, tmp_path).read_text()
 
 
 def test_scores_that_differ_in_millimetres_are_told_apart(played: Plan, tmp_path: Path) -> None:
@@ -409,57 +414,62 @@ def test_scores_that_differ_in_millimetres_are_told_apart(played: Plan, tmp_path
     Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(
         rts=-0.0136
     )
-    text = report.write(played, tmp_path).read_text()
+    text = report.write_report(played, tmp_path).read_text()
     assert "| -0.0141 \u00b1 0.000 |" in text and "All methods reached" not in text
     assert re.search(r"\| 0\.000500 \| 1 of 1 \|", text)  # OpenLoop less ICPL, same seed
 
 
 def test_a_report_before_anything_has_run(db: None, tmp_path: Path) -> None:
-    text = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path).read_text()
+    text = report.write_report(plan_of(parse_arm("icpl:k=3", 6)), tmp_path).read_text()
     assert "0 of 2 experiments finished" in text and not list(tmp_path.glob("*.svg"))
 
 
 def test_a_report_is_replaced_as_a_whole(db: None, tmp_path: Path) -> None:
-    first = report.write(plan_of(arm("icpl:k=3", 6)), tmp_path / "report")
+    first = report.write_report(plan_of(parse_arm("icpl:k=3", 6)), tmp_path / "report")
     os.link(first, tmp_path / "being read")
-    report.write(plan_of(arm("open_loop:k=3", 6)), tmp_path / "report")
+    report.write_report(plan_of(parse_arm("open_loop:k=3", 6)), tmp_path / "report")
     assert "each: ICPL" in (tmp_path / "being read").read_text() and "each: OpenLoop" in first.read_text()
     assert {path.suffix for path in first.parent.iterdir()} == {".md", ".csv"}
 
 
 def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
-    (ant,) = [row for row in published.of("Ant", arm("eureka", 30), True) if row.paper == "ICPL"]
+    (ant,) = [row for row in published.find_published("Ant", parse_arm("eureka", 30), True) if row.paper == "ICPL"]
     assert ant.metric == "task_score" and float(ant.value) > 0
-    assert {row.method for row in published.references("Ant")} == {"Human", "Sparse"}
-    (ablation,) = published.of("Ant", arm("rf_agent:actions=mutation", 30), True)
+    assert {row.method for row in published.find_references("Ant")} == {"Human", "Sparse"}
+    (ablation,) = published.find_published("Ant", parse_arm("rf_agent:actions=mutation", 30), True)
     assert (ablation.value, ablation.table) == ("5.13", "7")
-    assert published.of("Ant", arm("icpl:reasons=false", 30), True) == []
-    assert all(float(row.value) is not None for row in published.everything())
+    assert published.find_published("Ant", parse_arm("icpl:reasons=false", 30), True) == []
+    assert all(float(row.value) is not None for row in published.read_published())
 
 
 def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case() -> None:
-    (turns,) = published.of("imo2025-1", arm("scaling_turn", 15), True)
+    (turns,) = published.find_published("imo2025-1", parse_arm("scaling_turn", 15), True)
     assert (turns.metric, turns.shown) == ("correct", "3 of 5 right")
-    (points,) = published.of("ioi2025-2", arm("scaling_batch_model", 15), True)
+    (points,) = published.find_published("ioi2025-2", parse_arm("scaling_batch_model", 15), True)
     assert points.shown == "24.19 \u00b1 12.7 of 100 points"
-    assert published.of("IMO2025-1", arm("scaling_turn", 15), True) == [turns]
-    assert not any(row.on(row.task) for row in published.everything() if row.metric in ("votes", "usd"))
-    assert {row.statistic for row in published.everything() if row.metric == "correct"} == {"of 5"}
+    assert published.find_published("IMO2025-1", parse_arm("scaling_turn", 15), True) == [turns]
+    assert not any(row.on(row.task) for row in published.read_published() if row.metric in ("votes", "usd"))
+    assert {row.statistic for row in published.read_published() if row.metric == "correct"} == {"of 5"}
 
 
 def test_a_number_that_one_paper_prints_with_more_and_with_fewer_digits_stands_once(db: None) -> None:
-    one = plan_of(arm("icpl", 30), tasks=("Ant",), judge_options={"beta": "-1"})
-    text = report.markdown(one, [], experiment_results.scores(one, []), {})
+    one = plan_of(parse_arm("icpl", 30), tasks=("Ant",), judge_options={"beta": "-1"})
+    text = report.render_markdown(one, [], experiment_results.group_scores(one, []), {})
     assert "| 12.04 \u00b1 1.69 (ICPL) |" in text and "| ICPL-proxy | 12.040 \u00b1 1.69 |" in text
 
 
 @pytest.mark.parametrize("how", [{"judge": "model"}, {"judge_options": {"beta": "5"}}])
 def test_what_a_faultless_proxy_decided_stands_beside_nothing_else(db: None, how: dict[str, Any]) -> None:
-    arms = [arm(text, 30) for text in ("icpl", "scaling_3d", "eureka", "scaling_batch_score")]
+    arms = [parse_arm(text, 30) for text in ("icpl", "scaling_3d", "eureka", "scaling_batch_score")]
     faultless, other = (plan_of(*arms, tasks=("Ant",), **set_) for set_ in ({"judge_options": {"beta": "-1"}}, how))
-    assert all(published.of("Ant", one, faultless.faultless) for one in arms)
-    assert [bool(published.of("Ant", one, other.faultless)) for one in arms] == [False, False, True, True]
-    text = report.markdown(other, [], experiment_results.scores(other, []), {})
+    assert all(published.find_published("Ant", one, faultless.judge_is_faultless) for one in arms)
+    assert [bool(published.find_published("Ant", one, other.judge_is_faultless)) for one in arms] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    text = report.render_markdown(other, [], experiment_results.group_scores(other, []), {})
     assert "| Eureka | 10.86 " in text and "| 3D Scaling (Proxy Judge) |" not in text and "| ICPL-proxy |" not in text
 
 

@@ -9,9 +9,9 @@ from tests.webapp import problem_rows
 from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.base.statistics.proportions import binomial_test
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import comparable
-from webapp.comparisons.accuracy import accuracies
-from webapp.comparisons.experiment_results import results, scores
+from webapp.bench.comparisons.forms import task_choices
+from webapp.comparisons.accuracy import measure_accuracies
+from webapp.comparisons.experiment_results import group_scores, read_results
 from webapp.comparisons.models import Comparison
 from webapp.experiments import loop
 from webapp.problems.models import Problem
@@ -37,7 +37,7 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     assert "24 of 24 candidates to try" in said
     plan = row.plan
     assert len(plan.existing()) == 8 and all(one.status == "finished" for one in plan.existing().values())
-    vote, score = accuracies(plan, scores(plan, results(plan)))
+    vote, score = measure_accuracies(plan, group_scores(plan, read_results(plan)))
     assert len(vote.scores) == len(score.scores) == 4 and set(vote.scores.values()) <= {0.0, 1.0}
     assert score.right >= vote.right and vote.better is None and score.better.losses == 0
     assert score.better.p == binomial_test(score.right - vote.right, score.right - vote.right)
@@ -46,7 +46,7 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     line = re.search(r"^\| Batch scaling, by vote \|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
     assert line and int(line[1]) == vote.right
     assert (tmp_path / "out" / "curves-sum.svg").exists() and "Training preset" not in report
-    assert overview.of(row).accuracies == (vote, score)
+    assert overview.build_overview(row).accuracies == (vote, score)
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "All problems" in page and f"{vote.right} of 4" in page
 
@@ -76,7 +76,7 @@ def test_a_budget_that_is_named_holds_for_what_has_begun_and_a_higher_one_goes_o
 def test_what_cannot_be_compared_is_said(capsys):
     two_problems()
     Problem.objects.create(name="open", title="Open", statement="Why?")
-    assert ("sum", "A sum (sum)") in comparable() and "open" not in dict(comparable())
+    assert ("sum", "A sum (sum)") in task_choices() and "open" not in dict(task_choices())
     for tasks, methods, words in (
         (["none"], METHODS, "unknown task 'none'"),
         (["open"], METHODS, "neither a final answer nor test cases"),

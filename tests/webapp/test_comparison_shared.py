@@ -12,7 +12,7 @@ from django.db.models import F
 
 from tests.webapp import fake_workers
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
-from webapp.comparisons.plan import Cell, Plan, arm
+from webapp.comparisons.plan import Cell, Plan, parse_arm
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
 
@@ -22,7 +22,7 @@ WORDS = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=3", "open_loop:k
 
 
 def plan_of(**values: Any) -> Plan:
-    arms = (arm("icpl:k=3", 6), arm("open_loop:k=3", 6))
+    arms = (parse_arm("icpl:k=3", 6), parse_arm("open_loop:k=3", 6))
     return Plan(**{"tasks": ("Cartpole",), "arms": arms, "experiments": 2, "candidates": 6, **values})
 
 
@@ -75,7 +75,7 @@ def test_halves_make_the_whole(tmp_path: Path) -> None:
     whole, first, second = plan_of(), plan_of(experiments=1), plan_of(experiments=1, seed=1)
     finish_all(whole)
     for name, plan in (("whole", whole), ("first", first), ("second", second)):
-        report.write(plan, tmp_path / name)
+        report.write_report(plan, tmp_path / name)
     Experiment.objects.exclude(public_id__in=first.public_ids).delete()
     call_command(
         *(*WORDS, "--experiments", "2", "--out", str(tmp_path / "joined")),
@@ -91,15 +91,15 @@ def test_what_is_finished_here_is_taken_from_here_and_what_is_not_from_there(
 ) -> None:
     plan = plan_of(experiments=1)
     finish_all(plan)
-    report.write(plan, tmp_path / "there")
-    there = csv_tables.read(plan, [tmp_path / "there"])
+    report.write_report(plan, tmp_path / "there")
+    there = csv_tables.read_reports(plan, [tmp_path / "there"])
     Experiment.objects.all().delete()
     icpl, loose = plan.cells()
     finish(plan, icpl, 5.0)
     loop.start(plan.experiment(loose))
-    mine, theirs = experiment_results.results(plan, there)
+    mine, theirs = experiment_results.read_results(plan, there)
     assert (mine.ts, mine.folder) == (22.0 * 5, "") and theirs == there[plan.public_id(loose)]
-    assert theirs.finished and not experiment_results.results(plan)[1].finished
+    assert theirs.finished and not experiment_results.read_results(plan)[1].finished
     call_command(*WORDS, "--experiments", "1", "--with", str(tmp_path / "there"), "--plan")
     said = capsys.readouterr().out
     assert "Finished elsewhere: 1 experiments" in said
@@ -110,22 +110,22 @@ def test_what_is_finished_here_is_taken_from_here_and_what_is_not_from_there(
 def test_what_is_left_is_what_neither_has(tmp_path: Path) -> None:
     half = plan_of(experiments=1)
     finish_all(half)
-    report.write(half, tmp_path)
+    report.write_report(half, tmp_path)
     Experiment.objects.all().delete()
     plan = plan_of()
-    there = csv_tables.read(plan, [tmp_path])
-    now = foreground.state(plan, there)
+    there = csv_tables.read_reports(plan, [tmp_path])
+    now = foreground.read_state(plan, there)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (2, 4, 12, 24)
-    assert now.seconds_left is None and foreground.state(half, there).seconds_left == 0
-    assert list(foreground.carry_through(half, lambda *said: None, there)) == [] and not Experiment.objects.exists()
+    assert now.seconds_left is None and foreground.read_state(half, there).seconds_left == 0
+    assert list(foreground.run_experiments(half, lambda *said: None, there)) == [] and not Experiment.objects.exists()
 
 
 def test_unfinished_experiments_of_a_report_are_to_be_run(tmp_path: Path) -> None:
     plan = plan_of(experiments=1)
     row = plan.experiment(next(plan.cells()))
     loop.start(row)
-    report.write(plan, tmp_path)
-    assert csv_tables.read(plan, [tmp_path]) == {} and foreground.state(plan, {}).finished == 0
+    report.write_report(plan, tmp_path)
+    assert csv_tables.read_reports(plan, [tmp_path]) == {} and foreground.read_state(plan, {}).finished == 0
 
 
 def without_column(name: str) -> Any:
@@ -139,11 +139,11 @@ def without_column(name: str) -> Any:
 def test_a_report_from_before_seconds_on_a_gpu_were_known_is_read(tmp_path: Path) -> None:
     plan = plan_of(experiments=1)
     finish_all(plan)
-    report.write(plan, tmp_path)
+    report.write_report(plan, tmp_path)
     path = tmp_path / "experiments.csv"
     lines = path.read_bytes().decode().splitlines()  # it is the last column
     path.write_bytes("".join(f"{line.rpartition(',')[0]}\r\n" for line in lines).encode())
-    found = csv_tables.read(plan, [tmp_path])
+    found = csv_tables.read_reports(plan, [tmp_path])
     assert len(found) == 2 and {result.gpu_seconds for result in found.values()} == {None}
 
 
@@ -168,7 +168,7 @@ def test_a_folder_that_is_not_whole_is_refused_before_anything_runs(
     plan = plan_of(experiments=1)
     for cell in plan.cells():
         finish(plan, cell, 1.0)
-    report.write(plan, tmp_path)
+    report.write_report(plan, tmp_path)
     Experiment.objects.all().delete()
     path = tmp_path / name
     text = path.read_bytes().decode()
@@ -184,6 +184,6 @@ def test_a_folder_that_is_not_whole_is_refused_before_anything_runs(
 def test_a_report_of_something_else_is_refused(tmp_path: Path) -> None:
     other = plan_of(experiments=1, label="other")
     finish_all(other)
-    report.write(other, tmp_path)
+    report.write_report(other, tmp_path)
     with pytest.raises(CommandError, match="none of this comparison's experiments"):
         call_command(*WORDS, "--experiments", "1", "--with", str(tmp_path))

@@ -18,10 +18,10 @@ from simulation import catalog
 from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import comparable, preset_choices
+from webapp.bench.comparisons.forms import preset_choices, task_choices
 from webapp.comparisons import background
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan, arm
+from webapp.comparisons.plan import Plan, parse_arm
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 
@@ -68,7 +68,7 @@ def carried_through(comparison: Comparison) -> None:
         live = [row for row in comparison.plan.existing().values() if row.live]
         for row in live:
             do_work(row)
-        background.pick_up()
+        background.continue_running()
         comparison.refresh_from_db()
 
 
@@ -79,10 +79,10 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     answer = admin_client.post(NEW, FORM)
     row = Comparison.objects.get()
     assert answer.status_code == 302 and answer["Location"] == f"/bench/comparisons/{row.public_id}/"
-    same = Plan(("Cartpole",), (arm("icpl", 6), arm("open_loop:k=3", 6)), 2, 6)
+    same = Plan(("Cartpole",), (parse_arm("icpl", 6), parse_arm("open_loop:k=3", 6)), 2, 6)
     assert row.plan == same and row.plan.name == same.name
     assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
-    background.pick_up()
+    background.continue_running()
     assert not Experiment.objects.exists()
 
 
@@ -92,7 +92,7 @@ def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> No
     answer = admin_client.post(NEW, {**FORM, "judge": "model", **{role: row.pk for role, row in rows.items()}})
     comparison = Comparison.objects.get()
     background.start(comparison)
-    background.pick_up()
+    background.continue_running()
     assert Experiment.objects.exists()
     for row in Experiment.objects.all():
         assert {role: getattr(row, role) for role in roles} == rows
@@ -140,7 +140,7 @@ def test_the_form_says_which_tasks_have_a_preset() -> None:
     titles = dict(preset_choices())
     assert titles["quick"] == catalog.PRESETS["quick"]
     for name, title in titles.items():
-        lacking = [task for task, _ in comparable() if name not in catalog.task(task).presets]
+        lacking = [task for task, _ in task_choices() if name not in catalog.task(task).presets]
         assert bool(lacking) == (" (only " in title or " (not " in title)
 
 
@@ -148,11 +148,13 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     paid = {"price_input": 1.0, "price_output": 5.0}
     model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **paid)
     free, dear = planned(), planned(model=model, token_budget=20_000)
-    assert overview.of(free).most.free
-    most = overview.of(dear).most
+    assert overview.build_overview(free).ceiling.free
+    most = overview.build_overview(dear).ceiling
     assert (most.experiments, most.tokens) == (4, 80_000) and most.dollars == pytest.approx(0.4)
-    assert overview.of(planned(model=model, token_budget=20_000, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
-    assert overview.of(planned(model=model)).most.tokens is None
+    assert overview.build_overview(
+        planned(model=model, token_budget=20_000, dollar_budget=0.05)
+    ).ceiling.dollars == pytest.approx(0.2)
+    assert overview.build_overview(planned(model=model)).ceiling.tokens is None
     page = admin_client.get(f"/bench/comparisons/{dear.public_id}/").content.decode()
     assert "Candidates to try</dt><dd>24<" in page and "$0.40" in page
     background.start(dear)
@@ -165,10 +167,10 @@ def test_without_known_prices_a_budget_in_dollars_promises_nothing(admin_client:
         for name in ("nobody-sells-this", next(iter(prices.table())))
     )
     row = planned(model=unknown, dollar_budget=0.05)
-    assert overview.of(row).most.dollars is None
+    assert overview.build_overview(row).ceiling.dollars is None
     assert "unknown prices" in admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
-    assert overview.of(planned(model=listed, dollar_budget=0.05)).most.dollars == pytest.approx(0.2)
-    assert overview.of(planned(model=listed, token_budget=1_000_000)).most.dollars
+    assert overview.build_overview(planned(model=listed, dollar_budget=0.05)).ceiling.dollars == pytest.approx(0.2)
+    assert overview.build_overview(planned(model=listed, token_budget=1_000_000)).ceiling.dollars
 
 
 def test_only_staff_see_it(client: Client, admin_client: Client) -> None:
@@ -190,14 +192,14 @@ def test_it_runs_one_experiment_after_another_to_the_end() -> None:
     row = planned()
     assert background.start(row) and not background.start(row)
     assert statuses(row) == ["running", "-", "-", "-"]
-    background.pick_up()
+    background.continue_running()
     assert statuses(row) == ["running", "-", "-", "-"]
     do_work(running(row))
-    background.pick_up()
+    background.continue_running()
     assert statuses(row) == ["finished", "running", "-", "-"]
     carried_through(row)
     assert row.status == "finished" and statuses(row) == ["finished"] * 4
-    assert background.state(row).seconds_left == 0 and not background.pause(row) and not background.cancel(row)
+    assert background.read_state(row).seconds_left == 0 and not background.pause(row) and not background.cancel(row)
 
 
 def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client) -> None:
@@ -205,14 +207,14 @@ def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client
     background.start(earlier)
     carried_through(earlier)
     wider = planned(experiments=3)
-    assert background.state(wider).finished == 2 and background.state(wider).candidates == 12
+    assert background.read_state(wider).finished == 2 and background.read_state(wider).candidates == 12
     background.start(wider)
     assert statuses(wider) == ["finished", "running", "finished", "-", "-", "-"]
     assert (
         "Read, not run again</dt><dd>2</dd>"
         in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
     )
-    assert background.state(planned(label="anew")).finished == 0
+    assert background.read_state(planned(label="anew")).finished == 0
 
 
 def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +231,7 @@ def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None
     row = planned()
     background.start(row)
     assert background.pause(row) and running(row).paused
-    background.pick_up()
+    background.continue_running()
     assert statuses(row) == ["running", "-", "-", "-"] and row.status == "paused"
     assert background.start(row) and not running(row).paused
     carried_through(row)
@@ -240,9 +242,9 @@ def test_a_cancel_ends_what_runs_and_starts_nothing_more() -> None:
     row = planned()
     background.start(row)
     do_work(running(row))
-    background.pick_up()
+    background.continue_running()
     assert background.cancel(row)
-    background.pick_up()
+    background.continue_running()
     assert statuses(row) == ["finished", "cancelled", "-", "-"] and row.status == "cancelled"
     assert not background.start(row)
 
@@ -269,7 +271,7 @@ def test_one_that_was_deleted_meanwhile_stops_no_reaper(monkeypatch: pytest.Monk
     row = planned()
     background.start(row)
     Comparison.objects.all().delete()
-    monkeypatch.setattr(reaper, "STEPS", (lambda: background.go_on(row),))
+    monkeypatch.setattr(reaper, "STEPS", (lambda: background.start_next(row),))
     reaper.tick()
 
 
@@ -281,14 +283,14 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
     do_work(running(row))
     (settings.DATA_DIR / "records").write_text("a file where the folder should be")
     for _ in range(3):
-        background.pick_up()
+        background.continue_running()
     row.refresh_from_db()
     assert row.status == "running"
     assert caplog.text.count("cannot write the record") == 1, "a reaper tries every second"
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert "where its disk is full, make room" in page
     (settings.DATA_DIR / "records").unlink()
-    background.pick_up()
+    background.continue_running()
     row.refresh_from_db()
     assert row.status == "finished" and len(list((settings.DATA_DIR / "records").iterdir())) == 1
 
@@ -298,7 +300,7 @@ def test_more_experiments_cost_its_page_no_more_queries() -> None:
 
     def queries(row: Comparison) -> int:
         with CaptureQueriesContext(connection) as made:
-            overview.of(row)
+            overview.build_overview(row)
         return len(made)
 
     for row in (few, many):
@@ -312,7 +314,7 @@ def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:
     background.start(row)
     loop.advance(first := running(row))
     Experiment.objects.filter(pk=first.pk).update(status="failed", error="the endpoint is away")
-    background.pick_up()
+    background.continue_running()
     carried_through(row)
     assert row.status == "failed" and statuses(row) == ["failed", "finished", "finished", "finished"]
     assert background.start(row) and statuses(row)[0] == "running"
@@ -330,7 +332,7 @@ def test_the_page_shows_scores_progress_and_what_runs(admin_client: Client) -> N
     admin_client.post(f"{page}do/start/")
     row.refresh_from_db()
     do_work(running(row))
-    background.pick_up()
+    background.continue_running()
     do_work(running(row), until="Write")
     shown = admin_client.get(page).content.decode()
     assert re.search(r"Experiments finished</dt><dd>1 of 4<", shown) and "Candidates tried</dt><dd>6 of 24<" in shown
@@ -372,7 +374,7 @@ def test_a_running_one_whose_method_is_gone_ends_and_holds_up_no_other(admin_cli
     assert admin_client.get(f"{place}files/report.md").status_code == 404
     answer = admin_client.post(f"{place}do/pause/", follow=True)
     assert "cannot be read any more: unknown method" in answer.content.decode()
-    background.pick_up()
+    background.continue_running()
     gone.refresh_from_db()
     assert gone.status == "failed" and statuses(other)[0] == "running"
 

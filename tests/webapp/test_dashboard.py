@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.webapp import bench_rows, fake_workers, rows
-from webapp.bench.experiments import overview
+from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, ModelCall
@@ -265,7 +265,7 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
     text = html(staff.get(page("live", row), {"kind": "picked"}))
     assert "Winner of winners" in text and "rewards written" not in text
     assert "No events to show." in html(staff.get(page("live", row), {"q": "nonsense"}))
-    assert "locked" not in overview.kinds(row)
+    assert "locked" not in event_log.list_event_kinds(row)
 
 
 # --- what it does ---------------------------------------------------------------------------------------------

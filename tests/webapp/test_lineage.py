@@ -16,11 +16,11 @@ def ada(client):
 
 def test_each_pick_stands_beside_what_it_was_written_from(ada):
     experiment = bench_rows.create_finished_experiment(k=3, n=3)
-    links = lineage.lineage(experiment)
+    links = lineage.read_lineage(experiment)
     assert [link.iteration.number for link in links] == [1, 2, 3]
-    assert links[0].parent is None and links[0].changed == "written from the task alone"
+    assert links[0].parent is None and links[0].code_change == "written from the task alone"
     assert links[1].parent == links[0].best
-    assert links[1].changed.startswith("lines: ") and links[1].rows
+    assert links[1].code_change.startswith("lines: ") and links[1].rows
     rts = links[1].behaviour[0]
     assert (rts.name, rts.before, rts.after) == ("RTS", links[0].best.rts, links[1].best.rts)
     assert [change.name for change in links[1].behaviour[1:4]] == ["total", "episode length", "upright"]

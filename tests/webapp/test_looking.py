@@ -140,8 +140,12 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
     assert "an episode began anew: 3." in told
     assert not Clip.objects.exists()
     assert "2, of which the film shows the first" in render_to_string(
-        "bench/experiments/_dossier.html",
-        {"dossier": (dossier := candidate_details.of(row, "1-2")), "experiment": row, "candidate": dossier.candidate},
+        "bench/experiments/_details.html",
+        {
+            "details": (details := candidate_details.read_details(row, "1-2")),
+            "experiment": row,
+            "candidate": details.candidate,
+        },
     )
 
 

@@ -117,7 +117,7 @@ def test_who_waits_for_people_that_are_kept_out_is_told(what, values, plan, pane
     type(of).objects.update(**values)
     of.arms.update(**plan)
     client.force_login(bench_rows.create_staff())
-    told = client.get(reverse("board:study", args=[of.pk])).content.decode()
+    told = client.get(reverse("bench:study", args=[of.pk])).content.decode()
     assert ("1 panel waits for people who may not come any more" in told) == bool(panels), what
 
 

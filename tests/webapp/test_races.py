@@ -79,7 +79,7 @@ def over_since_today():
     then = timezone.now() - timedelta(days=31)
     Study.objects.update(status="closed", closed_at=then)
     Participant.objects.update(instructed_at=then, consented_at=then)
-    assert retention.over() == [person.study]
+    assert retention.list_overdue() == [person.study]
     return person, cast
 
 
@@ -102,7 +102,7 @@ def test_a_choice_made_before_the_end_of_the_data_is_kept(monkeypatch):
     midway = Midway(monkeypatch, ballot, "_save")
     said, gone = both(midway, cast, lambda: retention.expire(person.study))
     assert said.vote and Vote.objects.filter(reason=REASON).exists()
-    assert gone.total == 0 and retention.due_on(Study.objects.get()) > timezone.localdate()
+    assert gone.total == 0 and retention.find_due_day(Study.objects.get()) > timezone.localdate()
 
 
 def test_a_choice_that_comes_too_late_is_said_to_be(monkeypatch):

@@ -174,7 +174,7 @@ def test_writes_of_one_round_make_its_candidates_together(register_method: Any) 
     do_work(row)
     assert (row.status, row.winner.key) == ("finished", "1-3")
     assert [c.key for c in Candidate.objects.all()] == ["1-1", "1-2", "1-3"]
-    assert [candidate_details.of(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
+    assert [candidate_details.read_details(row, key).writing.slot for key in ("1-2", "1-3")] == [0, 1]
     thoughts = {c.key: c.thought for c in Candidate.objects.all()}
     assert thoughts == {"1-1": "Upright first.", "1-2": "Upright first.", "1-3": ""}
 

@@ -47,39 +47,45 @@ class TestRetention:
     def test_is_due_so_many_days_after_closing(self):
         study = closed(10).study
         study.refresh_from_db()
-        assert retention.due_on(study) == timezone.localdate() + timedelta(days=90)
-        assert retention.announced() == [] and retention.over() == []
+        assert retention.find_due_day(study) == timezone.localdate() + timedelta(days=90)
+        assert retention.list_ending_soon() == [] and retention.list_overdue() == []
 
     @pytest.mark.parametrize("change", [{"retention_days": None}, {"status": "open"}, {"deleted_at": timezone.now()}])
     def test_is_not_due(self, change):
         study = closed(1000).study
         Study.objects.update(**change)
         study.refresh_from_db()
-        assert retention.due_on(study) is None and retention.over() == []
+        assert retention.find_due_day(study) is None and retention.list_overdue() == []
         assert retention.expire(study).total == 0 and Participant.objects.get().deleted_at is None
 
     def test_who_goes_on_after_the_close_is_not_erased_midway(self):
         person = closed(10, retention_days=3)
-        assert retention.over() == [] and len(retention.announced()) == 1
-        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=20), "a month after the close"
+        assert retention.list_overdue() == [] and len(retention.list_ending_soon()) == 1
+        assert retention.list_ending_soon()[0].on == timezone.localdate() + timedelta(days=20), (
+            "a month after the close"
+        )
         Participant.objects.update(practised_at=timezone.now() - timedelta(days=2))
-        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=28), "and after the last answer"
+        assert retention.list_ending_soon()[0].on == timezone.localdate() + timedelta(days=28), (
+            "and after the last answer"
+        )
         Participant.objects.update(outcome="finished")
-        assert retention.announced()[0].on == timezone.localdate() + timedelta(days=1), "who is through is not inside"
+        assert retention.list_ending_soon()[0].on == timezone.localdate() + timedelta(days=1), (
+            "who is through is not inside"
+        )
         Participant.objects.update(outcome="", practised_at=None, instructed_at=timezone.now() - timedelta(days=31))
         Study.objects.update(closed_at=timezone.now() - timedelta(days=31))
-        assert retention.over() == [person.study], "who never comes back keeps nothing for ever"
+        assert retention.list_overdue() == [person.study], "who never comes back keeps nothing for ever"
 
     def test_a_period_longer_than_the_calendar_breaks_no_page(self):
         closed(10, retention_days=2**31 - 1)
-        assert retention.announced() == []
+        assert retention.list_ending_soon() == []
 
     def test_counts_anew_after_a_study_was_opened_again(self):
         study = closed(10).study
         Study.objects.update(deleted_at=timezone.now() - timedelta(days=11))
         study.refresh_from_db()
-        assert retention.due_on(study) == timezone.localdate() + timedelta(days=90)
-        assert [due.study for due in retention.ending(date.max)] == [study]
+        assert retention.find_due_day(study) == timezone.localdate() + timedelta(days=90)
+        assert [due.study for due in retention.find_ending(date.max)] == [study]
 
     def test_is_announced_on_every_page_of_the_bench(self, client):
         closed(95)
@@ -103,7 +109,7 @@ class TestRetention:
         assert kept.aggregate["consented"] == 1 and kept.aggregate["arms"][0]["method"] == "icpl"
         entry = Entry.objects.get(action="deleted a study's data")
         assert entry.actor == "system" and entry.detail["people"] == 1
-        assert retention.over() == []
+        assert retention.list_overdue() == []
 
     def test_what_fails_is_told_and_stops_nothing_else(self, data, monkeypatch, caplog):
         broken, fine = closed(100).study, closed(200).study
@@ -178,7 +184,7 @@ class TestLeftovers:
             return rename(path, target)
 
         monkeypatch.setattr(Path, "rename", put_again)
-        assert orphan_files.sweep() == [f"clips/{path.name}" for path in (old, anew)]
+        assert orphan_files.delete_orphans() == [f"clips/{path.name}" for path in (old, anew)]
         assert [path.name for path in clips.iterdir()] == [anew.name] and anew.read_text() == "tried again"
 
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
@@ -195,10 +201,10 @@ class TestLeftovers:
         run.mkdir(parents=True)
         for path in (orphan, figure, run / "job.json", stranger):
             path.write_text("x")
-        assert orphan_files.sweep() == []  # somebody may be about to commit their rows
+        assert orphan_files.delete_orphans() == []  # somebody may be about to commit their rows
         monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
         names = [f"clips/{orphan.name}", f"problems/{figure.name}", f"runs/{run.name}"]
-        assert orphan_files.sweep(dry_run=True) == names and run.exists()
-        orphan_files.sweep()
+        assert orphan_files.delete_orphans(dry_run=True) == names and run.exists()
+        orphan_files.delete_orphans()
         assert kept.exists() and stranger.exists() and store.size(used.file.name)
         assert not orphan.exists() and not figure.exists() and not run.exists()

@@ -366,7 +366,7 @@ def test_no_password_or_code_is_kept(few: None) -> None:
 
 def test_the_message_without_anything_counted() -> None:
     request = RequestFactory().get("/")
-    assert lockout.locked(request).status_code == 429
+    assert lockout.respond_locked_out(request).status_code == 429
 
 
 # --- where a request comes from ---

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.webapp.servers import ROOT
-from webapp.supervisor import address
+from webapp.supervisor import format_address
 
 
 def settings_with(**environment):
@@ -24,8 +24,8 @@ def settings_with(**environment):
 @pytest.mark.parametrize(
     "url, host",
     [
-        (address("192.0.2.7", 8080), "192.0.2.7"),
-        (address("2001:db8::7", 8080), "[2001:db8::7]"),
+        (format_address("192.0.2.7", 8080), "192.0.2.7"),
+        (format_address("2001:db8::7", 8080), "[2001:db8::7]"),
         ("https://robots.example.org", "robots.example.org"),
     ],
 )

@@ -39,7 +39,7 @@ client = Client(headers={"host": "127.0.0.1"})
 client.force_login(User.objects.create(username="reader", is_staff=True, is_superuser=True))
 study = Study.objects.get(title="Robots that learn to walk")
 own = re.compile(rf"/bench/(?:studies/{study.pk}|votes/[0-9a-f-]{{36}}|clips|[0-9a-f-]{{36}})[/.][^?#]*")
-begin = [reverse("board:study", args=[study.pk]), *(poll.get_absolute_url() for poll in Poll.objects.all())]
+begin = [reverse("bench:study", args=[study.pk]), *(poll.get_absolute_url() for poll in Poll.objects.all())]
 waiting, seen = deque(begin), set(begin)
 while waiting:
     address = waiting.popleft()

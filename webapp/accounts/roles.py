@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 EXPERIMENTERS = "Experimenters"
-STUDY_APPS = (*("studies", "experiments", "review", "votes", "problems", "comparisons", "board", "archive", "notices"),)
+STUDY_APPS = (*("studies", "experiments", "review", "votes", "problems", "comparisons", "archive", "notices"),)
 """Whose rows experimenters work with."""
 KEPT_FROM_EXPERIMENTERS = ("languagemodel", "recruit", "address", "subscription")
 """Models with API keys, with ids of recruitment sites, and with ways to reach people."""

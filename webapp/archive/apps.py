@@ -8,4 +8,4 @@ class ArchiveConfig(AppConfig):
         from webapp.archive import redaction
         from webapp.experiments.signals import training_begins
 
-        training_begins.connect(redaction.finish_left, dispatch_uid="finish redactions")
+        training_begins.connect(redaction.finish_redactions, dispatch_uid="finish redactions")

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from webapp.archive.models import Origin
-from webapp.archive.row_reader import Names, Row, plain
+from webapp.archive.row_reader import Pseudonyms, Row, make_plain
 from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
 from webapp.archive.scope import Scope
 from webapp.audit.models import Entry
@@ -38,7 +38,7 @@ TABLE = Table(
 )
 
 
-def entries(scope: Scope) -> QuerySet[Entry]:
+def filter_entries(scope: Scope) -> QuerySet[Entry]:
     keys: dict[str, list[Any]] = {
         "studies.study": [scope.study.pk],
         "studies.participant": scope.participants,
@@ -51,17 +51,17 @@ def entries(scope: Scope) -> QuerySet[Entry]:
     return Entry.objects.filter(found).exclude(action__regex="^(exported|downloaded|imported)").order_by("pk")
 
 
-def rows(scope: Scope, names: Names) -> Iterator[Row]:
+def read_rows(scope: Scope, names: Pseudonyms) -> Iterator[Row]:
     """First those that an imported study brought along."""
     number = 0
     origin = Origin.objects.filter(study=scope.study).first()
     columns = [name for name, column in TABLE.columns.items() if column.exported]
     for row in origin.audit if origin else []:  # PostgreSQL gives its keys in an order of its own
         number += 1
-        yield {"id": number} | {name: names.text(row[name]) for name in columns}
+        yield {"id": number} | {name: names.replace_text(row[name]) for name in columns}
     erased = Participant.objects.filter(study=scope.study, deleted_at__isnull=False)
     nobody = {str(pk): label for pk, label in erased.values_list("pk", "label")}
-    for entry in entries(scope).iterator(500):
+    for entry in filter_entries(scope).iterator(500):
         number += 1
         person = nobody.get(entry.target_id) if entry.target_type == "studies.participant" else None
         yield {
@@ -69,23 +69,23 @@ def rows(scope: Scope, names: Names) -> Iterator[Row]:
             "actor": entry.actor if entry.actor in PEOPLE else names.staff.get(entry.actor, ""),
             "action": entry.action,
             "target_type": entry.target_type,
-            "target_label": names.text(person or entry.target_label),
-            "detail": names.text(entry.detail),
-            "created_at": plain(entry.created_at),
+            "target_label": names.replace_text(person or entry.target_label),
+            "detail": names.replace_text(entry.detail),
+            "created_at": make_plain(entry.created_at),
             "number": entry.number,
         }
 
 
-def actors(scope: Scope) -> set[str]:
+def list_actors(scope: Scope) -> set[str]:
     """Names of experimenters that the export tells of."""
-    found = {name for name in entries(scope).values_list("actor", flat=True) if name not in PEOPLE}
+    found = {name for name in filter_entries(scope).values_list("actor", flat=True) if name not in PEOPLE}
     found |= {name for poll in Poll.objects.filter(pk__in=scope.polls) for name in (poll.closed_by, poll.unblinded_by)}
     origin = Origin.objects.filter(study=scope.study).first()
     found |= {row["actor"] for row in (origin.audit if origin else []) if row["actor"] not in PEOPLE}
     return found - {""}
 
 
-def staff_names(names: set[str]) -> dict[str, str]:
+def assign_staff_names(names: set[str]) -> dict[str, str]:
     """staff-1, staff-2 ... in the order of the names; names that are such already stay."""
     taken = {name for name in names if re.fullmatch(r"staff-\d+", name)}
     fresh = (f"staff-{number}" for number in range(1, len(names) + len(taken) + 1) if f"staff-{number}" not in taken)

@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 STORED = (".mp4", ".jpg", ".pt")
 """Packed already."""
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
-Said = Callable[[int], None]
+CountBytes = Callable[[int], None]
 """Told how many bytes were just read."""
 
 
@@ -55,7 +55,7 @@ class Bundle:
         self.members: list[Member] = []
 
     @contextmanager
-    def file(self, name: str) -> Iterator[Sink]:
+    def open_file(self, name: str) -> Iterator[Sink]:
         info = zipfile.ZipInfo(name, EPOCH)
         info.compress_type = zipfile.ZIP_STORED if name.endswith(STORED) else zipfile.ZIP_DEFLATED
         info.external_attr, info.create_system = 0o644 << 16, 3
@@ -64,21 +64,21 @@ class Bundle:
             yield sink
         self.members.append(Member(name, sink.size, sink.sha256))
 
-    def text(self, name: str, content: str) -> None:
-        with self.file(name) as sink:
+    def write_text(self, name: str, content: str) -> None:
+        with self.open_file(name) as sink:
             sink.write(content.encode())
 
-    def json(self, name: str, content: Any) -> None:
-        self.text(name, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    def write_json(self, name: str, content: Any) -> None:
+        self.write_text(name, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
-    def copy(self, name: str, file: BinaryIO, said: Said) -> None:
-        with self.file(name) as sink:
+    def copy_file(self, name: str, file: BinaryIO, said: CountBytes) -> None:
+        with self.open_file(name) as sink:
             while data := file.read(CHUNK):
                 sink.write(data)
                 said(len(data))
 
-    def csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        with self.file(name) as sink:
+    def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        with self.open_file(name) as sink:
             sink.write(csv_line(header))
             for row in rows:
                 sink.write(csv_line([cell(value) for value in row]))
@@ -88,8 +88,8 @@ class Bundle:
         files = [
             {"name": m.name, "size": m.size, "sha256": m.sha256} for m in sorted(self.members, key=lambda m: m.name)
         ]
-        self.json(MANIFEST, {**about, "files": files})
-        self.text(SUMS, "".join(f"{m.sha256}  {m.name}\n" for m in sorted(self.members, key=lambda m: m.name)))
+        self.write_json(MANIFEST, {**about, "files": files})
+        self.write_text(SUMS, "".join(f"{m.sha256}  {m.name}\n" for m in sorted(self.members, key=lambda m: m.name)))
         self._zip.close()
 
     def __enter__(self) -> Self:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from llm.replay import write_record
-from webapp.archive.bundle import Bundle, Said
-from webapp.archive.row_reader import Names, plain
+from webapp.archive.bundle import Bundle, CountBytes
+from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.rules import Rule
 from webapp.archive.scope import Scope
 from webapp.archive.tables import TABLES
@@ -32,43 +32,45 @@ from webapp.votes.models import Poll
 Report = Callable[[float, str], None]
 
 
-def write(bundle: Bundle, scope: Scope, names: Names, counts: dict[str, int], report: Report) -> None:
+def write_files(bundle: Bundle, scope: Scope, names: Pseudonyms, counts: dict[str, int], report: Report) -> None:
     report(0.3, "Code, traces and figures")
-    for number, experiment in enumerate(_experiments(scope), 1):
+    for number, experiment in enumerate(_list_experiments(scope), 1):
         if not lookup.known(experiment.task):
             continue  # deleted since: the tables still say what was done
-        _code(bundle, number, experiment)
-        for name, key in _run_files(number, experiment, "traces", "traces", "csv"):
-            copy(bundle, name, key, lambda size: None)
-        _replay(bundle, number, experiment)
+        _write_code(bundle, number, experiment)
+        for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
+            copy_from_store(bundle, name, key, lambda size: None)
+        _write_replay(bundle, number, experiment)
         chart = rounds_chart_of(experiment)
-        bundle.text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
-        bundle.text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
+        bundle.write_text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
+        bundle.write_text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
     for number, poll in enumerate(Poll.objects.filter(pk__in=scope.polls).order_by("pk"), 1):
-        _poll(bundle, number, poll, names)
-    _seeds(bundle, scope)
+        _write_poll(bundle, number, poll, names)
+    _write_seeds(bundle, scope)
 
 
-def _experiments(scope: Scope) -> list[Experiment]:
+def _list_experiments(scope: Scope) -> list[Experiment]:
     return list(Experiment.objects.filter(pk__in=scope.experiments).order_by("pk"))
 
 
-def _code(bundle: Bundle, number: int, experiment: Experiment) -> None:
+def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:
     info = lookup.info(experiment.task)
     ending = form_of(info).ending(info) if isinstance(info, Problem) else "py"
     for candidate in (
         Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
     ):
-        bundle.text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
+        bundle.write_text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
 
 
-def copy(bundle: Bundle, name: str, key: str, said: Said) -> None:
+def copy_from_store(bundle: Bundle, name: str, key: str, said: CountBytes) -> None:
     """Put a file of the store into the zip, unless it was deleted meanwhile."""
     with suppress(FileNotFoundError), store.open(key) as file:
-        bundle.copy(name, file, said)
+        bundle.copy_file(name, file, said)
 
 
-def _run_files(number: int, experiment: Experiment, folder: str, source: str, ending: str) -> Iterator[tuple[str, str]]:
+def _list_run_files(
+    number: int, experiment: Experiment, folder: str, source: str, ending: str
+) -> Iterator[tuple[str, str]]:
     """(name in the zip, key in the store) of what training left in this folder for each candidate."""
     for request in train.requests(experiment).order_by("pk"):
         for position, candidate in enumerate(request.payload["candidates"]):
@@ -77,35 +79,35 @@ def _run_files(number: int, experiment: Experiment, folder: str, source: str, en
                 yield f"{folder}/{number}/{candidate['id']}.{ending}", key
 
 
-def policies(scope: Scope) -> list[tuple[str, str]]:
+def list_policies(scope: Scope) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for number, experiment in enumerate(_experiments(scope), 1):
-        found += _run_files(number, experiment, "policies", "checkpoints/policies", "pt")
+    for number, experiment in enumerate(_list_experiments(scope), 1):
+        found += _list_run_files(number, experiment, "policies", "checkpoints/policies", "pt")
     return found
 
 
-def _replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
+def _write_replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """The experiment as `python -m llm.replay` reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "record.json"
         write_record(path, upgrades.record_of(experiment))
         with path.open("rb") as file:
-            bundle.copy(f"replay/{number}.json", file, lambda size: None)
+            bundle.copy_file(f"replay/{number}.json", file, lambda size: None)
 
 
-def _poll(bundle: Bundle, number: int, poll: Poll, names: Names) -> None:
+def _write_poll(bundle: Bundle, number: int, poll: Poll, names: Pseudonyms) -> None:
     folder = f"polls/{number}"
-    bundle.text(f"{folder}/plan.txt", f"{poll.plan}\n\nSHA-256 {poll.plan_hash}\n")
+    bundle.write_text(f"{folder}/plan.txt", f"{poll.plan}\n\nSHA-256 {poll.plan_hash}\n")
     header, *rows = csv.reader(io.StringIO(results.to_csv(poll)))
-    bundle.csv(f"{folder}/votes.csv", header, ([names.label(row[0]), *row[1:]] for row in rows))
+    bundle.write_csv(f"{folder}/votes.csv", header, ([names.replace_label(row[0]), *row[1:]] for row in rows))
     found = results.results_of(poll)
-    bundle.json(f"{folder}/results.json", results_of(found))
-    bundle.text(f"{folder}/preferences.svg", figures.forest(*figures.preferences(found)))
+    bundle.write_json(f"{folder}/results.json", summarize_results(found))
+    bundle.write_text(f"{folder}/preferences.svg", figures.forest(*figures.preferences(found)))
     if found.ratings:
-        bundle.text(f"{folder}/arms.svg", figures.forest(*figures.arms(found)))
+        bundle.write_text(f"{folder}/arms.svg", figures.forest(*figures.arms(found)))
 
 
-def results_of(found: results.Results) -> dict[str, Any]:
+def summarize_results(found: results.Results) -> dict[str, Any]:
     pairs = [
         {
             "pair": result.pair.position,
@@ -120,16 +122,16 @@ def results_of(found: results.Results) -> dict[str, Any]:
     ]
     arms = [{"arm": arm, **asdict(rating)} for arm, rating in found.ratings]
     told = {"evaluators counted": found.counted, "left out": found.left_out, "pairs": pairs, "strengths": arms}
-    return plain({**told, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
+    return make_plain({**told, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
 
 
-def _seeds(bundle: Bundle, scope: Scope) -> None:
+def _write_seeds(bundle: Bundle, scope: Scope) -> None:
     """Every seed, wherever it stands, in one list."""
 
     def rows() -> Iterator[tuple[str, int, int]]:
         for table in TABLES.values():
             if "seed" in table.columns and table.columns["seed"].rule == Rule.KEEP:
-                seeds = scope.rows(table).order_by("pk").values_list("seed", flat=True)
+                seeds = scope.filter_rows(table).order_by("pk").values_list("seed", flat=True)
                 yield from ((table.file, number, seed) for number, seed in enumerate(seeds.iterator(), 1))
 
-    bundle.csv("seeds.csv", ["table", "row", "seed"], rows())
+    bundle.write_csv("seeds.csv", ["table", "row", "seed"], rows())

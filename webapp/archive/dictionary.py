@@ -10,7 +10,7 @@ from django.db.models import Field, ForeignKey
 from webapp.archive.rules import Rule, Table
 from webapp.archive.tables import TABLES
 
-KINDS = {
+KIND_NAMES = {
     "CharField": "text",
     "TextField": "text",
     "BooleanField": "0 or 1; true or false in JSON",
@@ -35,42 +35,49 @@ class Entry:
     rule: str
 
 
-def entries(tables: Iterable[Table]) -> Iterator[Entry]:
+def list_entries(tables: Iterable[Table]) -> Iterator[Entry]:
     for table in tables:
         yield Entry(table.file, "id", WHOLE, "", "Number of the row in this export; other tables point to it.", "")
         for name, column in table.columns.items():
             if column.exported:
                 field = table.field(name)
-                yield Entry(table.file, name, _kind(field), column.unit, meaning(table, name), column.rule.value)
+                yield Entry(
+                    table.file,
+                    name,
+                    _describe_kind(field),
+                    column.unit,
+                    describe_column(table, name),
+                    column.rule.value,
+                )
 
 
-def meaning(table: Table, name: str) -> str:
+def describe_column(table: Table, name: str) -> str:
     """What a column says: as declared, else the field's help text, else where it points."""
     column, field = table.columns[name], table.field(name)
     said = column.meaning or str(field.help_text)
     if column.rule in (Rule.LINK, Rule.ROWS):
         to = column.to or field.related_model._meta.label  # type: ignore[union-attr]
-        file = files().get(to, to)
+        file = map_files().get(to, to)
         return f"{said} Row of {file}.".strip() if column.rule == Rule.LINK else f"{said} Rows of {file}."
     if column.rule == Rule.INSIDE:
-        return f"{said} {column.key}: rows of {files()[column.to]}."
+        return f"{said} {column.key}: rows of {map_files()[column.to]}."
     choices = ", ".join(f"{value}" for value, _ in field.flatchoices) if 0 < len(list(field.flatchoices)) <= 8 else ""
     return f"{said} One of: {choices}." if choices and choices.partition(",")[0] not in said else said
 
 
-def files() -> dict[str, str]:
+def map_files() -> dict[str, str]:
     return {table.model: table.file for table in TABLES.values()}
 
 
-def _kind(field: Field[object, object]) -> str:
+def _describe_kind(field: Field[object, object]) -> str:
     if isinstance(field, ForeignKey):
         return WHOLE
-    return KINDS.get(field.get_internal_type(), WHOLE)
+    return KIND_NAMES.get(field.get_internal_type(), WHOLE)
 
 
-def as_markdown(tables: Iterable[Table]) -> str:
+def render_markdown(tables: Iterable[Table]) -> str:
     tables = list(tables)
-    found = list(entries(tables))
+    found = list(list_entries(tables))
     parts = ["# Data dictionary\n\nEvery table is there as CSV and as JSON (one row a line). Empty cells: no value.\n"]
     for table in tables:
         parts.append(f"\n## {table.file}\n\n{table.about}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n")
@@ -79,7 +86,7 @@ def as_markdown(tables: Iterable[Table]) -> str:
     return "".join(parts)
 
 
-def withheld(tables: Iterable[Table]) -> list[tuple[str, str, str]]:
+def list_withheld(tables: Iterable[Table]) -> list[tuple[str, str, str]]:
     """(table, field, why) of what no export holds."""
     return [
         (table.file, name, column.meaning or column.rule.value)

@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from webapp.archive import redaction
 from webapp.archive.models import Erasure, Export, Origin
-from webapp.archive.row_reader import Names
-from webapp.archive.rules import Left, Table
-from webapp.archive.tables import LEFT, TABLES
+from webapp.archive.row_reader import Pseudonyms
+from webapp.archive.rules import Omitted, Table
+from webapp.archive.tables import OMITTED, TABLES
 from webapp.audit import record
 from webapp.base.on_commit import run_after_commit
 from webapp.base.store import store
@@ -72,13 +72,13 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
         loop.lock(experiment.pk)  # first: an A/B vote that is being opened copies before it, or finds nothing
         others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
         if others.exists():
-            _leave_to_others(experiment, people)
+            _redact_experiment(experiment, people)
         else:
-            redaction.redact_copies(experiment, *_told(experiment, people))
+            redaction.redact_copies(experiment, *_collect_personal_words(experiment, people))
             counts += _delete_gold_sets(experiment) + _delete_experiment(experiment)
     counts += _delete_rows(keys)
     for person in people:
-        _make_nobody(person)
+        _anonymize_row(person)
     return Erased(dict(sorted(counts.items())))
 
 
@@ -89,7 +89,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
     run_after_commit(headless.record_path(experiment).unlink, missing_ok=True)
-    return _deleted(Experiment.objects.get(pk=experiment.pk))
+    return _delete_row(Experiment.objects.get(pk=experiment.pk))
 
 
 def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
@@ -104,15 +104,15 @@ def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
             sets=sets.filter(study=study).count(),
         )
     _, by_model = sets.delete()
-    return Counter({_words(label): count for label, count in by_model.items()})
+    return Counter({_name_kind(label): count for label, count in by_model.items()})
 
 
-def _leave_to_others(experiment: Experiment, people: Sequence[Participant]) -> None:
+def _redact_experiment(experiment: Experiment, people: Sequence[Participant]) -> None:
     """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
-    redaction.redact(experiment, *_told(experiment, people))
+    redaction.redact(experiment, *_collect_personal_words(experiment, people))
 
 
-def _told(experiment: Experiment, people: Sequence[Participant]) -> tuple[set[str], set[str]]:
+def _collect_personal_words(experiment: Experiment, people: Sequence[Participant]) -> tuple[set[str], set[str]]:
     """The reasons that these people gave in it, and their labels."""
     votes = Vote.objects.filter(request__experiment=experiment, screening__participant__in=people)
     reasons = {reason.strip() for reason in votes.values_list("reason", flat=True)}
@@ -122,7 +122,7 @@ def _told(experiment: Experiment, people: Sequence[Participant]) -> tuple[set[st
 def _delete_rows(keys: Sequence[int]) -> Counter[str]:
     """Every row that is declared to be a participant's."""
     counts: Counter[str] = Counter()
-    decisions: list[Table | Left] = [*TABLES.values(), *LEFT.values()]
+    decisions: list[Table | Omitted] = [*TABLES.values(), *OMITTED.values()]
     for decision in reversed(decisions):
         if not decision.person:
             continue
@@ -130,11 +130,11 @@ def _delete_rows(keys: Sequence[int]) -> Counter[str]:
         for path in decision.person.split("|"):
             theirs |= Q(**{f"{path}__in": keys})
         _, by_model = decision.cls._default_manager.filter(theirs).delete()
-        counts += Counter({_words(label): count for label, count in by_model.items()})
+        counts += Counter({_name_kind(label): count for label, count in by_model.items()})
     return counts
 
 
-def _make_nobody(person: Participant) -> None:
+def _anonymize_row(person: Participant) -> None:
     """The row stays, with days for times, so that it still counts among those who came."""
     now = timezone.now()
     blank = Participant(study_id=person.study_id)
@@ -143,25 +143,25 @@ def _make_nobody(person: Participant) -> None:
             continue
         if isinstance(at, DateTimeField):
             moment = getattr(person, at.attname)
-            setattr(person, at.attname, _day(moment) if moment else None)
+            setattr(person, at.attname, _truncate_to_day(moment) if moment else None)
         else:
             setattr(person, at.attname, getattr(blank, at.attname))
     person.label, person.token = f"{DELETED} {person.pk}", new_token()
-    person.deleted_at, person.withdrawn_at = _day(now), person.withdrawn_at or _day(now)
+    person.deleted_at, person.withdrawn_at = _truncate_to_day(now), person.withdrawn_at or _truncate_to_day(now)
     person.outcome = person.outcome or Outcome.WITHDRAWN
     person.save()
 
 
-def _day(moment: datetime) -> datetime:
+def _truncate_to_day(moment: datetime) -> datetime:
     return datetime.combine(moment.date(), time(), tzinfo=moment.tzinfo)
 
 
-def _deleted(row: Model) -> Counter[str]:
+def _delete_row(row: Model) -> Counter[str]:
     _, by_model = row.delete()
-    return Counter({_words(label): count for label, count in by_model.items()})
+    return Counter({_name_kind(label): count for label, count in by_model.items()})
 
 
-def _words(label: str) -> str:
+def _name_kind(label: str) -> str:
     return TABLES[label].file if label in TABLES else label.partition(".")[2].lower()
 
 
@@ -181,7 +181,7 @@ def _forget_copies(study: Study, labels: dict[str, str]) -> None:
         run_after_commit(store.delete, export.key)
         export.delete()
     for origin in Origin.objects.filter(study=study):
-        origin.audit = Names(labels).text(origin.audit)
+        origin.audit = Pseudonyms(labels).replace_text(origin.audit)
         origin.save(update_fields=["audit"])
 
 
@@ -212,7 +212,7 @@ def erase_evaluator(evaluator: Evaluator, by: Any = "evaluator") -> Erased:
         person.label, person.token, person.external_id = f"{DELETED} {person.pk}", new_token(), ""
         person.save(update_fields=["label", "token", "external_id"])
         if poll.status != Poll.Status.CLOSED or person.finished_at is None:
-            counts += _deleted(person)
+            counts += _delete_row(person)
         record(by, "erased an evaluator's data", poll, rows=counts.total())
     scrub_database()
     return Erased(dict(sorted(counts.items())))

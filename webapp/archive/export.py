@@ -13,11 +13,11 @@ from django.db import connection
 from webapp.archive import audit_rows, derived_files, dictionary, readme
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
-from webapp.archive.row_reader import Names, Reader
+from webapp.archive.row_reader import Pseudonyms, RowReader
 from webapp.archive.scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
-from webapp.archive.versions import versions
+from webapp.archive.versions import list_versions
 from webapp.archive.work import Task, Work
 from webapp.base import scratch
 from webapp.base.store import store
@@ -32,21 +32,21 @@ TABLE_SHARE = 0.3
 """Part of the time that the tables take; the rest goes with the bytes of films and policies."""
 
 
-def silent(fraction: float, words: str) -> None:
+def ignore_progress(fraction: float, words: str) -> None:
     """For those who do not watch."""
 
 
-def write(study: Study, path: Path, options: Options = Options(), report: Report = silent) -> None:  # noqa: B008
+def write_export(study: Study, path: Path, options: Options = Options(), report: Report = ignore_progress) -> None:  # noqa: B008
     """Write the zip. The same data and options give the same bytes, but for fresh labels, which are drawn."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with Bundle(path) as bundle:
-        with snapshot():
+        with hold_snapshot():
             scope = Scope(study)
-            names = names_of(scope, options.fresh_labels)
-            counts = _tables(bundle, Reader(TABLES, scope, names), names, report)
-            derived_files.write(bundle, scope, names, counts, report)
-            media = _media(scope, options)
-        _files(bundle, media, report)
+            names = choose_names(scope, options.fresh_labels)
+            counts = _write_tables(bundle, RowReader(TABLES, scope, names), names, report)
+            derived_files.write_files(bundle, scope, names, counts, report)
+            media = _list_media(scope, options)
+        _write_media(bundle, media, report)
         told = {
             "options": {
                 "clips": options.clips,
@@ -54,13 +54,13 @@ def write(study: Study, path: Path, options: Options = Options(), report: Report
                 "fresh labels": options.fresh_labels,
             }
         }
-        bundle.json("versions.json", versions())
-        bundle.text("README.txt", readme.text_of(scope, counts, options))
+        bundle.write_json("versions.json", list_versions())
+        bundle.write_text("README.txt", readme.render_readme(scope, counts, options))
         bundle.close({"kind": KIND, "format": FORMAT, "study": study.title, "tables": counts, **told})
 
 
 @contextmanager
-def snapshot() -> Iterator[None]:
+def hold_snapshot() -> Iterator[None]:
     """One moment of the database, while others go on writing."""
     if connection.in_atomic_block:
         yield
@@ -74,17 +74,17 @@ def snapshot() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def names_of(scope: Scope, fresh: bool) -> Names:
-    staff = audit_rows.staff_names(audit_rows.actors(scope))
+def choose_names(scope: Scope, fresh: bool) -> Pseudonyms:
+    staff = audit_rows.assign_staff_names(audit_rows.list_actors(scope))
     if not fresh:
-        return Names(staff=staff)
+        return Pseudonyms(staff=staff)
     people = list(Participant.objects.filter(study=scope.study).values_list("label", flat=True))
-    labels = dict(zip(people, _drawn("P", len(people)), strict=True))
+    labels = dict(zip(people, _draw_labels("P", len(people)), strict=True))
     voters = list(Evaluator.objects.filter(poll__in=scope.polls).values_list("label", flat=True).distinct())
-    return Names({**dict(zip(voters, _drawn("E", len(voters)), strict=True)), **labels}, staff)
+    return Pseudonyms({**dict(zip(voters, _draw_labels("E", len(voters)), strict=True)), **labels}, staff)
 
 
-def _drawn(letter: str, count: int) -> list[str]:
+def _draw_labels(letter: str, count: int) -> list[str]:
     """Labels that say nothing, not even the order of arrival."""
     drawn: set[str] = set()
     while len(drawn) < count:
@@ -94,31 +94,35 @@ def _drawn(letter: str, count: int) -> list[str]:
     return labels
 
 
-def _tables(bundle: Bundle, reader: Reader, names: Names, report: Report) -> dict[str, int]:
+def _write_tables(bundle: Bundle, reader: RowReader, names: Pseudonyms, report: Report) -> dict[str, int]:
     counts: dict[str, int] = {}
     for number, (model, table) in enumerate(TABLES.items()):
         report(TABLE_SHARE * number / len(TABLES), f"Table {table.file}")
         header = ["id", *(name for name, column in table.columns.items() if column.exported)]
 
         def rows(model: str = model) -> Iterator[dict[str, object]]:
-            return audit_rows.rows(reader.scope, names) if model == audit_rows.TABLE.model else reader.rows(model)
+            return (
+                audit_rows.read_rows(reader.scope, names)
+                if model == audit_rows.TABLE.model
+                else reader.read_rows(model)
+            )
 
-        with bundle.file(f"tables/{table.file}.json") as sink:
+        with bundle.open_file(f"tables/{table.file}.json") as sink:
             out = JsonRows(sink)
             counts[table.file] = 0
             for row in rows():
                 out.add(row)
                 counts[table.file] += 1
             out.close()
-        bundle.csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
-    entries = list(dictionary.entries(TABLES.values()))
+        bundle.write_csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
+    entries = list(dictionary.list_entries(TABLES.values()))
     lines = [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]
-    bundle.csv("dictionary.csv", ["table", "column", "type", "unit", "meaning", "pseudonymisation"], lines)
-    bundle.text("dictionary.md", dictionary.as_markdown(TABLES.values()))
+    bundle.write_csv("dictionary.csv", ["table", "column", "type", "unit", "meaning", "pseudonymisation"], lines)
+    bundle.write_text("dictionary.md", dictionary.render_markdown(TABLES.values()))
     return counts
 
 
-def _media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
+def _list_media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
     """Name in the zip, key in the store and size of every film and policy that is there."""
     found: list[tuple[str, str]] = []
     if options.clips:
@@ -131,12 +135,12 @@ def _media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
     files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
     found += [(name, name) for name in files]
     if options.checkpoints:
-        found += derived_files.policies(scope)
+        found += derived_files.list_policies(scope)
     sized = [(name, key, store.size(key)) for name, key in found]
     return [(name, key, size) for name, key, size in sized if size is not None]
 
 
-def _files(bundle: Bundle, files: list[tuple[str, str, int]], report: Report) -> None:
+def _write_media(bundle: Bundle, files: list[tuple[str, str, int]], report: Report) -> None:
     total = sum(size for _, _, size in files) or 1
     done = 0
 
@@ -146,7 +150,7 @@ def _files(bundle: Bundle, files: list[tuple[str, str, int]], report: Report) ->
         report(TABLE_SHARE + (1 - TABLE_SHARE) * min(1.0, done / total), "Films and policies")
 
     for name, key, _ in files:
-        derived_files.copy(bundle, name, key, said)
+        derived_files.copy_from_store(bundle, name, key, said)
 
 
 def unblind(study: Study, by: str) -> None:
@@ -155,14 +159,14 @@ def unblind(study: Study, by: str) -> None:
         opening.unblind(poll, by)
 
 
-def carry_out(task: Task, work: Work) -> None:
+def run_export(task: Task, work: Work) -> None:
     """What an export's job does."""
     assert isinstance(task, Export)
     unblind(task.study, task.by)
     options = Options(task.clips, task.checkpoints, task.fresh_labels)
     with scratch.temporary("export") as folder:
         path = folder / "study.zip"
-        write(task.study, path, options, work.say)
+        write_export(task.study, path, options, work.report)
         with path.open("rb") as file:
             task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         task.size = path.stat().st_size

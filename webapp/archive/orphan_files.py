@@ -26,10 +26,12 @@ ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
 """webapp.problems.models.attachment_path."""
 
 
-def sweep(dry_run: bool = False) -> list[str]:
+def delete_orphans(dry_run: bool = False) -> list[str]:
     """Delete them (or only say which)."""
     found = []
-    for name in _orphans():  # each goes as soon as it is found: an import that is tried again may put it there again
+    for (
+        name
+    ) in _find_orphans():  # each goes as soon as it is found: an import that is tried again may put it there again
         age = store.age(name)
         if age is not None and age > OLD_SECONDS:
             found.append(name)
@@ -42,21 +44,27 @@ def sweep(dry_run: bool = False) -> list[str]:
     return found
 
 
-def _orphans() -> Iterator[str]:
-    yield from _without("clips", lambda name: Clip.objects.filter(name=name).exists())
-    yield from _without("votes", lambda name: Pair.objects.filter(Q(first_file=name) | Q(second_file=name)).exists())
-    yield from _without(
+def _find_orphans() -> Iterator[str]:
+    yield from _find_without_row("clips", lambda name: Clip.objects.filter(name=name).exists())
+    yield from _find_without_row(
+        "votes", lambda name: Pair.objects.filter(Q(first_file=name) | Q(second_file=name)).exists()
+    )
+    yield from _find_without_row(
         "problems",
         lambda name: Attachment.objects.filter(file__startswith=f"problems/{name}").exists(),
         ATTACHED,
     )
-    yield from _without("runs", lambda name: Experiment.objects.filter(public_id=name).exists(), run_folder.FOLDER)
-    yield from _without("exports", lambda name: Export.objects.filter(public_id=name).exists())
-    yield from _without("imports", lambda name: Import.objects.filter(public_id=name).exists())
+    yield from _find_without_row(
+        "runs", lambda name: Experiment.objects.filter(public_id=name).exists(), run_folder.FOLDER
+    )
+    yield from _find_without_row("exports", lambda name: Export.objects.filter(public_id=name).exists())
+    yield from _find_without_row("imports", lambda name: Import.objects.filter(public_id=name).exists())
     yield from (name for name in store.names("") if name.startswith(STAGING))
 
 
-def _without(folder: str, known: Callable[[uuid.UUID], bool], pattern: re.Pattern[str] = FILE) -> Iterator[str]:
+def _find_without_row(
+    folder: str, known: Callable[[uuid.UUID], bool], pattern: re.Pattern[str] = FILE
+) -> Iterator[str]:
     """Files and folders in there that are named after a row which is not there."""
     for name in store.names(folder):
         named = pattern.fullmatch(name)

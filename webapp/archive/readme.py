@@ -47,9 +47,9 @@ Good to know
 """
 
 
-def text_of(scope: Scope, counts: dict[str, int], options: Options) -> str:
+def render_readme(scope: Scope, counts: dict[str, int], options: Options) -> str:
     study = scope.study
-    withheld = "".join(f"  {table}.{field}: {why}\n" for table, field, why in dictionary.withheld(TABLES.values()))
+    withheld = "".join(f"  {table}.{field}: {why}\n" for table, field, why in dictionary.list_withheld(TABLES.values()))
     return TEXT.format(
         title=study.title,
         line="=" * min(100, len(study.title)),

@@ -18,7 +18,7 @@ from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Event, Experiment, Iteration, Job, ModelCall, Request
 from webapp.votes.models import Pair
 
-GONE = "[deleted]"
+REPLACEMENT = "[deleted]"
 SHORTEST = 3
 """Shorter reasons are words that others say too, and are left."""
 
@@ -31,7 +31,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
     replaced reason asks with the replaced prompt. What is being asked of a model begins again.
     """
     leases.recall(experiment)  # first: an answer saved until now is seen below, a later one is not saved
-    swap = _swapper(reasons, labels)
+    swap = _build_replacer(reasons, labels)
     mine: list[QuerySet[Any]] = [
         Experiment.objects.filter(pk=experiment.pk),
         Iteration.objects.filter(experiment=experiment),
@@ -46,30 +46,30 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
             _redact_row(row, swap)
     redact_copies(experiment, reasons, labels)
     todo = Redaction.objects.create(experiment=experiment, reasons=sorted(reasons), labels=sorted(labels))
-    run_after_commit(finish, todo)
+    run_after_commit(redact_files, todo)
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
     """The same in what A/B votes keep of it: an answer may quote a reason, and outlives its experiment there."""
-    of, swap = str(experiment.public_id), _swapper(reasons, labels)
+    of, swap = str(experiment.public_id), _build_replacer(reasons, labels)
     for pair in Pair.objects.filter(Q(origin__first__experiment=of) | Q(origin__second__experiment=of)):
         _redact_row(pair, swap)
 
 
-def finish(todo: Redaction) -> None:
+def redact_files(todo: Redaction) -> None:
     """The same in the experiment's files: a reward may quote a reason in a comment. Called once the rows are changed.
     A run goes on only while its folder says what its row says.
     """
-    swap = _swapper(todo.reasons, todo.labels)
+    swap = _build_replacer(todo.reasons, todo.labels)
     for request in train.requests(todo.experiment):
         run_folder.rewrite(request, swap)
     todo.delete()
 
 
-def finish_left(experiment: Experiment, **_: Any) -> None:
+def finish_redactions(experiment: Experiment, **_: Any) -> None:
     """Do what a process that was killed left undone, before a worker reads the files."""
     for todo in Redaction.objects.filter(experiment=experiment):
-        finish(todo)
+        redact_files(todo)
 
 
 def _redact_row(row: Model, swap: Any) -> None:
@@ -77,7 +77,7 @@ def _redact_row(row: Model, swap: Any) -> None:
     for field in row._meta.concrete_fields:
         if isinstance(field, TextField | JSONField) or field.name == "name":
             value = getattr(row, field.attname)
-            new = _everywhere(value, swap)
+            new = _replace_words(value, swap)
             if new != value:
                 changed[field.name] = new
     if isinstance(row, Request) and "payload" in changed:
@@ -88,19 +88,19 @@ def _redact_row(row: Model, swap: Any) -> None:
         type(row)._default_manager.filter(pk=row.pk).update(**changed)
 
 
-def _everywhere(value: Any, swap: Any) -> Any:
+def _replace_words(value: Any, swap: Any) -> Any:
     if isinstance(value, str):
         return swap(value)
     if isinstance(value, dict):
-        return {key: _everywhere(item, swap) for key, item in value.items()}
-    return [_everywhere(item, swap) for item in value] if isinstance(value, list) else value
+        return {key: _replace_words(item, swap) for key, item in value.items()}
+    return [_replace_words(item, swap) for item in value] if isinstance(value, list) else value
 
 
-def _swapper(reasons: Collection[str], labels: Collection[str]) -> Any:
+def _build_replacer(reasons: Collection[str], labels: Collection[str]) -> Any:
     """Prompts may hold a reason as it was typed, or as JSON has it."""
     told = {reason for reason in reasons if len(reason) >= SHORTEST}
     told |= {json.dumps(reason)[1:-1] for reason in told} | {json.dumps(r, ensure_ascii=False)[1:-1] for r in told}
     parts = [re.escape(text) for text in sorted(told, key=len, reverse=True)]
     parts += [rf"(?<!\w){re.escape(label)}(?!\w)" for label in sorted(labels, key=len, reverse=True)]
     pattern = re.compile("|".join(parts) or r"(?!)")
-    return lambda text: pattern.sub(GONE, text)
+    return lambda text: pattern.sub(REPLACEMENT, text)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from webapp.archive import audit_rows, retention
 from webapp.archive.models import Import, Imported, Origin
-from webapp.archive.row_writer import Writer, checked
+from webapp.archive.row_writer import RowWriter, check_value
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import NEWER, Package, Refused
 from webapp.archive.work import Task, Work
@@ -34,15 +34,17 @@ MOST_AUDIT = 100_000
 MOST_VERSIONS = 1 << 20
 
 
-def nobody(fraction: float, words: str) -> None:
+def ignore_progress(fraction: float, words: str) -> None:
     """For those who do not watch."""
 
 
-def nothing(study: Study) -> None:
+def ignore_study(study: Study) -> None:
     """For those who have nothing to add."""
 
 
-def restore(path: Path, by: str, report: Report = nobody, done: Callable[[Study], None] = nothing) -> Study:
+def restore(
+    path: Path, by: str, report: Report = ignore_progress, done: Callable[[Study], None] = ignore_study
+) -> Study:
     """Import the zip; `done` is called in the same transaction. Raises Refused, with nothing changed, where the zip is
     not what an export writes.
     """
@@ -51,71 +53,71 @@ def restore(path: Path, by: str, report: Report = nobody, done: Callable[[Study]
         with Package(path) as package, scratch.temporary("import") as staging:
             films = _unpack(package, staging, report)
             with transaction.atomic():
-                writer = Writer(TABLES)
-                study = _rows(package, writer, by, _sha256(path), report)
-                _place(films, writer, written)
+                writer = RowWriter(TABLES)
+                study = _write_rows(package, writer, by, _compute_sha256(path), report)
+                _publish_films(films, writer, written)
                 done(study)
     except (DatabaseError, ValidationError, OverflowError) as error:
-        _forget(written)
+        _delete_files(written)
         raise Refused(f"Its rows contradict each other: {error}.") from error
     except BaseException:
-        _forget(written)
+        _delete_files(written)
         raise
     return study
 
 
-def _forget(keys: list[str]) -> None:
+def _delete_files(keys: list[str]) -> None:
     for key in keys:
         store.delete(key)
 
 
-def _rows(package: Package, writer: Writer, by: str, sha256: str, report: Report) -> Study:
+def _write_rows(package: Package, writer: RowWriter, by: str, sha256: str, report: Report) -> Study:
     known = {f"tables/{table.file}.json" for table in TABLES.values()}
-    unknown = [name for name in package.names("tables") if name.endswith(".json") and name not in known]
+    unknown = [name for name in package.list_names("tables") if name.endswith(".json") and name not in known]
     if unknown:
         raise Refused(f"It has tables that this Prefine does not know: {', '.join(unknown)}. {NEWER}")
     for number, (model, table) in enumerate(TABLES.items()):
         report(0.8 + 0.2 * number / len(TABLES), f"Table {table.file}")
-        if model != audit_rows.TABLE.model and _written(package, table.file):
-            writer.write(model, package.rows(f"tables/{table.file}.json"))
+        if model != audit_rows.TABLE.model and _has_table(package, table.file):
+            writer.write(model, package.read_rows(f"tables/{table.file}.json"))
     writer.finish()
     if len(writer.made["studies.Study"]) != 1:
         raise Refused("It does not hold exactly one study.")
     study = Study.objects.get(pk=writer.made["studies.Study"][1])
-    on = retention.due_on(study)
+    on = retention.find_due_day(study)
     if on is not None and on <= timezone.localdate():
         raise Refused(f"The retention period of its people's data was over on {on:%-d %B %Y}: it may not be kept here.")
-    versions = package.json("versions.json", MOST_VERSIONS)
-    audit = list(_audit(package))
+    versions = package.read_json("versions.json", MOST_VERSIONS)
+    audit = list(_read_audit(package))
     Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)
     Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.made["experiments.Experiment"].values()])
     record(by, "imported study", study, sha256=sha256)
     return study
 
 
-def _written(package: Package, file: str) -> bool:
+def _has_table(package: Package, file: str) -> bool:
     """Whether the Prefine that wrote it knew this table: an older one may not have."""
     tables = package.about.get("tables")
     return not isinstance(tables, dict) or file in tables
 
 
-def _audit(package: Package) -> Iterator[dict[str, Any]]:
+def _read_audit(package: Package) -> Iterator[dict[str, Any]]:
     """Rows of the log of where it came from: kept as what was told, not as rows of our own log."""
     table, file = audit_rows.TABLE, f"tables/{audit_rows.TABLE.file}.json"
     columns = {name for name, column in table.columns.items() if column.exported}
-    for number, row in enumerate(package.rows(file), 1):
+    for number, row in enumerate(package.read_rows(file), 1):
         if number > MOST_AUDIT:
             raise Refused(f"{file} has more than {MOST_AUDIT:,} rows.")
         if set(row) != columns | {"id"}:
             raise Refused(f"{file}, row {number}: columns differ from this Prefine's.")
         for name in columns:
-            checked(table.field(name), row[name], f"{file}, row {number}, {name}")
+            check_value(table.field(name), row[name], f"{file}, row {number}, {name}")
         yield row
 
 
 def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
     """Every film and still, checked and on this disk, before the first row is written."""
-    names = [name for folder in FOLDERS for name in package.names(folder)]
+    names = [name for folder in FOLDERS for name in package.list_names(folder)]
     total = sum(package.members[name].size for name in names) or 1
     done, films = 0, dict[str, Path]()
 
@@ -133,7 +135,7 @@ def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
     return films
 
 
-def _place(films: dict[str, Path], writer: Writer, written: list[str]) -> None:
+def _publish_films(films: dict[str, Path], writer: RowWriter, written: list[str]) -> None:
     """Films, stills and files of problems under the names that their rows have here."""
     named = {
         name: name
@@ -142,26 +144,26 @@ def _place(films: dict[str, Path], writer: Writer, written: list[str]) -> None:
         )
     }
     for name, path in films.items():
-        here = named.get(name) if name.startswith("problems/") else _name_here(name, writer)
+        here = named.get(name) if name.startswith("problems/") else _find_local_name(name, writer)
         if here is None and name.startswith("problems/") and writer.found:
             continue  # of a problem that was here before
         if here is None:
             raise Refused(f"{name} belongs to no row.")
         there = store.size(here) is not None  # of an import that was killed before its rows were committed
-        if there and not _holds(here, path):
+        if there and not _has_same_contents(here, path):
             raise Refused(f"{name} is here already with other contents, though its row is not.")
-        path.touch()  # it may have been unpacked long ago, and orphan_files.sweep takes old files without a row
+        path.touch()  # orphan_files.delete_orphans deletes old files without a row
         store.publish(here, path)
         if not there:
             written.append(here)
 
 
-def _holds(key: str, path: Path) -> bool:
+def _has_same_contents(key: str, path: Path) -> bool:
     with store.as_file(key) as there:
         return filecmp.cmp(path, there, shallow=False)
 
 
-def _name_here(name: str, writer: Writer) -> str | None:
+def _find_local_name(name: str, writer: RowWriter) -> str | None:
     found = FILM.fullmatch(name)
     assert found
     folder, film, ending = found.groups()
@@ -169,12 +171,12 @@ def _name_here(name: str, writer: Writer) -> str | None:
     return f"{folder}/{here}{ending}" if here and ending in FILMS else None
 
 
-def _sha256(path: Path) -> str:
+def _compute_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def carry_out(task: Task, work: Work) -> None:
+def run_import(task: Task, work: Work) -> None:
     """What an import's job does. The zip is kept only while it may be needed again."""
     assert isinstance(task, Import)
     if task.study_id is None:  # else the worker died right after it was done
@@ -184,7 +186,7 @@ def carry_out(task: Task, work: Work) -> None:
 
         try:
             with store.as_file(task.key) as path:
-                restore(path, task.by, work.say, done)
+                restore(path, task.by, work.report, done)
         except Refused:
             store.delete(task.key)
             raise

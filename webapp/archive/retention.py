@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error, close_old_connections, transaction
-from django.db.models import Count, F, Max, Q, Sum
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from webapp.archive import orphan_files, redaction
@@ -23,7 +23,8 @@ from webapp.archive.models import Erasure, Export, Redaction
 from webapp.archive.scope import Scope
 from webapp.audit import record
 from webapp.base.store import store
-from webapp.experiments.models import Experiment, ModelCall
+from webapp.experiments.models import Experiment
+from webapp.experiments.usage import sum_usage
 from webapp.review.models import Trial, Vote
 from webapp.studies import opening
 from webapp.studies.models import Study
@@ -53,7 +54,7 @@ class Due:
         return (self.on - timezone.localdate()).days
 
 
-def due_on(study: Study) -> date | None:
+def find_due_day(study: Study) -> date | None:
     """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone.
 
     The period counts from the close, or from what was given last by those who went on after it.
@@ -62,16 +63,16 @@ def due_on(study: Study) -> date | None:
         return None
     if study.deleted_at is not None and study.deleted_at >= study.closed_at:
         return None
-    last = timezone.localdate(max(study.closed_at, _last_given(study) or study.closed_at))
-    on = last + _period(study)
+    last = timezone.localdate(max(study.closed_at, _find_last_activity(study) or study.closed_at))
+    on = last + _read_period(study)
     return max(on, last + timedelta(days=GRACE_DAYS)) if opening.count_active(study) else on
 
 
-def _period(study: Study) -> timedelta:
+def _read_period(study: Study) -> timedelta:
     return timedelta(days=min(study.retention_days or 0, LONGEST_DAYS))
 
 
-def _last_given(study: Study) -> datetime | None:
+def _find_last_activity(study: Study) -> datetime | None:
     """When somebody last chose, answered, or came to an end."""
     moments = [
         Vote.objects.filter(screening__participant__study=study).aggregate(at=Max("created_at"))["at"],
@@ -81,34 +82,34 @@ def _last_given(study: Study) -> datetime | None:
     return max((moment for moment in moments if moment), default=None)
 
 
-def ending(before: date) -> Iterator[Due]:
+def find_ending(before: date) -> Iterator[Due]:
     """Studies whose data is deleted on this day or before."""
     closed = Study.objects.filter(status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False)
     for study in closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at"))):  # opened again since, and closed
         assert study.closed_at is not None
-        if timezone.localdate(study.closed_at) + _period(study) > before:
+        if timezone.localdate(study.closed_at) + _read_period(study) > before:
             continue  # people inside make it later, never earlier: most pages ask no more than this
-        on = due_on(study)
+        on = find_due_day(study)
         if on is not None and on <= before:
             yield Due(study, on)
 
 
-def announced() -> list[Due]:
+def list_ending_soon() -> list[Due]:
     """Studies whose data ends soon, the first to end first."""
-    return sorted(ending(timezone.localdate() + timedelta(days=WARNED_DAYS)), key=lambda due: due.on)
+    return sorted(find_ending(timezone.localdate() + timedelta(days=WARNED_DAYS)), key=lambda due: due.on)
 
 
-def over() -> list[Study]:
+def list_overdue() -> list[Study]:
     """Studies whose data is to be deleted now."""
-    return [due.study for due in ending(timezone.localdate())]
+    return [due.study for due in find_ending(timezone.localdate())]
 
 
 def expire(study: Study, by: Any = "system") -> Erased:
     """Delete what the study's people gave, and keep numbers. Nothing happens where that is not due (any more)."""
     with transaction.atomic():
         row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        _hold(row)
-        on = due_on(row)
+        _lock_experiments(row)
+        on = find_due_day(row)
         if on is None or on > timezone.localdate():
             return Erased()
         numbers = aggregate(row)
@@ -125,7 +126,7 @@ def expire(study: Study, by: Any = "system") -> Erased:
     return erased
 
 
-def _hold(study: Study) -> None:
+def _lock_experiments(study: Study) -> None:
     """Lock its experiments until the transaction ends: a choice is made before we look whether the time is over, and
     kept, or finds its round gone.
     """
@@ -138,26 +139,21 @@ def aggregate(study: Study) -> dict[str, Any]:
     people = study.participants
     outcomes = Counter(people.values_list("outcome", flat=True))
     experiments = Experiment.objects.filter(assignments__participant__study=study).distinct()
-    spent = ModelCall.objects.filter(request__experiment__in=experiments.values("pk")).aggregate(
-        prompt=Sum("prompt_tokens"),
-        completion=Sum("completion_tokens"),
-        dollars=Sum("cost"),
-        estimated=Count("pk", filter=Q(estimated=True)),
-    )
+    usage = sum_usage(experiments)
     return {
         "invited": people.count(),
         "consented": people.filter(consented_at__isnull=False).count(),
         "outcomes": {outcome or "on the way": count for outcome, count in sorted(outcomes.items())},
         "experiments": experiments.count(),
         "votes": Vote.objects.filter(request__experiment__in=experiments.values("pk"), undone_at=None).count(),
-        "tokens": {name: spent[name] or 0 for name in ("prompt", "completion")},
-        "answers whose tokens are estimated": spent["estimated"],
-        "US dollars": spent["dollars"] or 0.0,
-        "arms": [_arm(arm) for arm in study.arms.all()],
+        "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
+        "answers whose tokens are estimated": usage.estimated,
+        "US dollars": usage.cost,
+        "arms": [_aggregate_arm(arm) for arm in study.arms.all()],
     }
 
 
-def _arm(arm: Any) -> dict[str, Any]:
+def _aggregate_arm(arm: Any) -> dict[str, Any]:
     ended = Experiment.objects.filter(assignments__arm=arm, status=Experiment.Status.FINISHED).distinct()
     scores = [rts for rts in ended.values_list("winner__rts", flat=True) if rts is not None]
     told = {"arm": arm.name, "task": arm.task, "method": arm.method, "finished experiments": ended.count()}
@@ -165,7 +161,7 @@ def _arm(arm: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def reported(what: str) -> Iterator[None]:
+def log_failures(what: str) -> Iterator[None]:
     """What fails here is told, tried again at the next look, and stops nothing else."""
     try:
         yield
@@ -175,25 +171,25 @@ def reported(what: str) -> Iterator[None]:
 
 def tick() -> None:
     """Delete what is due: data of people, old exports, files without a row."""
-    for study in over():
-        with reported(f"deleting the data of study {study.pk}, whose retention period is over,"):
+    for study in list_overdue():
+        with log_failures(f"deleting the data of study {study.pk}, whose retention period is over,"):
             gone = expire(study)
             log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
     finish_redactions()
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):
-        with reported(f"deleting export {export.public_id}"):
+        with log_failures(f"deleting export {export.public_id}"):
             store.delete(export.key)
             export.delete()
-    with reported("deleting files without a row"):
-        orphan_files.sweep()
+    with log_failures("deleting files without a row"):
+        orphan_files.delete_orphans()
 
 
 def finish_redactions() -> None:
     """Take erased words out of files where the process that was to do it was killed."""
     for todo in Redaction.objects.all():
-        with reported(f"taking erased words out of the files of experiment {todo.experiment_id}"):
-            redaction.finish(todo)
+        with log_failures(f"taking erased words out of the files of experiment {todo.experiment_id}"):
+            redaction.redact_files(todo)
             scrub_database()
 
 
@@ -201,11 +197,11 @@ def run(stop: threading.Event) -> None:
     """A thread of the reaper: ends what was interrupted at once, looks soon and then every ten minutes, until told to
     stop.
     """
-    with reported("looking for erased words in files"):
+    with log_failures("looking for erased words in files"):
         finish_redactions()
     pause = FIRST_SECONDS
     while not stop.wait(pause):
-        with reported("looking for what is to be deleted"):
+        with log_failures("looking for what is to be deleted"):
             tick()
         close_old_connections()
         pause = EVERY_SECONDS

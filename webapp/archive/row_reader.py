@@ -21,23 +21,23 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Names:
+class Pseudonyms:
     """Pseudonyms on their way out."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     """Old to fresh; empty where they stay."""
     staff: Mapping[str, str] = field(default_factory=dict)
 
-    def label(self, label: str) -> str:
+    def replace_label(self, label: str) -> str:
         return self.labels.get(label, label)
 
-    def text(self, value: Any) -> Any:
+    def replace_text(self, value: Any) -> Any:
         """The value with every pseudonym in its texts changed."""
         if isinstance(value, str):
             return self._pattern.sub(lambda found: self.labels[found[0]], value) if self.labels else value
         if isinstance(value, dict):
-            return {key: self.text(item) for key, item in value.items()}
-        return [self.text(item) for item in value] if isinstance(value, list) else value
+            return {key: self.replace_text(item) for key, item in value.items()}
+        return [self.replace_text(item) for item in value] if isinstance(value, list) else value
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -45,28 +45,28 @@ class Names:
         return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)")
 
 
-class Reader:
+class RowReader:
     """Reads the tables of one study in turn, each after those that it points to."""
 
-    def __init__(self, tables: Mapping[str, Table], scope: Scope, names: Names) -> None:
+    def __init__(self, tables: Mapping[str, Table], scope: Scope, names: Pseudonyms) -> None:
         self.tables, self.scope, self.names = tables, scope, names
         self._ids: dict[str, dict[int, int]] = {}
         origin = Origin.objects.filter(study=scope.study).first()
         self._changed: dict[str, dict[str, Row]] = origin.changed if origin else {}
         """What an import put at rest leaves as it came."""
 
-    def ids(self, model: str) -> dict[int, int]:
+    def map_ids(self, model: str) -> dict[int, int]:
         """Primary key -> id in the export: the place in the order of the keys, from 1."""
         if model not in self._ids:
-            keys = self.scope.rows(self.tables[model]).order_by("pk").values_list("pk", flat=True)
+            keys = self.scope.filter_rows(self.tables[model]).order_by("pk").values_list("pk", flat=True)
             self._ids[model] = {pk: number for number, pk in enumerate(keys, 1)}
         return self._ids[model]
 
-    def rows(self, model: str) -> Iterator[Row]:
+    def read_rows(self, model: str) -> Iterator[Row]:
         table = self.tables[model]
         cells = [(name, self._cell(table, name, column)) for name, column in table.columns.items() if column.exported]
-        numbers, changed = self.ids(model), self._changed.get(model, {})
-        rows: QuerySet[Model] = self.scope.rows(table).order_by("pk")
+        numbers, changed = self.map_ids(model), self._changed.get(model, {})
+        rows: QuerySet[Model] = self.scope.filter_rows(table).order_by("pk")
         for row in rows.iterator(CHUNK):
             number = numbers.get(row.pk)
             if number is not None:  # newer than the list of ids where the database gives no snapshot
@@ -78,30 +78,30 @@ class Reader:
         match column.rule:
             case Rule.LINK:
                 assert isinstance(at, ForeignKey)
-                ids = self.ids(at.related_model._meta.label)
+                ids = self.map_ids(at.related_model._meta.label)
                 return lambda row: ids.get(getattr(row, attribute))
             case Rule.ROWS:
-                ids = self.ids(column.to)
+                ids = self.map_ids(column.to)
                 return lambda row: [ids.get(pk) for pk in getattr(row, attribute)]
             case Rule.INSIDE:
-                ids = self.ids(column.to)
-                return lambda row: plain(within(getattr(row, attribute), column.key, ids))
+                ids = self.map_ids(column.to)
+                return lambda row: make_plain(replace_ids(getattr(row, attribute), column.key, ids))
             case Rule.LABEL:
-                return lambda row: self.names.label(getattr(row, attribute))
+                return lambda row: self.names.replace_label(getattr(row, attribute))
             case Rule.TEXT:
-                return lambda row: plain(self.names.text(getattr(row, attribute)))
+                return lambda row: make_plain(self.names.replace_text(getattr(row, attribute)))
             case Rule.STAFF:
                 return lambda row: self.names.staff.get(getattr(row, attribute), "")
             case _:
-                return lambda row: plain(getattr(row, attribute))
+                return lambda row: make_plain(getattr(row, attribute))
 
 
-def within(value: Row, key: str, ids: Mapping[int, int]) -> Row:
+def replace_ids(value: Row, key: str, ids: Mapping[int, int]) -> Row:
     """The value with the rows that it lists under this key by other ids; None for those that have none."""
     return value | {key: [ids.get(number) for number in value[key]]} if key in value else value
 
 
-def plain(value: Any) -> Any:
+def make_plain(value: Any) -> Any:
     """The value as JSON has it: times in UTC, numbers that are none as null."""
     if isinstance(value, bool | int | str) or value is None:
         return value
@@ -112,7 +112,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): make_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [make_plain(item) for item in value]
     return str(value)

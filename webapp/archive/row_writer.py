@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, ForeignKey, Model
 
-from webapp.archive.row_reader import plain, within
+from webapp.archive.row_reader import make_plain, replace_ids
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import NEWER, Refused
 from webapp.problems import lookup
@@ -25,7 +25,7 @@ STORED = re.compile(r"problems/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[a-z
 Row = Mapping[str, Any]
 
 
-class Arrival(NamedTuple):
+class IncomingRow(NamedTuple):
     number: int
     """Its id in the package."""
     made: Model
@@ -35,16 +35,16 @@ class Arrival(NamedTuple):
     """Field -> what stood there, where it was put at rest."""
 
 
-class Writer:
+class RowWriter:
     """Writes the tables of one package in turn; a link to a row that comes later is set at the end."""
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
         self.made: dict[str, dict[int, int]] = {name: {} for name in tables}
         """Model -> id in the package -> primary key here."""
-        self._later: list[tuple[str, int, str, int]] = []
+        self._waiting_links: list[tuple[str, int, str, int]] = []
         """Model, primary key, field, id of the row that it points to."""
-        self._rows_later: list[tuple[str, int, str, list[int | None], str]] = []
+        self._waiting_lists: list[tuple[str, int, str, list[int | None], str]] = []
         self.names: dict[uuid.UUID, uuid.UUID] = {}
         """Random name in the package -> here."""
         self.text_names: dict[str, str] = {}
@@ -54,27 +54,27 @@ class Writer:
         """As Origin has it."""
 
     def write(self, model: str, rows: Any) -> None:
-        table, batch, place = self.tables[model], list[Arrival](), f"tables/{self.tables[model].file}.json"
+        table, batch, place = self.tables[model], list[IncomingRow](), f"tables/{self.tables[model].file}.json"
         seen = self.made[model]
         for expected, row in enumerate(rows, 1):
             if row.get("id") != expected:
                 raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
-            arrival = self._made(table, row, expected, f"{place}, row {expected}")
-            if not self._there(table, arrival, f"{place}, row {expected}"):
+            arrival = self._build_row(table, row, expected, f"{place}, row {expected}")
+            if not self._find_shared(table, arrival, f"{place}, row {expected}"):
                 batch.append(arrival)
             if len(batch) == BATCH:
                 self._save(table, batch, seen)
                 batch = []
         self._save(table, batch, seen)
 
-    def _there(self, table: Table, arrival: Arrival, where: str) -> bool:
+    def _find_shared(self, table: Table, arrival: IncomingRow, where: str) -> bool:
         """Whether the row is one that studies share and that is here already, or a part of such a row."""
         if table.part_of:
             parent = table.field(table.part_of)
             assert isinstance(parent, ForeignKey)
             there = (parent.related_model._meta.label, getattr(arrival.made, parent.attname)) in self.found
             if there:
-                self._find(table, arrival)
+                self._find_part(table, arrival)
             return there
         if not table.shared:
             return False
@@ -89,7 +89,7 @@ class Writer:
         self.found.add((table.model, here.pk))
         return True
 
-    def _find(self, table: Table, arrival: Arrival) -> None:
+    def _find_part(self, table: Table, arrival: IncomingRow) -> None:
         """The part here that says the same as this one, if there is any. Files have other names everywhere."""
         names = [name for name in table.columns if not isinstance(table.field(name), models.FileField)]
         said = {name: getattr(arrival.made, table.field(name).attname) for name in names}
@@ -98,7 +98,7 @@ class Writer:
         if here is not None:
             made[arrival.number] = here.pk
 
-    def _save(self, table: Table, batch: list[Arrival], seen: dict[int, int]) -> None:
+    def _save(self, table: Table, batch: list[IncomingRow], seen: dict[int, int]) -> None:
         if not batch:
             return
         objects = [arrival.made for arrival in batch]
@@ -114,43 +114,43 @@ class Writer:
             table.cls._default_manager.bulk_update(objects, [field.name for field in stamped])
         self._note_links(table, batch)
 
-    def _made(self, table: Table, row: Row, number: int, where: str) -> Arrival:
-        arrival = Arrival(number, table.cls(), {}, {})
+    def _build_row(self, table: Table, row: Row, number: int, where: str) -> IncomingRow:
+        arrival = IncomingRow(number, table.cls(), {}, {})
         exported = {name for name, column in table.columns.items() if column.exported}
         unknown = ", ".join(sorted(str(name)[:40] for name in set(row) - exported - {"id"})[:3])
         if unknown:
             raise Refused(f"{where}: has columns that this Prefine does not know ({unknown}). {NEWER}")
         for name in exported:
             field, place = table.field(name), f"{where}, {name}"
-            value = row[name] if name in row else earlier(field, place)
-            self._set(table, arrival, field, table.columns[name], value, place)
+            value = row[name] if name in row else find_default(field, place)
+            self._set_field(table, arrival, field, table.columns[name], value, place)
         return arrival
 
-    def _set(
-        self, table: Table, arrival: Arrival, field: Field[Any, Any], column: Column, value: Any, where: str
+    def _set_field(
+        self, table: Table, arrival: IncomingRow, field: Field[Any, Any], column: Column, value: Any, where: str
     ) -> None:
         made = arrival.made
         match column.rule:
             case Rule.LINK:
-                setattr(made, field.attname, self._link(field, value, where, arrival.links))
+                setattr(made, field.attname, self._resolve_link(field, value, where, arrival.links))
             case Rule.ROWS:
-                arrival.links[field.name] = (column.to, _numbers(value, where))
+                arrival.links[field.name] = (column.to, _check_numbers(value, where))
                 setattr(made, field.attname, [])
             case Rule.INSIDE:
-                given = checked(field, value, where)
-                _numbers(given.get(column.key, []) if isinstance(given, dict) else None, where)
-                setattr(made, field.attname, within(given, column.key, self.made[column.to]))
+                given = check_value(field, value, where)
+                _check_numbers(given.get(column.key, []) if isinstance(given, dict) else None, where)
+                setattr(made, field.attname, replace_ids(given, column.key, self.made[column.to]))
             case Rule.NAME:
-                setattr(made, field.attname, self._name(field, value, where))
+                setattr(made, field.attname, self._choose_name(field, value, where))
             case _:
-                given = checked(field, value, where)
-                taken = column.arrives(given) if column.arrives else self._renamed(given)
-                taken = taken if field.name == table.shared else self._free(field, taken)
+                given = check_value(field, value, where)
+                taken = column.arrives(given) if column.arrives else self._follow_names(given)
+                taken = taken if field.name == table.shared else self._choose_free_name(field, taken)
                 setattr(made, field.attname, taken)
                 if column.arrives and taken != given:
                     arrival.changed[field.name] = value
 
-    def _link(self, field: Field[Any, Any], value: Any, where: str, links: dict[str, Any]) -> int | None:
+    def _resolve_link(self, field: Field[Any, Any], value: Any, where: str, links: dict[str, Any]) -> int | None:
         assert isinstance(field, ForeignKey)
         to = field.related_model._meta.label
         if value is None and field.null:
@@ -164,7 +164,7 @@ class Writer:
             raise Refused(f"{where}: points to row {value}, which is not there.")
         return here
 
-    def _name(self, field: Field[Any, Any], value: Any, where: str) -> uuid.UUID:
+    def _choose_name(self, field: Field[Any, Any], value: Any, where: str) -> uuid.UUID:
         """The same name as before, where it is free here."""
         try:
             name = uuid.UUID(value)
@@ -177,7 +177,7 @@ class Writer:
         self.text_names[str(name)] = str(self.names[name])
         return self.names[name]
 
-    def _free(self, field: Field[Any, Any], value: Any) -> Any:
+    def _choose_free_name(self, field: Field[Any, Any], value: Any) -> Any:
         """The value, or a name like it, where one of its kind is here already."""
         if not field.unique:
             return value
@@ -188,52 +188,52 @@ class Writer:
             name = f"{value[: (field.max_length or 100) - len(ending)]}{ending}"
         return name
 
-    def _renamed(self, value: Any) -> Any:
+    def _follow_names(self, value: Any) -> Any:
         """Random names in details (of what a vote compared) follow the rows that bear them."""
         if isinstance(value, dict):
-            return {key: self._renamed(item) for key, item in value.items()}
+            return {key: self._follow_names(item) for key, item in value.items()}
         if isinstance(value, str) and len(value) == UUID_LENGTH:
             known = self.text_names.get(value)
             return known if known else value
         return value
 
-    def _note_links(self, table: Table, batch: list[Arrival]) -> None:
+    def _note_links(self, table: Table, batch: list[IncomingRow]) -> None:
         for arrival in batch:
             made = arrival.made
             if arrival.changed:
                 self.changed.setdefault(table.model, {})[str(made.pk)] = arrival.changed
             for name, (to, value) in arrival.links.items():
                 if isinstance(value, list):
-                    self._rows_later.append((table.model, made.pk, name, value, to))
+                    self._waiting_lists.append((table.model, made.pk, name, value, to))
                 else:
-                    self._later.append((table.model, made.pk, name, value))
+                    self._waiting_links.append((table.model, made.pk, name, value))
 
     def finish(self) -> None:
         """Set the links that had to wait."""
         changes: dict[tuple[str, str], list[Model]] = {}
-        for model, pk, name, number in self._later:
+        for model, pk, name, number in self._waiting_links:
             field = self.tables[model].field(name)
             to = field.related_model._meta.label  # type: ignore[union-attr]
             here = self.made[to].get(number)
             if here is None:
                 raise Refused(f"{self.tables[model].file}.{name}: points to row {number}, which is not there.")
-            changes.setdefault((model, name), []).append(self._change(model, pk, field.attname, here))
-        for model, pk, name, numbers, to in self._rows_later:
+            changes.setdefault((model, name), []).append(self._build_change(model, pk, field.attname, here))
+        for model, pk, name, numbers, to in self._waiting_lists:
             here_all = [self.made[to].get(number) if number is not None else None for number in numbers]
-            changes.setdefault((model, name), []).append(self._change(model, pk, name, here_all))
+            changes.setdefault((model, name), []).append(self._build_change(model, pk, name, here_all))
         for (model, name), objects in changes.items():
             self.tables[model].cls._default_manager.bulk_update(objects, [name], batch_size=BATCH)
 
-    def _change(self, model: str, pk: int, attribute: str, value: Any) -> Model:
+    def _build_change(self, model: str, pk: int, attribute: str, value: Any) -> Model:
         made = self.tables[model].cls(pk=pk)
         setattr(made, attribute, value)
         return made
 
 
-def earlier(field: Field[Any, Any], where: str) -> Any:
+def find_default(field: Field[Any, Any], where: str) -> Any:
     """What a column that was added since the export was written holds in rows of that time: its default, as here."""
     if field.has_default():
-        return plain(field.get_default())
+        return make_plain(field.get_default())
     if field.null:
         return None
     if field.blank and field.empty_strings_allowed:
@@ -241,7 +241,7 @@ def earlier(field: Field[Any, Any], where: str) -> Any:
     raise Refused(f"{where}: is missing.")
 
 
-def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
+def check_value(field: Field[Any, Any], value: Any, where: str) -> Any:
     """The value as this field takes it, or Refused."""
     _check_text(value, where)
     if value is None:
@@ -256,7 +256,7 @@ def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
     if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
         raise Refused(f"{where}: {type(value).__name__} is not what belongs here.")
     try:
-        value = _moment(str(value), where) if isinstance(field, models.DateTimeField) else field.to_python(value)
+        value = _parse_moment(str(value), where) if isinstance(field, models.DateTimeField) else field.to_python(value)
         if value not in field.empty_values:
             field.run_validators(value)
         choices = dict(field.flatchoices)
@@ -269,7 +269,7 @@ def checked(field: Field[Any, Any], value: Any, where: str) -> Any:
     return value
 
 
-def _numbers(value: Any, where: str) -> list[int | None]:
+def _check_numbers(value: Any, where: str) -> list[int | None]:
     if not isinstance(value, list) or not all(item is None or type(item) is int for item in value):
         raise Refused(f"{where}: not a list of rows.")
     return value
@@ -283,7 +283,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _moment(value: str, where: str) -> datetime:
+def _parse_moment(value: str, where: str) -> datetime:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
@@ -298,7 +298,7 @@ def _check_text(value: Any, where: str) -> None:
     stack = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, str) and ("\0" in item or not _whole(item)):
+        if isinstance(item, str) and ("\0" in item or not _is_encodable(item)):
             raise Refused(f"{where}: holds characters that no text has.")
         if isinstance(item, float) and not math.isfinite(item):
             raise Refused(f"{where}: holds a number that is none.")
@@ -308,7 +308,7 @@ def _check_text(value: Any, where: str) -> None:
             stack += item
 
 
-def _whole(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -110,7 +110,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Left:
+class Omitted:
     """A model that no export holds, and why."""
 
     model: str
@@ -123,22 +123,22 @@ class Left:
         return apps.get_model(self.model)
 
 
-def own_models() -> list[type[Model]]:
+def list_own_models() -> list[type[Model]]:
     """Every model of ours, in the order of their making."""
     return [
         model for config in apps.get_app_configs() if config.name.startswith("webapp.") for model in config.get_models()
     ]
 
 
-def fields_of(model: type[Model]) -> list[Field[Any, Any]]:
+def list_fields(model: type[Model]) -> list[Field[Any, Any]]:
     """All but the primary key."""
     return [field for field in model._meta.concrete_fields if not field.primary_key]
 
 
-def undecided(tables: Mapping[str, Table], left: Mapping[str, Left]) -> list[str]:
+def list_undecided(tables: Mapping[str, Table], left: Mapping[str, Omitted]) -> list[str]:
     """Models and fields that nobody decided about, and decisions about what is not there (any more)."""
     found = []
-    for model in own_models():
+    for model in list_own_models():
         name = model._meta.label
         table = tables.get(name)
         if table is None and name not in left:
@@ -146,12 +146,12 @@ def undecided(tables: Mapping[str, Table], left: Mapping[str, Left]) -> list[str
         elif table is not None and name in left:
             found.append(f"{name}: decided twice")
         elif table is not None:
-            there = {field.name for field in fields_of(model)}
+            there = {field.name for field in list_fields(model)}
             found += [
                 f"{name}.{field}: decide whether an export holds it" for field in sorted(there - set(table.columns))
             ]
             found += [f"{name}.{field}: is no field" for field in sorted(set(table.columns) - there)]
         if model._meta.many_to_many:
             found.append(f"{name}: exports know no many-to-many fields; use a model between")
-    known = {model._meta.label for model in own_models()}
+    known = {model._meta.label for model in list_own_models()}
     return found + [f"{name}: is no model" for name in sorted({*tables, *left} - known)]

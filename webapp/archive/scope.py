@@ -15,9 +15,9 @@ from webapp.studies.models import Study
 from webapp.votes.models import Pair, Poll
 
 MODELS = ("model", "describer", "judge_model", "vision")
-OF_ANSWER = "iteration__experiment"
+EXPERIMENT_OF_CANDIDATE = "iteration__experiment"
 SIDES = ("first__candidate", "second__candidate", "first_answer", "second_answer")
-COMPARED = tuple(f"{side}__{OF_ANSWER}" for side in SIDES)
+COMPARED_EXPERIMENTS = tuple(f"{side}__{EXPERIMENT_OF_CANDIDATE}" for side in SIDES)
 """From a pair of an A/B vote to the experiments that it compares."""
 
 
@@ -53,7 +53,7 @@ class Scope:
     @property
     def _pairs(self) -> QuerySet[Pair]:
         of_own = Q()
-        for side in COMPARED:
+        for side in COMPARED_EXPERIMENTS:
             of_own |= Q(**{f"{side}__in": self.own})
         return Pair.objects.filter(of_own)
 
@@ -65,7 +65,7 @@ class Scope:
     @cached_property
     def experiments(self) -> list[int]:
         """The study's own, and those of nobody that the votes compare with them."""
-        sides = Pair.objects.filter(poll__in=self.polls).values_list(*COMPARED)
+        sides = Pair.objects.filter(poll__in=self.polls).values_list(*COMPARED_EXPERIMENTS)
         compared = {pk for pair in sides for pk in pair if pk}
         nobodys = Experiment.objects.filter(pk__in=compared, assignments=None).values_list("pk", flat=True)
         return sorted({*self.own, *nobodys})
@@ -83,7 +83,7 @@ class Scope:
         tasks |= {*self.study.arms.values_list("task", flat=True)}
         return sorted(Problem.objects.filter(name__in=tasks).values_list("pk", flat=True))
 
-    def rows(self, table: Table) -> QuerySet[Any]:
+    def filter_rows(self, table: Table) -> QuerySet[Any]:
         keys: list[int] = {
             "audit": [],
             "study": [self.study.pk],

@@ -4,15 +4,15 @@ from celery import shared_task
 
 from webapp.archive import export, restore, work
 
-CARRY_OUT = {"export": export.carry_out, "import": restore.carry_out}
+CARRY_OUT = {"export": export.run_export, "import": restore.run_import}
 
 
 @shared_task(name="prefine.archive", ignore_result=True)
 def archive(kind: str, pk: int) -> None:
-    do(kind, pk)
+    carry_out_task(kind, pk)
 
 
-def do(kind: str, pk: int) -> bool:
+def carry_out_task(kind: str, pk: int) -> bool:
     """Carry out the export or import with this key. False where another worker has it, or it was deleted."""
     task = work.KINDS[kind]._default_manager.filter(pk=pk).first()
-    return task is not None and work.run(task, CARRY_OUT[kind])
+    return task is not None and work.run_task(task, CARRY_OUT[kind])

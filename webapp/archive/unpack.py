@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 from webapp.archive.bundle import CHUNK, MANIFEST, SUMS, Member
 
 FORMAT = 2
-"""Columns and tables that are added need no new number (arriving.earlier); what an older one cannot say does."""
+"""Columns and tables that are added need no new number (row_writer.find_default); what an older one cannot say does."""
 NEWER = "A newer Prefine wrote it: update this one, then import it again."
 KIND = "Prefine study"
 MOST_FILES = 200_000
@@ -63,14 +63,14 @@ class Package:
                 self._zip = zipfile.ZipFile(self._file)
             except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
                 raise Refused(f"This is no zip file, or a damaged one: {error}.") from error
-            self.about, self.members = self._checked()
+            self.about, self.members = self._check()
             unless_harmless.pop_all()
 
-    def _checked(self) -> tuple[dict[str, Any], dict[str, Member]]:
-        infos = _entries(self._zip)
+    def _check(self) -> tuple[dict[str, Any], dict[str, Member]]:
+        infos = _list_entries(self._zip)
         if MANIFEST not in infos:
             raise Refused(f"{MANIFEST} is missing: this is no export of a study.")
-        about = _json(b"".join(self._pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
+        about = _parse_json(b"".join(self._read_pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
         if not isinstance(about, dict) or about.get("kind") != KIND:
             raise Refused(f"{MANIFEST} does not describe an export of a study.")
         made = about.get("format")
@@ -78,7 +78,7 @@ class Package:
             raise Refused(f"{MANIFEST} names a format that there is not: {str(made)[:20]!r}.")
         if made > FORMAT:
             raise Refused(f"Its format is {made}, and this Prefine reads {FORMAT} and older ones. {NEWER}")
-        members = dict(_members(about))
+        members = dict(_parse_members(about))
         missing, extra = set(members) - set(infos), set(infos) - set(members) - {MANIFEST, SUMS}
         if missing or extra:
             named = ", ".join(sorted(missing or extra)[:3])
@@ -88,18 +88,18 @@ class Package:
                 raise Refused(f"{name} has another size than the manifest says.")
         return about, members
 
-    def names(self, folder: str) -> list[str]:
+    def list_names(self, folder: str) -> list[str]:
         return sorted(name for name in self.members if name.startswith(f"{folder}/"))
 
-    def json(self, name: str, most: int) -> Any:
-        return _json(b"".join(self._read(name, most)), name)
+    def read_json(self, name: str, most: int) -> Any:
+        return _parse_json(b"".join(self._read(name, most)), name)
 
-    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+    def read_rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a table, one line each, as the export writes them."""
-        for number, line in enumerate(_lines(self._read(name, MOST_BYTES), name)):
+        for number, line in enumerate(_split_lines(self._read(name, MOST_BYTES), name)):
             if line in (b"[", b"]", b"[]"):
                 continue
-            row = _json(line.removesuffix(b","), f"{name}, line {number + 1}")
+            row = _parse_json(line.removesuffix(b","), f"{name}, line {number + 1}")
             if not isinstance(row, dict):
                 raise Refused(f"{name}, line {number + 1}: not a row.")
             yield row
@@ -124,13 +124,13 @@ class Package:
         if member is None:
             raise Refused(f"{name} is missing.")
         digest = hashlib.sha256()
-        for data in self._pieces(self._zip.getinfo(name), most):
+        for data in self._read_pieces(self._zip.getinfo(name), most):
             digest.update(data)
             yield data
         if digest.hexdigest() != member.sha256:
             raise Refused(f"{name} was changed after the export: its checksum differs.")
 
-    def _pieces(self, info: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
+    def _read_pieces(self, info: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
         """The file's contents, as far as the zip announces and we allow: a header may lie about a size."""
         size = 0
         try:
@@ -156,7 +156,7 @@ class Package:
         self.close()
 
 
-def _entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def _list_entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     """The zip's files by name, when all of them are harmless."""
     infos = archive.infolist()
     if len(infos) > MOST_FILES:
@@ -187,7 +187,7 @@ def _check_entry(info: zipfile.ZipInfo) -> None:
         )
 
 
-def _members(about: dict[str, Any]) -> Iterator[tuple[str, Member]]:
+def _parse_members(about: dict[str, Any]) -> Iterator[tuple[str, Member]]:
     files = about.get("files")
     if not isinstance(files, list):
         raise Refused(f"{MANIFEST} lists no files.")
@@ -199,7 +199,7 @@ def _members(about: dict[str, Any]) -> Iterator[tuple[str, Member]]:
                 raise Refused(f"{MANIFEST} has an entry that is no file.")
 
 
-def _lines(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _split_lines(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
     rest = b""
     for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
@@ -210,12 +210,12 @@ def _lines(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
         yield rest
 
 
-def _json(data: bytes, where: str) -> Any:
+def _parse_json(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data, parse_constant=_no_number)
+        return json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{where}: not JSON ({error}).") from error
 
 
-def _no_number(text: str) -> float:
+def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number in JSON")

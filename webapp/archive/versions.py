@@ -17,7 +17,7 @@ PACKAGES = (
 )
 
 
-def versions() -> dict[str, Any]:
+def list_versions() -> dict[str, Any]:
     """Of this installation; the commit is empty where the code is no git checkout."""
     return {
         "prefine": settings.VERSION,

@@ -37,7 +37,7 @@ class Work(Claim):
         self.fraction, self.words = 0.0, ""
         self.stop_check: Callable[[], None] = lambda: None
 
-    def say(self, fraction: float, words: str) -> None:
+    def report(self, fraction: float, words: str) -> None:
         """How far it is. Raises Stopped when the claim is lost or this process is to end."""
         self.fraction, self.words = fraction, words
         self.stop_check()
@@ -49,29 +49,29 @@ class Work(Claim):
             raise Lost
 
 
-def add(task: Task) -> None:
+def queue_task(task: Task) -> None:
     """Save a new task and call a worker once that is committed."""
     task.save()
-    transaction.on_commit(partial(ring, task))
+    transaction.on_commit(partial(call_worker, task))
 
 
-def ring(task: Task) -> None:
+def call_worker(task: Task) -> None:
     """A broker that is away loses nothing: the reaper rings again."""
     kind = "export" if isinstance(task, Export) else "import"
     type(task)._default_manager.filter(pk=task.pk).update(rung_at=Now())
     send_message("prefine.archive", (kind, task.pk), QUEUE)
 
 
-def claim(task: Task) -> bool:
+def claim_task(task: Task) -> bool:
     taken = take(type(task)._default_manager.filter(pk=task.pk))
     if taken:
         task.refresh_from_db()
     return bool(taken)
 
 
-def run(task: Task, do: Callable[[Task, Work], None]) -> bool:
+def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
     """Claim the task and do it. False when there was nothing to claim."""
-    if not claim(task):
+    if not claim_task(task):
         return False
     try:
         work = Work(task)
@@ -84,10 +84,10 @@ def run(task: Task, do: Callable[[Task, Work], None]) -> bool:
         put_back(task)
         return False
     except (Refused, OSError) as error:
-        fail(task, str(error))
+        mark_failed(task, str(error))
         return False
     except BaseException as error:
-        fail(
+        mark_failed(
             task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log has the whole error."
         )
         raise
@@ -102,18 +102,18 @@ def remove_file_of_deleted(task: Task) -> None:
         store.delete(task.key)
 
 
-def fail(task: Task, error: str) -> None:
+def mark_failed(task: Task, error: str) -> None:
     held(task).update(status=task.Status.FAILED, error=error[:2000], finished_at=Now())
 
 
-def pick_up() -> None:
+def requeue_abandoned() -> None:
     """Queue what a worker that is gone had, and ring for what nobody came for. Writes only where there is something."""
     unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
     for kind in KINDS.values():
         for task in abandoned(kind):
             if task.attempt >= settings.ATTEMPTS:
-                fail(task, "Its worker disappeared again and again.")
+                mark_failed(task, "Its worker disappeared again and again.")
             else:
                 put_back(task)
         for task in kind._default_manager.filter(unheard, status=kind.Status.QUEUED):
-            ring(task)
+            call_worker(task)

@@ -18,7 +18,7 @@ from webapp.experiments.options import parsed, shown
 
 
 class OptionsField(forms.CharField):
-    """A text of lines in the form, a dictionary in the row. What the names and values may be, the row's clean says."""
+    """Lines of text in the form, a dictionary in the row, whose clean() checks names and values."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
@@ -43,38 +43,38 @@ class OptionsField(forms.CharField):
             return True
 
 
-def methods_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
-    """What each method does and its own K and N, for the form, which shows those of the chosen one (bench/admin.js)."""
+def describe_methods(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+    """What each method does and its own K and N; the form shows those of the chosen method (bench/admin.js)."""
     rows = [(method.name, method.k, method.n, method.title, method.summary) for method in methods]
     listed = format_html_join("", '<li data-choice="{}" data-k="{}" data-n="{}"><b>{}</b>: {}</li>', rows)
-    return _about("method", "What they do", listed)
+    return _render_choices("method", "What they do", listed)
 
 
-def method_help(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+def describe_method_options(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
     """Every method's options, for the form."""
-    return _options_help("method", "options", [(method.name, method.title, method.options) for method in methods])
+    return _describe_options("method", "options", [(method.name, method.title, method.options) for method in methods])
 
 
-def judge_help() -> SafeString:
+def describe_judge_options() -> SafeString:
     """Every judge's options, for the form."""
-    return _options_help(
+    return _describe_options(
         "judge", "judge_options", [(judge.name, judge.name, judge.options) for judge in JUDGES.values()]
     )
 
 
-def _options_help(field: str, box: str, owners: Iterable[tuple[str, str, Sequence[Option]]]) -> SafeString:
-    rows = [(name, title, _listed(options) or "no options") for name, title, options in owners]
+def _describe_options(field: str, box: str, owners: Iterable[tuple[str, str, Sequence[Option]]]) -> SafeString:
+    rows = [(name, title, _render_options(options) or "no options") for name, title, options in owners]
     listed = format_html_join("", '<li data-choice="{}"><b>{}</b>: {}</li>', rows)
-    return format_html("One name = value a line. {}", _about(field, "Which there are", listed, box))
+    return format_html("One name = value per line. {}", _render_choices(field, "All options", listed, box))
 
 
-def _about(field: str, summary: str, listed: SafeString, box: str = "") -> SafeString:
-    """All that can be chosen in `field`; where it lists options, a click writes one into `box`."""
+def _render_choices(field: str, summary: str, listed: SafeString, box: str = "") -> SafeString:
+    """The choices of `field`; where they list options, a click on one writes it into `box`."""
     text = '<details class="prefine-about" data-about="{}" data-box="{}"><summary>{}</summary><ul>{}</ul></details>'
     return format_html(text, field, box, summary, listed)
 
 
-def _listed(options: Iterable[Option]) -> SafeString:
+def _render_options(options: Iterable[Option]) -> SafeString:
     rows = [(line := f"{o.name} = {shown(o.default)}", line, o.help) for o in options]
     listed = format_html_join("", '<li><button type="button" data-option="{}">{}</button> {}</li>', rows)
     return format_html("<ul>{}</ul>", listed) if listed else listed

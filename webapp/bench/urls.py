@@ -1,4 +1,4 @@
-"""Addresses of staff's pages, all under /bench/. A namespace says what right a change takes (accounts.middleware)."""
+"""Addresses of staff's pages, all under /bench/. A namespace decides which right a change needs (webapp.accounts)."""
 
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
@@ -35,10 +35,10 @@ data_patterns = [
     path("<int:pk>/export/", data.export, name="export"),
     path("<int:pk>/key/", data.key_table, name="key"),
     path("<int:pk>/erase/", data.erase, name="erase"),
-    path("import/", data.bring, name="import"),
+    path("import/", data.import_study, name="import"),
     path("<archive_kind:kind>/<uuid:public_id>/", data.progress, name="progress"),
     path("export/<uuid:public_id>.zip", data.download, name="download"),
-    path("export/<uuid:public_id>/delete/", data.remove, name="remove"),
+    path("export/<uuid:public_id>/delete/", data.delete_export, name="remove"),
 ]
 comparison_patterns = [
     path("", comparisons.index, name="index"),
@@ -58,7 +58,7 @@ vote_patterns = [
     path("<uuid:public_id>/<slug:slug>.<str:ending>", votes.figure, name="figure"),
 ]
 study_patterns = [
-    path("studies/", studies.index, name="index"),
+    path("studies/", studies.index, name="studies"),
     path("studies/<int:pk>/", studies.study, name="study"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),
     path("<uuid:public_id>/lineage/", studies.lineage_page, name="lineage"),
@@ -86,6 +86,5 @@ urlpatterns = [
     path("data/", include((data_patterns, "archive"))),
     path("comparisons/", include((comparison_patterns, "comparisons"))),
     path("votes/", include((vote_patterns, "votes"))),
-    path("", include((study_patterns, "board"))),
-    path("", include((experiment_patterns, "bench"))),
+    path("", include(([*study_patterns, *experiment_patterns], "bench"))),
 ]

@@ -13,7 +13,7 @@ from webapp.problems.media import medium_of
 
 
 @dataclass(frozen=True)
-class Better:
+class SignTest:
     """Against the first arm, on the same problem with the same seed. Pairs with equal scores say nothing."""
 
     wins: int
@@ -31,7 +31,7 @@ class Accuracy:
     arm: Arm
     scores: Mapping[tuple[str, int], float]
     """By problem and repetition, of finished experiments."""
-    better: Better | None = None
+    better: SignTest | None = None
     """None for the first arm, and before there are experiments to set beside each other."""
 
     @property
@@ -49,30 +49,30 @@ class Accuracy:
         return wilson(self.right, len(self.scores)) if self.scores else None
 
 
-def accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
+def measure_accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
     """Of every arm, in the plan's order; empty where the plan has fewer than two problems."""
     problems = [task for task in plan.tasks if medium_of(task).accuracy]
     if len(problems) < 2:
         return []
-    found = {arm: _by_place(arm, problems, scores) for arm in plan.arms}
+    found = {arm: _collect_scores(arm, problems, scores) for arm in plan.arms}
     first = found[plan.baseline]
     sides = {
-        arm: _sides(own, first) for arm, own in found.items() if arm != plan.baseline and own.keys() & first.keys()
+        arm: _count_wins(own, first) for arm, own in found.items() if arm != plan.baseline and own.keys() & first.keys()
     }
     values = [binomial_test(wins, wins + losses) for wins, losses in sides.values()]
     tested = {
-        arm: Better(wins, losses, p, corrected)
+        arm: SignTest(wins, losses, p, corrected)
         for (arm, (wins, losses)), p, corrected in zip(sides.items(), values, holm(values), strict=True)
     }
     return [Accuracy(arm, own, tested.get(arm)) for arm, own in found.items()]
 
 
-def _by_place(arm: Arm, problems: Sequence[str], scores: Sequence[Score]) -> dict[tuple[str, int], float]:
+def _collect_scores(arm: Arm, problems: Sequence[str], scores: Sequence[Score]) -> dict[tuple[str, int], float]:
     own = [result for score in scores if score.arm == arm and score.task in problems for result in score.results]
     return {(result.task, result.index): result.ts for result in own if result.ts is not None}
 
 
-def _sides(own: Mapping[tuple[str, int], float], first: Mapping[tuple[str, int], float]) -> tuple[int, int]:
+def _count_wins(own: Mapping[tuple[str, int], float], first: Mapping[tuple[str, int], float]) -> tuple[int, int]:
     """Where it did better than the first, and where worse."""
     both = own.keys() & first.keys()
     return sum(own[place] > first[place] for place in both), sum(own[place] < first[place] for place in both)

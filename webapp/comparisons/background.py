@@ -21,7 +21,7 @@ from webapp.experiments.models import Experiment
 
 log = logging.getLogger(__name__)
 
-_said: set[str] = set()
+_warned: set[str] = set()
 """Warnings of this process that stand."""
 
 Status = Comparison.Status
@@ -34,11 +34,11 @@ def start(comparison: Comparison) -> bool:
         row, _ = _lock(comparison)
         if row.status not in (Status.PLANNED, Status.PAUSED, Status.FAILED):
             return False
-        for experiment in _in_order(row.plan.existing()):
+        for experiment in _sort_for_locks(row.plan.existing()):
             loop.resume(experiment)
             loop.retry(experiment)
-        _set(row, comparison, Status.RUNNING)
-    go_on(comparison)
+        _set_status(row, comparison, Status.RUNNING)
+    start_next(comparison)
     return True
 
 
@@ -50,8 +50,8 @@ def pause(comparison: Comparison) -> bool:
         row, others = _lock(comparison)
         if row.status != Status.RUNNING:
             return False
-        _set(row, comparison, Status.PAUSED)
-        for experiment in _own(row, _running_ones(others)):
+        _set_status(row, comparison, Status.PAUSED)
+        for experiment in _list_unshared(row, _list_running(others)):
             loop.pause(experiment)
     return True
 
@@ -65,15 +65,15 @@ def cancel(comparison: Comparison) -> bool:
         row, others = _lock(comparison)
         if row.status in ENDED:
             return False
-        _set(row, comparison, Status.CANCELLED)
-        wanted = _planned(others)
-        for experiment in _own(row, _running_ones(others)):
+        _set_status(row, comparison, Status.CANCELLED)
+        wanted = _list_planned_ids(others)
+        for experiment in _list_unshared(row, _list_running(others)):
             stop = loop.pause if experiment.public_id in wanted else loop.cancel
             stop(experiment)
     return True
 
 
-def pick_up() -> None:
+def continue_running() -> None:
     """Called by the reaper: every running comparison goes on. One whose plan cannot be read any more, ends."""
     for comparison in Comparison.objects.filter(status=Status.RUNNING):
         try:
@@ -82,11 +82,11 @@ def pick_up() -> None:
             log.warning("the comparison %s ends: %s", comparison, error)
             Comparison.objects.filter(pk=comparison.pk, status=Status.RUNNING).update(status=Status.FAILED)
             continue
-        if not _running(known):
-            go_on(comparison)
+        if not _is_running(known):
+            start_next(comparison)
 
 
-def go_on(comparison: Comparison) -> None:
+def start_next(comparison: Comparison) -> None:
     """Start the next experiment when none is running, or end the comparison when none is left.
 
     One at a time, as on the command line: the candidates of one experiment share the cores.
@@ -95,54 +95,54 @@ def go_on(comparison: Comparison) -> None:
         row, _ = _lock(comparison)
         plan = row.plan
         known = plan.existing()
-        if row.status != Status.RUNNING or _running(known):
+        if row.status != Status.RUNNING or _is_running(known):
             return
-        waiting = [cell for cell in plan.cells() if _waits(known.get(plan.public_id(cell)))]
+        waiting = [cell for cell in plan.cells() if _is_to_start(known.get(plan.public_id(cell)))]
         if waiting:
             loop.start(plan.experiment(waiting[0]))
             return
-    if not _recorded(known.values()):
+    if not _save_records(known.values()):
         return
     broken = any(experiment.status == Experiment.Status.FAILED for experiment in known.values())
     with transaction.atomic():
         row, _ = _lock(comparison)
         if row.status == Status.RUNNING:
-            _set(row, comparison, Status.FAILED if broken else Status.FINISHED)
+            _set_status(row, comparison, Status.FAILED if broken else Status.FINISHED)
 
 
-def _recorded(experiments: Iterable[Experiment]) -> bool:
+def _save_records(experiments: Iterable[Experiment]) -> bool:
     """Have the records of what has finished on the disk. False where there is no room: the reaper tries again."""
     for experiment in experiments:
         if experiment.status == Experiment.Status.FINISHED:
             try:
                 headless.save_record(experiment)
             except OSError as error:
-                _say_once(f"cannot write the record of {experiment}: {error}")
+                _warn_once(f"cannot write the record of {experiment}: {error}")
                 return False
-    _said.clear()
+    _warned.clear()
     return True
 
 
-def _say_once(words: str) -> None:
+def _warn_once(words: str) -> None:
     """Into the log, which would be filled otherwise: the reaper tries every second. The comparison's page says it."""
-    if words not in _said:
+    if words not in _warned:
         log.warning("%s", words)
-        _said.add(words)
+        _warned.add(words)
 
 
-def state(comparison: Comparison) -> foreground.State | None:
+def read_state(comparison: Comparison) -> foreground.State | None:
     """None where its plan cannot be read any more."""
     try:
-        return foreground.state(comparison.plan)
+        return foreground.read_state(comparison.plan)
     except ValueError:
         return None
 
 
-def _running(known: Mapping[uuid.UUID, Experiment]) -> bool:
+def _is_running(known: Mapping[uuid.UUID, Experiment]) -> bool:
     return any(experiment.live for experiment in known.values())
 
 
-def _waits(experiment: Experiment | None) -> bool:
+def _is_to_start(experiment: Experiment | None) -> bool:
     return experiment is None or experiment.status == Experiment.Status.DRAFT
 
 
@@ -156,17 +156,17 @@ def _lock(comparison: Comparison) -> tuple[Comparison, list[Comparison]]:
     return row, list(rows.values())
 
 
-def _running_ones(comparisons: Iterable[Comparison]) -> list[Comparison]:
+def _list_running(comparisons: Iterable[Comparison]) -> list[Comparison]:
     return [row for row in comparisons if row.status == Status.RUNNING]
 
 
-def _own(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
+def _list_unshared(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
     """Its experiments that none of the others has, in the order of locks."""
-    wanted = _planned(others)
-    return _in_order({key: row for key, row in comparison.plan.existing().items() if key not in wanted})
+    wanted = _list_planned_ids(others)
+    return _sort_for_locks({key: row for key, row in comparison.plan.existing().items() if key not in wanted})
 
 
-def _planned(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
+def _list_planned_ids(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
     """The ids of their experiments; a plan that cannot be read any more has none."""
     found: set[uuid.UUID] = set()
     for row in comparisons:
@@ -175,10 +175,10 @@ def _planned(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
     return found
 
 
-def _in_order(experiments: Mapping[uuid.UUID, Experiment]) -> list[Experiment]:
+def _sort_for_locks(experiments: Mapping[uuid.UUID, Experiment]) -> list[Experiment]:
     return sorted(experiments.values(), key=lambda row: row.pk)
 
 
-def _set(row: Comparison, given: Comparison, status: str) -> None:
+def _set_status(row: Comparison, given: Comparison, status: str) -> None:
     row.status = given.status = status
     row.save(update_fields=["status"])

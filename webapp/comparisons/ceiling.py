@@ -26,19 +26,19 @@ class Ceiling:
     """None: no limit is set, and none follows from the tokens, or some price is unknown."""
 
 
-def ceiling(plan: Plan, experiments: int) -> Ceiling:
+def compute_ceiling(plan: Plan, experiments: int) -> Ceiling:
     """What so many of the plan's experiments may use up."""
     roles = (plan.model, plan.vision, plan.describer, plan.judge_model)
     asked = [model for model in roles if model and model.kind != LanguageModel.Kind.OFFLINE]
     if not asked:
         return Ceiling(experiments, True, 0, 0.0)
     tokens = None if plan.token_budget is None else experiments * plan.token_budget
-    return Ceiling(experiments, False, tokens, _dollars(plan, asked, experiments))
+    return Ceiling(experiments, False, tokens, _compute_dollars(plan, asked, experiments))
 
 
-def _dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -> float | None:
+def _compute_dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -> float | None:
     """The lower of what both budgets permit; a budget in dollars ends nothing where a price is unknown."""
-    each = [_dearest(model) for model in asked]
+    each = [_find_highest_price(model) for model in asked]
     prices = [price for price in each if price is not None]
     if len(prices) < len(each):
         return None
@@ -47,7 +47,7 @@ def _dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -> float 
     return experiments * min(known) if known else None
 
 
-def _dearest(model: LanguageModel) -> float | None:
+def _find_highest_price(model: LanguageModel) -> float | None:
     """US dollars of a million tokens of its dearer kind: as its row says, else as published; None where unknown."""
     if model.price_input is not None and model.price_output is not None:
         return max(model.price_input, model.price_output)

@@ -16,10 +16,10 @@ from webapp.comparisons.experiment_results import Result, Round, Score
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments.models import Experiment
 
-WHO = ("task", "method", "label", "experiment")
+IDENTITY = ("task", "method", "label", "experiment")
 SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds")
 EXPERIMENTS = (
-    *WHO,
+    *IDENTITY,
     "public_id",
     "status",
     "seed",
@@ -40,54 +40,56 @@ EXPERIMENTS = (
     "film_diversity",
     "gpu_seconds",
 )
-ADDED = ("gpu_seconds",)
+ADDED_LATER = ("gpu_seconds",)
 """Columns that reports of earlier versions lack: unknown there."""
-ROUNDS = (*WHO, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
+ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 Row = dict[str, str]
 
 # --- written ------------------------------------------------------------------------------------------------------
 
 
-def write(folder: Path, results: Sequence[Result], scores: Sequence[Score]) -> None:
+def write_tables(folder: Path, results: Sequence[Result], scores: Sequence[Score]) -> None:
     """Each file is replaced as a whole: one that is read back into the same folder is never half there."""
-    _write(folder / "summary.csv", SUMMARY, [_summary(score) for score in scores])
-    _write(folder / "rounds.csv", ROUNDS, [_round(result, r) for result in results for r in result.rounds])
-    _write(folder / "experiments.csv", EXPERIMENTS, [_experiment(result) for result in results])
+    _write_table(folder / "summary.csv", SUMMARY, [_build_summary_row(score) for score in scores])
+    _write_table(
+        folder / "rounds.csv", ROUNDS, [_build_round_row(result, r) for result in results for r in result.rounds]
+    )
+    _write_table(folder / "experiments.csv", EXPERIMENTS, [_build_experiment_row(result) for result in results])
 
 
-def _who(result: Result) -> tuple[Any, ...]:
+def _identify(result: Result) -> tuple[Any, ...]:
     return result.task, result.arm.method, result.arm.label, result.index + 1
 
 
-def _summary(score: Score) -> tuple[Any, ...]:
+def _build_summary_row(score: Score) -> tuple[Any, ...]:
     who = (score.task, score.arm.method, score.arm.label)
     spent = (score.mean_of("train_seconds"), score.mean_of("gpu_seconds"))
     return *who, len(score.values), score.fts, score.mean, score.deviation, *spent
 
 
-def _experiment(result: Result) -> tuple[Any, ...]:
+def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     rounds = (len(result.rounds), result.failed, result.queries)
     spent = (result.calls, result.prompt_tokens, result.completion_tokens, result.cost, result.train_seconds)
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
-    return *_who(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details
+    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details
 
 
-def _round(result: Result, r: Round) -> tuple[Any, ...]:
-    return *_who(result), r.number, r.candidates, r.best, r.mean, r.best_so_far, result.public_id
+def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
+    return *_identify(result), r.number, r.candidates, r.best, r.mean, r.best_so_far, result.public_id
 
 
-def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """The writer of csv gives the shortest digits of a float from which the same float is read."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(head)
     writer.writerows(["" if value is None else value for value in row] for row in rows)
-    replace(path, text.getvalue())
+    replace_file(path, text.getvalue())
 
 
-def replace(path: Path, text: str) -> None:
+def replace_file(path: Path, text: str) -> None:
     """Write a file whose readers never find half of it, also where threads write the same one at once."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
@@ -101,7 +103,7 @@ def replace(path: Path, text: str) -> None:
 # --- read back ----------------------------------------------------------------------------------------------------
 
 
-def read(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
+def read_reports(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
     """What of the plan is finished in these reports; of several that have an experiment, the first counts.
 
     Raises ValueError for a folder that has none of the plan's experiments, or cannot be read as a whole.
@@ -109,20 +111,20 @@ def read(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
     found: dict[uuid.UUID, Result] = {}
     for folder in folders:
         try:
-            found = {**_of(plan, folder), **found}
+            found = {**_read_report(plan, folder), **found}
         except (OSError, ValueError) as error:
             said = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
             raise ValueError(f"--with {folder}: {said}") from error
     return found
 
 
-def _of(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
-    experiments = {row["public_id"]: row for row in _rows(folder / "experiments.csv", EXPERIMENTS)}
+def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
+    experiments = {row["public_id"]: row for row in _read_rows(folder / "experiments.csv", EXPERIMENTS)}
     rounds: dict[str, list[Round]] = {number: [] for number in experiments}
-    for row in _rows(folder / "rounds.csv", ROUNDS):
+    for row in _read_rows(folder / "rounds.csv", ROUNDS):
         if row["public_id"] not in rounds:
             raise ValueError(f"rounds.csv has an experiment that experiments.csv lacks: {row['public_id']}")
-        rounds[row["public_id"]].append(_round_of(row))
+        rounds[row["public_id"]].append(_parse_round(row))
     cells = {str(plan.public_id(cell)): cell for cell in plan.cells()}
     ours = experiments.keys() & cells.keys()
     if not ours:
@@ -132,12 +134,12 @@ def _of(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
         )
     finished = [number for number in ours if experiments[number]["status"] == Experiment.Status.FINISHED]
     return {
-        uuid.UUID(number): _result_of(cells[number], experiments[number], tuple(rounds[number]), str(folder))
+        uuid.UUID(number): _parse_result(cells[number], experiments[number], tuple(rounds[number]), str(folder))
         for number in finished
     }
 
 
-def _result_of(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> Result:
+def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> Result:
     if len(rounds) != int(row["rounds"]):
         raise ValueError(f"rounds.csv has {len(rounds)} of the {row['rounds']} rounds of {row['public_id']}")
     return Result(
@@ -148,34 +150,34 @@ def _result_of(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> 
         status=row["status"],
         seed=int(row["seed"]),
         rounds=rounds,
-        ts=_number(row["ts"]),
+        ts=_parse_number(row["ts"]),
         failed=int(row["untrainable"]),
         queries=int(row["queries"]),
         calls=int(row["model_calls"]),
         prompt_tokens=int(row["input_tokens"]),
         completion_tokens=int(row["output_tokens"]),
-        cost=_number(row["us_dollars"]),
+        cost=_parse_number(row["us_dollars"]),
         train_seconds=float(row["training_seconds"]),
-        gpu_seconds=_number(row.get("gpu_seconds", "")),
+        gpu_seconds=_parse_number(row.get("gpu_seconds", "")),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],
-        code_diversity=_number(row["code_diversity"]),
-        film_diversity=_number(row["film_diversity"]),
+        code_diversity=_parse_number(row["code_diversity"]),
+        film_diversity=_parse_number(row["film_diversity"]),
         folder=folder,
     )
 
 
-def _round_of(row: Row) -> Round:
-    scores = (_number(row["best_rts"]), _number(row["mean_rts"]), _number(row["best_rts_so_far"]))
+def _parse_round(row: Row) -> Round:
+    scores = (_parse_number(row["best_rts"]), _parse_number(row["mean_rts"]), _parse_number(row["best_rts_so_far"]))
     return Round(int(row["round"]), int(row["candidates"]), *scores)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
+def _read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     """All lines of the table. Raises OSError and ValueError where they are not all there."""
     text = path.read_bytes().decode()
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
@@ -184,7 +186,7 @@ def _rows(path: Path, columns: Sequence[str]) -> list[Row]:
         head, rows = reader.fieldnames or (), list(reader)
     except csv.Error as error:
         raise ValueError(f"{broken}: {error}") from error
-    if missing := [column for column in columns if column not in head and column not in ADDED]:
+    if missing := [column for column in columns if column not in head and column not in ADDED_LATER]:
         raise ValueError(
             f"{path.name} has no {', '.join(missing)}. Where another version wrote it, write it again with this one "
             "(--report)"

@@ -1,4 +1,4 @@
-"""What the experiments of a comparison gave, read from their rows."""
+"""The results of a comparison's experiments, read from their rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Any
 
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
-from webapp.comparisons.plan import Arm, Cell, Plan
+from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments.kinds import JUDGED, KINDS
-from webapp.experiments.models import Candidate, Experiment, Job, ModelCall, Request, Run
+from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
+from webapp.experiments.usage import Usage, read_usage
 
-MADE_BY = "progress__made_by"
+MADE_BY_FIELD = "progress__made_by"
 GPU_DEVICES = ("cuda", "bridge:isaacgym")
-"""How the names of devices begin whose physics or networks a GPU computes."""
+"""How the names of devices begin that compute physics or networks on a GPU."""
 REMEMBERED_EXPERIMENTS = 20
-"""What a candidate takes is an average over this many experiments."""
+"""The seconds of a candidate are an average over this many experiments."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Round:
 
     number: int
     candidates: int
-    """Trained up to and including this round, failed ones too: what the budget counts."""
+    """Trained up to and including this round, failed ones too, as the budget counts them."""
     best: float | None
     """Highest RTS of the round."""
     mean: float | None
@@ -38,7 +39,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Result:
-    """One experiment, of a row here or of a report that was written elsewhere."""
+    """One experiment, from a row here or from a report that was written elsewhere."""
 
     arm: Arm
     task: str
@@ -52,31 +53,32 @@ class Result:
     failed: int
     """Candidates that could not be trained or tested."""
     queries: int
-    """Pairwise comparisons that were asked of the judge."""
+    """Pairwise comparisons asked of the judge."""
     calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """US dollars; None where some call's price is not known."""
+    """US dollars; None where the price of a call is not known."""
     train_seconds: float
     gpu_seconds: float | None = None
-    """Those of them on a GPU; None where some training does not say where it ran."""
+    """The part of it on a GPU; None where a training does not say where it ran."""
     finished_at: datetime | None = None
     error: str = ""
-    """Why it stopped; not kept in reports, which are read back for what is finished."""
+    """Why it stopped; reports do not keep it."""
     version: str = ""
-    """Of Prefine, where its candidates were tried; known to reports alone, as what follows. Empty where unknown."""
+    """The version of Prefine that tried its candidates. This field and the next ones are filled in for reports alone;
+    they are empty where unknown."""
     machine: str = ""
     code_diversity: float | None = None
     """Mean distance of the programs that were tried together, mean over the rounds; None on problems."""
     film_diversity: float | None = None
-    """The same of what robots did."""
+    """The same for what the robots did."""
     folder: str = ""
-    """Of the report that it was read from; empty where it is a row here."""
+    """The folder of the report that it was read from; empty for a row here."""
 
     @property
     def best(self) -> float | None:
-        """The highest RTS of any candidate, whether the method ended with it or not."""
+        """The highest RTS of any candidate, chosen at the end or not."""
         return self.rounds[-1].best_so_far if self.rounds else None
 
     @property
@@ -85,7 +87,7 @@ class Result:
 
 
 NOWHERE: Mapping[uuid.UUID, Result] = {}
-"""Nothing was finished elsewhere."""
+"""The empty value of `elsewhere`."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,13 @@ class Score:
         return stdev(self.values) if len(self.values) > 1 else None
 
     def mean_of(self, field: str) -> float | None:
-        """Of a number of the finished experiments; None where there are none, or one does not know it."""
+        """Mean of this field over the finished experiments; None where there are none or one value is unknown."""
         known = [value for result in self.results if (value := getattr(result, field)) is not None]
         return mean(known) if known and len(known) == len(self.results) else None
 
 
-def scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
-    """Of these results of the plan: task by task, in the order of its arms."""
+def group_scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
+    """The results by task and arm, in the order of the plan."""
     return [
         Score(arm, task, tuple(r for r in found if r.finished and (r.task, r.arm) == (task, arm)))
         for task in plan.tasks
@@ -129,14 +131,15 @@ def scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
     ]
 
 
-def results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) -> list[Result]:
-    """Every experiment of the plan that has begun, in the plan's order; as many queries however many these are.
+def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) -> list[Result]:
+    """Every experiment of the plan that has begun, in the plan's order, in a fixed number of queries.
 
-    What is not finished here counts as it was finished elsewhere.
+    An experiment that is not finished here is taken from `elsewhere` where it is finished there.
     """
     rows = plan.existing()
-    spent = _spent([row.pk for row in rows.values()])
-    rounds = _rounds([row.pk for row in rows.values()])
+    keys = [row.pk for row in rows.values()]
+    rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
+    queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -144,69 +147,53 @@ def results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) -> list
         if number in elsewhere and (row is None or row.status != Experiment.Status.FINISHED):
             found.append(elsewhere[number])
         elif row is not None:
-            found.append(_result(cell, row, rounds.get(row.pk, ()), spent[row.pk]))
+            used = usage.get(row.pk, Usage())
+            result = Result(
+                arm=cell.arm,
+                task=cell.task,
+                index=cell.index,
+                public_id=row.public_id,
+                status=row.status,
+                seed=row.seed,
+                rounds=rounds.get(row.pk, ()),
+                ts=read_task_score(row),
+                failed=failed.get(row.pk, 0),
+                queries=queries[row.pk],
+                calls=used.calls,
+                prompt_tokens=used.prompt_tokens,
+                completion_tokens=used.completion_tokens,
+                cost=None if used.unknown_costs else used.cost,
+                train_seconds=used.train_seconds,
+                gpu_seconds=gpu_seconds.get(row.pk, 0.0),
+                finished_at=row.finished_at,
+                error=row.error,
+            )
+            found.append(result)
     return found
 
 
-@dataclass(frozen=True)
-class _Spent:
-    """What an experiment has used up."""
-
-    failed: int
-    queries: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    train_seconds: float
-    gpu_seconds: float | None
-
-
-def _spent(experiments: Sequence[int]) -> dict[int, _Spent]:
-    """By experiment."""
+def _count_failed(experiments: Sequence[int]) -> dict[int, int]:
+    """By experiment, its candidates that could not be trained or tested."""
     failed = Candidate.objects.filter(iteration__experiment__in=experiments, status=Candidate.Status.FAILED).order_by()
-    lost = dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
-    asked: Counter[int] = Counter()
-    for experiment, kind, payload, result in (
-        _judged().filter(experiment__in=experiments).values_list("experiment", *ANSWER)
-    ):
-        asked[experiment] += comparisons(kind, payload, result)
-    paid = ModelCall.objects.filter(request__experiment__in=experiments).order_by().values("request__experiment")
-    sums = paid.annotate(
-        calls=Count("pk"),
-        tokens_in=Sum("prompt_tokens", default=0),
-        tokens_out=Sum("completion_tokens", default=0),
-        known=Sum("cost", default=0.0),
-        unknown=Count("pk", filter=Q(cost=None)),
-    )
-    calls = {row["request__experiment"]: row for row in sums}
-    runs = Run.objects.filter(request__experiment__in=experiments).order_by().values_list("request__experiment")
-    seconds = dict(runs.annotate(Sum("seconds")))
-    on_gpu = _on_gpu(experiments)
-    nothing: dict[str, Any] = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "known": 0.0, "unknown": 0}
-    found = {}
-    for pk in experiments:
-        bill = calls.get(pk, nothing)
-        found[pk] = _Spent(
-            failed=lost.get(pk, 0),
-            queries=asked[pk],
-            calls=bill["calls"],
-            prompt_tokens=bill["tokens_in"],
-            completion_tokens=bill["tokens_out"],
-            cost=None if bill["unknown"] else bill["known"],
-            train_seconds=seconds.get(pk, 0.0),
-            gpu_seconds=on_gpu.get(pk, 0.0),
-        )
-    return found
+    return dict(failed.values_list("iteration__experiment").annotate(Count("pk")))
 
 
-def _on_gpu(experiments: Sequence[int]) -> dict[int, float | None]:
-    """By experiment that has trained, the seconds of its trainings on a GPU; None where some does not say where it ran.
+def _sum_queries(experiments: Sequence[int]) -> Counter[int]:
+    """By experiment, the pairwise comparisons that were asked of its judge."""
+    queries: Counter[int] = Counter()
+    judged = _filter_judged().filter(experiment__in=experiments)
+    for experiment, kind, payload, result in judged.values_list("experiment", *ANSWER_FIELDS):
+        queries[experiment] += count_pairs(kind, payload, result)
+    return queries
 
-    A training says so in the row of its job (webapp.experiments.provenance); those of earlier versions do not.
+
+def _sum_gpu_seconds(experiments: Sequence[int]) -> dict[int, float | None]:
+    """By experiment, the seconds of its trainings on a GPU; None where a training does not say where it ran.
+
+    The row of a training's job names the device (webapp.experiments.provenance), but not in earlier versions.
     """
     done = Job.objects.filter(experiment__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE).order_by("pk")
-    devices = {request: (maker or {}).get("device") for request, maker in done.values_list("request", MADE_BY)}
+    devices = {request: (maker or {}).get("device") for request, maker in done.values_list("request", MADE_BY_FIELD)}
     sums: dict[int, float | None] = {}
     trained = Run.objects.filter(request__experiment__in=experiments).order_by("pk")
     for experiment, request, seconds in trained.values_list("request__experiment", "request", "seconds"):
@@ -218,32 +205,16 @@ def _on_gpu(experiments: Sequence[int]) -> dict[int, float | None]:
     return sums
 
 
-def _result(cell: Cell, experiment: Experiment, rounds: tuple[Round, ...], spent: _Spent) -> Result:
-    return Result(
-        arm=cell.arm,
-        task=cell.task,
-        index=cell.index,
-        public_id=experiment.public_id,
-        status=experiment.status,
-        seed=experiment.seed,
-        rounds=rounds,
-        ts=task_score(experiment),
-        **vars(spent),
-        finished_at=experiment.finished_at,
-        error=experiment.error,
-    )
-
-
-def task_score(experiment: Experiment) -> float | None:
+def read_task_score(experiment: Experiment) -> float | None:
     """TS: the RTS of the candidate that the experiment ended with; None while unfinished.
 
-    Where a faultless proxy chooses among all rounds that is the highest RTS of all, as the ICPL paper defines it.
+    Where a faultless proxy chooses among all rounds it is the highest RTS of all, as the ICPL paper defines it.
     """
     ended = experiment.status == Experiment.Status.FINISHED and experiment.winner
     return ended.rts if ended else None
 
 
-def _rounds(experiments: Sequence[int]) -> dict[int, tuple[Round, ...]]:
+def _read_rounds(experiments: Sequence[int]) -> dict[int, tuple[Round, ...]]:
     """By experiment, the rounds in which training is over."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     scores: dict[int, dict[int, list[float | None]]] = defaultdict(lambda: defaultdict(list))
@@ -256,12 +227,12 @@ def _rounds(experiments: Sequence[int]) -> dict[int, tuple[Round, ...]]:
         if status not in over:
             unfinished.add((experiment, number))
     return {
-        pk: _added_up({number: values for number, values in own.items() if (pk, number) not in unfinished})
+        pk: _build_rounds({number: values for number, values in own.items() if (pk, number) not in unfinished})
         for pk, own in scores.items()
     }
 
 
-def _added_up(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]:
+def _build_rounds(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]:
     """The rounds of one experiment, from the RTS of their candidates, None where one failed."""
     found: list[Round] = []
     for number, values in scores.items():
@@ -280,30 +251,30 @@ def _added_up(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, ...]
     return tuple(found)
 
 
-ANSWER = ("kind", "payload", "result")
+ANSWER_FIELDS = ("kind", "payload", "result")
 
 
-def _judged() -> QuerySet[Request]:
+def _filter_judged() -> QuerySet[Request]:
     return Request.objects.filter(kind__in=JUDGED, status=Request.Status.DONE)
 
 
-def queries(experiment: Experiment) -> int:
+def count_queries(experiment: Experiment) -> int:
     """Pairwise comparisons asked for, as the ICPL paper counts them."""
-    asked = _judged().filter(experiment=experiment).values_list(*ANSWER)
-    return sum(comparisons(*judged) for judged in asked)
+    asked = _filter_judged().filter(experiment=experiment).values_list(*ANSWER_FIELDS)
+    return sum(count_pairs(*judged) for judged in asked)
 
 
-def comparisons(kind: str, payload: Mapping[str, Any], result: Any) -> int:
+def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
     """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1."""
     judgement = KINDS[kind].judgement
     return judgement.pairs(payload, result) if judgement else 0
 
 
-def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:
-    """By task what one candidate took here so far, with all that was asked, written, trained and filmed for it.
+def measure_seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:
+    """By task, the seconds of all jobs of a candidate: writing, asking, training, filming.
 
-    Over the newest experiments on the task with the plan's settings and writing model; without tasks that have none.
-    Two queries, however many tasks there are.
+    Averaged over the newest experiments on the task with the plan's settings and writing model; tasks without any are
+    left out. Two queries, however many tasks there are.
     """
     like = Q(experiment__task__in=tasks, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
     done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
@@ -318,13 +289,13 @@ def seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:
             ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
             filter=~Q(kind=Job.Kind.FILM, percent__lt=100),
         ),
-        count=Sum(_Named("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
+        count=Sum(_CandidateCount("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
     )
     return {task: took.total_seconds() / count for task, took, count in sums if took and count}
 
 
-class _Named(Func):
-    """How many candidates a request names."""
+class _CandidateCount(Func):
+    """SQL: how many candidates a request's payload lists."""
 
     output_field = IntegerField()
     template = "JSON_ARRAY_LENGTH(%(expressions)s, '$.candidates')"

@@ -33,10 +33,10 @@ class State:
     """None until one candidate of every task that is left has been trained on this installation."""
 
 
-def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
+def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
     """As the rows say it now, and with these experiments finished elsewhere."""
     rows = plan.existing()
-    trained = trained_of(rows.values())
+    trained = count_trained(rows.values())
     finished = spent = budget = 0
     left: dict[str, int] = {}
     for cell in plan.cells():
@@ -49,20 +49,20 @@ def state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         finished += ended
         if not ended:
             left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
-    paces = experiment_results.seconds_per_candidate(plan, left)
+    paces = experiment_results.measure_seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
     total = len(plan.tasks) * len(plan.arms) * plan.experiments
     return State(finished, total, spent, budget, sum(left[task] * paces[task] for task in left) if known else None)
 
 
-def trained_of(experiments: Iterable[Experiment]) -> dict[int, int]:
+def count_trained(experiments: Iterable[Experiment]) -> dict[int, int]:
     """By experiment: its candidates that were trained, or failed."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     found = Candidate.objects.filter(iteration__experiment__in=[row.pk for row in experiments], status__in=over)
     return dict(found.values_list("iteration__experiment").annotate(Count("pk")).order_by())
 
 
-def give_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
+def apply_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
     """Have experiments that had begun keep to the budgets that the plan names, unless they are over."""
     named = {name: getattr(plan, name) for name in ("token_budget", "dollar_budget")}
     named = {name: value for name, value in named.items() if value is not None}
@@ -71,7 +71,7 @@ def give_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
             Experiment.objects.filter(public_id=number).exclude(status__in=OVER).update(**named)
 
 
-def carry_through(
+def run_experiments(
     plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
 ) -> Iterator[tuple[Cell, Experiment]]:
     """Run every experiment that is not over, here or elsewhere, going on with those that were interrupted; yields each
@@ -80,7 +80,7 @@ def carry_through(
     One that fails is tried again by the next run; the others go on meanwhile. One that was stopped between its end and
     its record gets that; its last clips are left to a site's workers.
     """
-    give_budgets(plan, elsewhere)
+    apply_budgets(plan, elsewhere)
     for cell in plan.cells():
         if plan.public_id(cell) in elsewhere:
             continue
@@ -95,14 +95,14 @@ def carry_through(
         def said(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
             report(cell, experiment, words)
 
-        _drive(experiment, said)
+        _run_experiment(experiment, said)
         experiment.refresh_from_db()
         if experiment.status == Experiment.Status.FINISHED:
             headless.save_record(experiment)
         yield cell, experiment
 
 
-def _drive(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
+def _run_experiment(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
     """To its end, past errors that nobody foresaw, but not past so many without a step that ends."""
     errors, ended = 0, -1
     while errors < settings.ATTEMPTS:

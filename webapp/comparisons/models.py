@@ -84,7 +84,7 @@ class Comparison(models.Model):
     @property
     def plan(self) -> Plan:
         """The plan that ./prefine compare makes of these words. Raises ValueError where there can be none any more."""
-        return plans.made(
+        return plans.make_plan(
             tasks=self.tasks,
             methods=self.methods,
             candidates=self.candidates,

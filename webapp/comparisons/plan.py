@@ -40,7 +40,7 @@ class Arm:
     @property
     def label(self) -> str:
         title = find_method(self.method).title
-        extra = ", ".join(f"{name}={_shown(value)}" for name, value in self.options)
+        extra = ", ".join(f"{name}={_format_value(value)}" for name, value in self.options)
         return f"{title} ({extra})" if extra else title
 
     @property
@@ -58,11 +58,11 @@ class Arm:
         return find_method(self.method).settings({**dict(self.options), **own})
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def arm(text: str, candidates: int) -> Arm:
+def parse_arm(text: str, candidates: int) -> Arm:
     """An arm from "method" or "method:name=value,name=value"; k is one of the names. Raises ValueError.
 
     K stays the method's own where it divides the budget; else it is the divisor next to it.
@@ -70,7 +70,7 @@ def arm(text: str, candidates: int) -> Arm:
     name, _, rest = text.strip().partition(":")
     method = find_method(name)
     given = parsed(part for part in rest.split(",") if part.strip())
-    k = _whole(given.pop("k"), "k") if "k" in given else method.k
+    k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k
     if k < method.least_k:
         raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
     if any(option.name == "budget" for option in method.options):
@@ -79,17 +79,17 @@ def arm(text: str, candidates: int) -> Arm:
     if method.k * method.n == 1 and "k" not in given:
         return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
     if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
-        k = _divisor(method, k, candidates)
+        k = _find_divisor(method, k, candidates)
     return Arm(name, k, candidates // k, tuple(method.settings(given).items()))
 
 
-def _whole(text: str, name: str) -> int:
+def _parse_whole(text: str, name: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{name}={text}: a whole number of at least 1 is needed")
     return int(text)
 
 
-def _divisor(method: Method, k: int, candidates: int) -> int:
+def _find_divisor(method: Method, k: int, candidates: int) -> int:
     """The divisor of the budget next to k that the method can have, the larger of two equally near."""
     least = max(method.least_k, -(-candidates // MOST_ROUNDS))
     fits = [d for d in range(least, candidates + 1) if candidates % d == 0]
@@ -128,8 +128,8 @@ class Plan:
     label: str = ""
     """Sets its experiments apart from those of earlier comparisons with the same settings."""
     token_budget: int | None = None
-    """Of each experiment that is made from here on; for those that had begun there is `carry.give_budgets`. Budgets
-    change no result: the experiment stays the same one.
+    """Of each new experiment; `foreground.apply_budgets` sets it for those that have begun. A budget is no part of an
+    experiment's id, because it changes no result.
     """
     dollar_budget: float | None = None
 
@@ -139,7 +139,7 @@ class Plan:
         return self.arms[0]
 
     @property
-    def faultless(self) -> bool:
+    def judge_is_faultless(self) -> bool:
         """Whether its judge is the proxy, and never errs."""
         judge = judges.JUDGES[self.judge]
         return judge.uses_metric and not judge.settings(self.judge_options)
@@ -232,7 +232,7 @@ def _check_task(task: str, preset: str, iterations: int | None) -> None:
         raise ValueError(f"--iterations must be between 1 and {most} for {task}")
 
 
-def made(
+def make_plan(
     tasks: Sequence[str],
     methods: Sequence[str],
     candidates: int,
@@ -262,7 +262,7 @@ def made(
         _check_task(task, preset, iterations)
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
-        arms=tuple(dict.fromkeys(arm(text, candidates) for text in methods)),
+        arms=tuple(dict.fromkeys(parse_arm(text, candidates) for text in methods)),
         experiments=experiments,
         candidates=candidates,
         judge=judge,

@@ -67,20 +67,20 @@ class Published:
         number = f"{self.value} \u00b1 {self.std}" if self.std else self.value
         return f"{number} {UNITS[self.metric]}".strip()
 
-    def on(self, task: str) -> bool:
+    def is_score_on(self, task: str) -> bool:
         """Whether it is a score on this task. Problems are called in small letters here, in capitals there."""
         return self.task.casefold() == task.casefold() and self.metric in UNITS
 
 
 @cache
-def everything() -> tuple[Published, ...]:
+def read_published() -> tuple[Published, ...]:
     """All of the file. Raises OSError without it, and TypeError or csv.Error for another file."""
     path = settings.BASE_DIR / "docs" / "published.csv"
     with path.open(newline="") as file:
         return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def of(task: str, arm: Arm, faultless: bool) -> list[Published]:
+def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     """What is printed of this method, with exactly these options, on this task. What a judge decides, a faultless proxy
     decided there: with another judge there is nothing to put beside it.
     """
@@ -91,9 +91,9 @@ def of(task: str, arm: Arm, faultless: bool) -> list[Published]:
     if arm.options:
         known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
         names = (known,) if known else ()
-    return [row for row in everything() if row.on(task) and row.method in names]
+    return [row for row in read_published() if row.is_score_on(task) and row.method in names]
 
 
-def references(task: str) -> list[Published]:
+def find_references(task: str) -> list[Published]:
     """What is printed of human-written and of sparse rewards on this task."""
-    return [row for row in everything() if row.on(task) and row.method in REFERENCES]
+    return [row for row in read_published() if row.is_score_on(task) and row.method in REFERENCES]

@@ -11,14 +11,14 @@ from trainer.machine import described
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.samples import by_seed, mann_whitney
 from webapp.comparisons import csv_tables, experiment_results, published
-from webapp.comparisons.accuracy import accuracies
+from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
-from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, detailed
+from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
 from webapp.experiments import provenance
 from webapp.problems.media import medium_of
 
-EXPLAINED = """\
+EXPLANATION = """\
 RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
 TS of an experiment: the RTS of the candidate that it ended with, which is the highest of all where a faultless proxy
 chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of any candidate, mean over experiments.
@@ -28,42 +28,44 @@ time: how long the training processes of a round took, summed over the rounds. T
 what else it did meanwhile, as of the method. On a GPU: "-" where some training does not say where it ran. Diversity:
 mean distance of all pairs of candidates that were tried together, from 0 to 1, mean over the rounds; of programs by
 what they read and apply, of films by what robots do."""
-OVER_ALL = """\
+ALL_PROBLEMS_TEXT = """\
 Mean TS over all experiments on problems; right: those with a TS of 1, with the 95% Wilson interval of their share. Wins
 and losses: experiments in which an arm did better or worse than {first} did on the same problem with the same seed; p:
 two-sided exact sign test of these. All experiments are taken as independent: repetitions on few problems say little of
 other problems."""
-ELSEWHERE = """\
+ELSEWHERE_TEXT = """\
 These were finished by another installation, or by this one before its data went, and are read from the reports in the
 folders named here; they were not run again."""
-ALIKE = """\
+ALIKE_TEXT = """\
 All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
 each got there is in the table of rounds."""
-TESTED = """\
+TESTS_TEXT = """\
 Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
 experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
 the mean difference, how often the arm is higher, and a two-sided permutation test of the signs, uncorrected (with n
 seeds its p is at least 2 / 2^n)."""
 
 
-def write(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
+def write_report(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
     """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = detailed(experiment_results.results(plan, elsewhere))
-    scores = experiment_results.scores(plan, results)
-    csv_tables.write(folder, results, scores)
+    results = add_details(experiment_results.read_results(plan, elsewhere))
+    scores = experiment_results.group_scores(plan, results)
+    csv_tables.write_tables(folder, results, scores)
     from webapp.comparisons import report_figures  # matplotlib is loaded where a report is written
 
     pictures = {task: report_figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
     path = folder / "report.md"
-    csv_tables.replace(path, markdown(plan, results, scores, pictures))
+    csv_tables.replace_file(path, render_markdown(plan, results, scores, pictures))
     return path
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------
 
 
-def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]) -> str:
+def render_markdown(
+    plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]
+) -> str:
     """The whole report as one text."""
     media = list(dict.fromkeys(medium_of(task) for task in plan.tasks))
     explained = [medium.explained for medium in media if medium.explained]
@@ -72,67 +74,67 @@ def markdown(plan: Plan, results: Sequence[Result], scores: Sequence[Score], pic
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
         f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
-        f"{len(finished)} of {planned} experiments finished, {now}. {_settings(plan)}",
-        _makers(finished),
-        EXPLAINED,
+        f"{len(finished)} of {planned} experiments finished, {now}. {_describe_settings(plan)}",
+        _describe_makers(finished),
+        EXPLANATION,
         *explained,
-        *_over_all(plan, scores),
+        *_build_accuracy_section(plan, scores),
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
-        parts += [f"## {task}", _scores_table(own, plan), _costs_table(own)]
-        if tests := _tests(own):
+        parts += [f"## {task}", _build_scores_table(own, plan), _build_costs_table(own)]
+        if tests := _build_tests(own):
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
-        parts.append(_rounds_table(own))
-        if printed := _published_table(own, plan):
+        parts.append(_build_rounds_table(own))
+        if printed := _build_published_table(own, plan):
             parts.append(printed)
     if foreign := [r for r in results if r.folder]:
-        parts += ["## From elsewhere", ELSEWHERE, _elsewhere_table(foreign)]
+        parts += ["## From elsewhere", ELSEWHERE_TEXT, _build_elsewhere_table(foreign)]
     if broken := [r for r in results if r.error]:
         lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
     return "\n\n".join([*parts, *(medium.caveat for medium in media if medium.caveat)]) + "\n"
 
 
-def _makers(finished: Sequence[Result]) -> str:
+def _describe_makers(finished: Sequence[Result]) -> str:
     """Which versions on which machines have tried the candidates, and which one writes this."""
-    tried = (_each(r.machine for r in finished), _each(r.version for r in finished))
+    tried = (_list_once(r.machine for r in finished), _list_once(r.version for r in finished))
     own = ([described()], [provenance.version()])
     if tried == own:
-        return f"Tried and reported on {_maker(*own)}."
-    return f"{f'Tried on {_maker(*tried)}. ' if finished else ''}Reported on {_maker(*own)}."
+        return f"Tried and reported on {_describe_maker(*own)}."
+    return f"{f'Tried on {_describe_maker(*tried)}. ' if finished else ''}Reported on {_describe_maker(*own)}."
 
 
-def _each(names: Iterable[str]) -> list[str]:
+def _list_once(names: Iterable[str]) -> list[str]:
     """Every name once; an experiment that went on elsewhere has several (webapp.comparisons.report_details)."""
     return list(dict.fromkeys(name for joined in names for name in (joined or UNKNOWN).split(SEPARATOR)))
 
 
-def _maker(machines: Sequence[str], versions: Sequence[str]) -> str:
+def _describe_maker(machines: Sequence[str], versions: Sequence[str]) -> str:
     called = SEPARATOR.join("an unknown machine" if name == UNKNOWN else name for name in machines)
     return f"{called} by Prefine {SEPARATOR.join('unknown' if name == UNKNOWN else name for name in versions)}"
 
 
-def _over_all(plan: Plan, scores: Sequence[Score]) -> list[str]:
+def _build_accuracy_section(plan: Plan, scores: Sequence[Score]) -> list[str]:
     """Accuracy over the set of problems, where there is one."""
-    found = accuracies(plan, scores)
+    found = measure_accuracies(plan, scores)
     if not found:
         return []
     rows = []
     for one in found:
         low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-        share = f"{one.right}/{len(one.scores)} ({_number(low)} to {_number(high)})"
+        share = f"{one.right}/{len(one.scores)} ({_format_number(low)} to {_format_number(high)})"
         better = one.better
         tested = (
             [f"{better.wins}, {better.losses}", f"{better.p:.4f}", f"{better.corrected:.4f}"] if better else [""] * 3
         )
-        rows.append([one.arm.label, _number(one.mean), share, *tested])
+        rows.append([one.arm.label, _format_number(one.mean), share, *tested])
     head = ["all problems", "mean TS", "right", "wins, losses", "p", "p (Holm)"]
-    return ["## All problems", OVER_ALL.format(first=plan.baseline.label), _table(head, rows)]
+    return ["## All problems", ALL_PROBLEMS_TEXT.format(first=plan.baseline.label), _render_table(head, rows)]
 
 
-def _settings(plan: Plan) -> str:
+def _describe_settings(plan: Plan) -> str:
     judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
     changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
@@ -143,24 +145,31 @@ def _settings(plan: Plan) -> str:
     return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
 
 
-def _scores_table(scores: Sequence[Score], plan: Plan) -> str:
+def _build_scores_table(scores: Sequence[Score], plan: Plan) -> str:
     rows = []
     for score in scores:
-        printed = published.of(score.task, score.arm, plan.faultless)
+        printed = published.find_published(score.task, score.arm, plan.judge_is_faultless)
         shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
-        values = ", ".join(_number(v) for v in score.values)
+        values = ", ".join(_format_number(v) for v in score.values)
         tops = [r.best for r in score.results if r.best is not None]
-        top = _number(sum(tops) / len(tops)) if tops else "-"
-        numbers = [_number(score.fts), _spread(score.mean, score.deviation), top]
+        top = _format_number(sum(tops) / len(tops)) if tops else "-"
+        numbers = [_format_number(score.fts), _format_spread(score.mean, score.deviation), top]
         rows.append(
-            [score.arm.label, shape, f"{len(score.values)}/{plan.experiments}", *numbers, values, _printed(printed)]
+            [
+                score.arm.label,
+                shape,
+                f"{len(score.values)}/{plan.experiments}",
+                *numbers,
+                values,
+                _format_published(printed),
+            ]
         )
-    for row in published.references(scores[0].task) if scores else []:
-        rows.append([row.method, *[""] * 6, _printed([row])])
-    return _table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
+    for row in published.find_references(scores[0].task) if scores else []:
+        rows.append([row.method, *[""] * 6, _format_published([row])])
+    return _render_table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
 
 
-def _printed(rows: Iterable[published.Published]) -> str:
+def _format_published(rows: Iterable[published.Published]) -> str:
     """Each printed value once, be it 12.04 or 12.040; the table of the papers' numbers says more of them."""
     once = dict[tuple[float, str, str], str]()
     for row in rows:
@@ -168,15 +177,19 @@ def _printed(rows: Iterable[published.Published]) -> str:
     return ", ".join(once.values()) or "-"
 
 
-def _published_table(scores: Sequence[Score], plan: Plan) -> str:
+def _build_published_table(scores: Sequence[Score], plan: Plan) -> str:
     """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
-    found = [row for score in scores for row in published.of(score.task, score.arm, plan.faultless)]
-    found += published.references(scores[0].task) if scores else []
+    found = [
+        row for score in scores for row in published.find_published(score.task, score.arm, plan.judge_is_faultless)
+    ]
+    found += published.find_references(scores[0].task) if scores else []
     rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
-    return _table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
+    return (
+        _render_table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
+    )
 
 
-def _costs_table(scores: Sequence[Score]) -> str:
+def _build_costs_table(scores: Sequence[Score]) -> str:
     """Means over the finished experiments of each arm."""
     rows = []
     for score in scores:
@@ -188,54 +201,56 @@ def _costs_table(scores: Sequence[Score]) -> str:
         rows.append(
             [
                 score.arm.label,
-                _mean([r.queries for r in runs]),
-                _mean([r.failed for r in runs]),
-                _mean([r.calls for r in runs]),
-                _mean([r.prompt_tokens for r in runs]),
-                _mean([r.completion_tokens for r in runs]),
+                _format_mean([r.queries for r in runs]),
+                _format_mean([r.failed for r in runs]),
+                _format_mean([r.calls for r in runs]),
+                _format_mean([r.prompt_tokens for r in runs]),
+                _format_mean([r.completion_tokens for r in runs]),
                 f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
-                _mean([r.train_seconds for r in runs]),
+                _format_mean([r.train_seconds for r in runs]),
                 "-" if (on_gpu := score.mean_of("gpu_seconds")) is None else f"{on_gpu:.0f}",
-                _mean_known([r.code_diversity for r in runs]),
-                _mean_known([r.film_diversity for r in runs]),
+                _format_known_mean([r.code_diversity for r in runs]),
+                _format_known_mean([r.film_diversity for r in runs]),
             ]
         )
     head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
-    return _table([*head, "training s (wall time)", "of these on a GPU", "diversity of programs", "of films"], rows)
+    return _render_table(
+        [*head, "training s (wall time)", "of these on a GPU", "diversity of programs", "of films"], rows
+    )
 
 
-def _elsewhere_table(foreign: Iterable[Result]) -> str:
+def _build_elsewhere_table(foreign: Iterable[Result]) -> str:
     rows = []
     for r in foreign:
         finished = f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-"
         rows.append(
             [f"{r.arm.label} on {r.task}, {r.index + 1}", finished, r.folder, r.machine or "-", r.version or "-"]
         )
-    return _table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
+    return _render_table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
 
 
-def _tests(scores: Sequence[Score]) -> str:
+def _build_tests(scores: Sequence[Score]) -> str:
     """Every arm against the first, exact, with Holm's correction."""
     judged = [score for score in scores if score.values]
     if len(judged) < 2:
         return ""
-    shown = {_number(value) for score in judged for value in score.values}
-    alike = [ALIKE.format(*shown)] if len(shown) == 1 else []
+    shown = {_format_number(value) for score in judged for value in score.values}
+    alike = [ALIKE_TEXT.format(*shown)] if len(shown) == 1 else []
     first, *others = judged
     tests = [mann_whitney(other.values, first.values) for other in others]
     corrected = holm([test.p for test in tests])
     rows = [
         [
             *[other.arm.label, f"{t.first}, {t.second}", f"{t.u:g}", f"{t.p:.4f}", f"{p:.4f}", f"{t.least_p:.4f}"],
-            *_by_seed(other, first),
+            *_compare_by_seed(other, first),
         ]
         for other, t, p in zip(others, tests, corrected, strict=True)
     ]
     head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
-    return "\n\n".join([*alike, TESTED, _table([*head, "difference by seed", "higher", "p by seed"], rows)])
+    return "\n\n".join([*alike, TESTS_TEXT, _render_table([*head, "difference by seed", "higher", "p by seed"], rows)])
 
 
-def _by_seed(score: Score, first: Score) -> list[str]:
+def _compare_by_seed(score: Score, first: Score) -> list[str]:
     """Mean difference between experiments of the same seed, in how many the arm's TS is higher, and p."""
     known = {r.index: r.ts for r in first.results if r.ts is not None}
     pairs = [(r.ts, known[r.index]) for r in score.results if r.ts is not None and r.index in known]
@@ -243,10 +258,10 @@ def _by_seed(score: Score, first: Score) -> list[str]:
         return ["", "", ""]
     test = by_seed(*zip(*pairs, strict=True))
     higher = sum(ours > theirs for ours, theirs in pairs)
-    return [_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
+    return [_format_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
 
 
-def _rounds_table(scores: Sequence[Score]) -> str:
+def _build_rounds_table(scores: Sequence[Score]) -> str:
     """Best RTS so far by round, mean over the finished experiments."""
     longest = max((len(r.rounds) for s in scores for r in s.results), default=0)
     rows = []
@@ -255,31 +270,31 @@ def _rounds_table(scores: Sequence[Score]) -> str:
         for number in range(longest):
             values = [r.rounds[number].best_so_far for r in score.results if number < len(r.rounds)]
             known = [v for v in values if v is not None]
-            cells.append(_number(sum(known) / len(known)) if known else "")
+            cells.append(_format_number(sum(known) / len(known)) if known else "")
         rows.append([score.arm.label, *cells])
-    return _table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)
+    return _render_table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     """Three decimals; of less than 1, three digits, so that metrics in millimetres can be told apart."""
     if value is None:
         return "-"
     return f"{value:#.3g}" if 0 < abs(value) < 1 else f"{value:.3f}"
 
 
-def _spread(mean: float | None, deviation: float | None) -> str:
-    return _number(mean) if deviation is None else f"{_number(mean)} \u00b1 {_number(deviation)}"
+def _format_spread(mean: float | None, deviation: float | None) -> str:
+    return _format_number(mean) if deviation is None else f"{_format_number(mean)} \u00b1 {_format_number(deviation)}"
 
 
-def _mean(values: Sequence[float]) -> str:
+def _format_mean(values: Sequence[float]) -> str:
     return f"{sum(values) / len(values):.0f}"
 
 
-def _mean_known(values: Iterable[float | None]) -> str:
+def _format_known_mean(values: Iterable[float | None]) -> str:
     known = [value for value in values if value is not None]
     return f"{sum(known) / len(known):.2f}" if known else "-"

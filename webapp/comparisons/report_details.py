@@ -27,30 +27,30 @@ _finished: dict[tuple[uuid.UUID, datetime | None], dict[str, Any]] = {}
 written again whenever one ends."""
 
 
-def detailed(results: Sequence[Result]) -> list[Result]:
+def add_details(results: Sequence[Result]) -> list[Result]:
     """Rows here with who tried their candidates, and how unlike these were; those of elsewhere have both already."""
     here = [result for result in results if not result.folder]
     ended = Experiment.objects.filter(public_id__in=[r.public_id for r in here], finished_at__isnull=False)
     ends = dict(ended.values_list("public_id", "finished_at"))
     new = [r for r in here if (r.public_id, ends.get(r.public_id)) not in _finished]
-    makers = _makers([result.public_id for result in new])
-    rounds = _rounds([result.public_id for result in new if medium_of(result.task).filmed])
-    found = {r.public_id: _details(makers[r.public_id], rounds[r.public_id]) for r in new}
+    makers = _read_makers([result.public_id for result in new])
+    rounds = _read_rounds([result.public_id for result in new if medium_of(result.task).filmed])
+    found = {r.public_id: _build_details(makers[r.public_id], rounds[r.public_id]) for r in new}
     _finished.update({(r.public_id, ends[r.public_id]): found[r.public_id] for r in new if r.public_id in ends})
     known = {public_id: _finished[public_id, end] for public_id, end in ends.items()} | found
     return [r if r.folder else replace(r, **known[r.public_id]) for r in results]
 
 
-def _details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[Outcome]]) -> dict[str, Any]:
+def _build_details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[Outcome]]) -> dict[str, Any]:
     return dict(
-        version=_listed(maker.get("version", "") for maker in makers),
-        machine=_listed(maker.get("machine", "") for maker in makers),
-        code_diversity=_mean(diversity.by_code, rounds),
-        film_diversity=_mean(diversity.by_behaviour, rounds),
+        version=_join_once(maker.get("version", "") for maker in makers),
+        machine=_join_once(maker.get("machine", "") for maker in makers),
+        code_diversity=_average_measure(diversity.by_code, rounds),
+        film_diversity=_average_measure(diversity.by_behaviour, rounds),
     )
 
 
-def _makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, str]]]:
+def _read_makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, str]]]:
     """Who did the jobs in which candidates were tried, in their order; {} where that was not written down."""
     done = Job.objects.filter(experiment__public_id__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE)
     found = defaultdict(list)
@@ -59,13 +59,13 @@ def _makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, 
     return found
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_once(names: Iterable[str]) -> str:
     """Each once; empty where none is known."""
     each = list(dict.fromkeys(names))
     return SEPARATOR.join(name or UNKNOWN for name in each) if any(each) else ""
 
 
-def _rounds(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Sequence[Outcome]]]:
+def _read_rounds(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Sequence[Outcome]]]:
     """What was tried together."""
     tried = Request.objects.filter(experiment__public_id__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
     found = defaultdict(list)
@@ -74,6 +74,6 @@ def _rounds(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Sequence[O
     return found
 
 
-def _mean(measure: Measure, rounds: Sequence[Sequence[Outcome]]) -> float | None:
+def _average_measure(measure: Measure, rounds: Sequence[Sequence[Outcome]]) -> float | None:
     known = [value for outcomes in rounds if (value := measure(outcomes)) is not None]
     return mean(known) if known else None

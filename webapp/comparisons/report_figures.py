@@ -35,7 +35,7 @@ def draw(task: str, scores: Sequence[Score], folder: Path) -> list[str]:
         axes.spines[["top", "right"]].set_visible(False)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
-        csv_tables.replace(folder / name, text.getvalue())
+        csv_tables.replace_file(folder / name, text.getvalue())
     return names
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.archive import audit_rows
-from webapp.archive.rules import Left, Table
+from webapp.archive.rules import Omitted, Table
 from webapp.archive.tables import answers, loops, people, polls, problems
 
 _MODELS, _EXPERIMENTS, *_REST = loops.TABLES
@@ -12,23 +12,23 @@ _ALL = (
     *(*problems.NOTICES, *answers.TABLES, *polls.TABLES),
 )
 TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audit_rows.TABLE)}
-LEFT: dict[str, Left] = {
+OMITTED: dict[str, Omitted] = {
     left.model: left
     for left in (
-        *people.LEFT,
-        *loops.LEFT,
-        *answers.LEFT,
-        *polls.LEFT,
-        *problems.LEFT,
-        Left("audit.Head", "The end of the whole log's chain."),
-        Left("comparisons.Comparison", "Of no study, and of no people: `./prefine compare` reports it."),
-        Left("endpoints.Endpoint", "Where this installation asks, and how often."),
-        Left("endpoints.Call", "What is being asked right now."),
-        Left("archive.Export", "Work of this installation."),
-        Left("archive.Import", "Work of this installation."),
-        Left("archive.Origin", "Said by the import itself."),
-        Left("archive.Imported", "Said by the import itself."),
-        Left("archive.Erasure", "Numbers of people whose data is gone; in docs/data.md."),
-        Left("archive.Redaction", "Words on their way out of files of this installation."),
+        *people.OMITTED,
+        *loops.OMITTED,
+        *answers.OMITTED,
+        *polls.OMITTED,
+        *problems.OMITTED,
+        Omitted("audit.Head", "The end of the whole log's chain."),
+        Omitted("comparisons.Comparison", "Of no study, and of no people: `./prefine compare` reports it."),
+        Omitted("endpoints.Endpoint", "Where this installation asks, and how often."),
+        Omitted("endpoints.Call", "What is being asked right now."),
+        Omitted("archive.Export", "Work of this installation."),
+        Omitted("archive.Import", "Work of this installation."),
+        Omitted("archive.Origin", "Said by the import itself."),
+        Omitted("archive.Imported", "Said by the import itself."),
+        Omitted("archive.Erasure", "Numbers of people whose data is gone; in docs/data.md."),
+        Omitted("archive.Redaction", "Words on their way out of files of this installation."),
     )
 }

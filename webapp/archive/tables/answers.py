@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import TOKEN, Left, Table, keep, link, rows, when
+from webapp.archive.rules import TOKEN, Omitted, Table, keep, link, rows, when
 
 CANDIDATE = "experiments.Candidate"
 TABLES = (
@@ -114,4 +114,4 @@ TABLES = (
         },
     ),
 )
-LEFT = (Left("review.ClipTicket", "Addresses of clips, each for one person.", person="participant"),)
+OMITTED = (Omitted("review.ClipTicket", "Addresses of clips, each for one person.", person="participant"),)

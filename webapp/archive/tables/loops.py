@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.archive.rules import NAME, Left, Table, keep, link, never, text, when
+from webapp.archive.rules import NAME, Omitted, Table, keep, link, never, text, when
 
 RUNS_AGAIN = ("draft", "running", "waiting")
 """States from which a loop would go on by itself, or by one press of a button."""
 
 
-def stopped(status: Any) -> Any:
+def stop_loop(status: Any) -> Any:
     """An imported experiment never runs again."""
     return "cancelled" if status in RUNS_AGAIN else status
 
 
-def at_rest(status: Any) -> Any:
+def end_job(status: Any) -> Any:
     """Imported work is over, and no measure of how fast this installation is."""
     return "cancelled"
 
@@ -73,7 +73,7 @@ TABLES = (
             "public_id": NAME,
             "name": text("Name on the bench."),
             "seed": keep("Everything random in the loop is drawn from it."),
-            "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stopped),
+            "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stop_loop),
             "paused": keep("Whether an experimenter had paused it.", arrives=lambda paused: False),
             "error": text("Why it stopped, where it failed."),
             "revision": keep("Revision of the method, whose flow it follows."),
@@ -161,7 +161,7 @@ TABLES = (
             "experiment": link(),
             "request": link(),
             "kind": keep("advance, write, ask, train or film."),
-            "status": keep("queued, running, done, failed or cancelled.", arrives=at_rest),
+            "status": keep("queued, running, done, failed or cancelled.", arrives=end_job),
             "percent": keep("For films: how far into training.", "%"),
             "owner": never("Names a machine."),
             "heartbeat": never("Only of use while the job runs."),
@@ -245,4 +245,4 @@ TABLES = (
         },
     ),
 )
-LEFT: tuple[Left, ...] = ()
+OMITTED: tuple[Omitted, ...] = ()

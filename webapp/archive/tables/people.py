@@ -6,16 +6,16 @@ from typing import Any
 
 from django.utils import timezone
 
-from webapp.archive.rules import LABEL, TOKEN, Left, Table, keep, link, never, when
+from webapp.archive.rules import LABEL, TOKEN, Omitted, Table, keep, link, never, when
 from webapp.archive.tables.loops import SETTINGS
 
 
-def no(value: Any) -> bool:
+def turn_off(value: Any) -> bool:
     """An imported study lets nobody in and writes to nobody."""
     return False
 
 
-def over(closed_at: Any) -> Any:
+def close_at_import(closed_at: Any) -> Any:
     """What was open where it came from counts as closed from its import on."""
     return closed_at or timezone.now()
 
@@ -32,10 +32,10 @@ TABLES = (
             "title": keep("Title, as participants read it."),
             "description": keep("For experimenters; no participant reads it."),
             "status": keep("draft, open or closed.", arrives=lambda status: "closed"),
-            "demonstration": keep("Whether anybody could start it from the home page.", arrives=no),
+            "demonstration": keep("Whether anybody could start it from the home page.", arrives=turn_off),
             "opens_at": when("From when on people might consent."),
             "closes_at": when("From when on nobody new might."),
-            "closed_at": when("When it was closed: the retention period counts from here.", arrives=over),
+            "closed_at": when("When it was closed: the retention period counts from here.", arrives=close_at_import),
             "deleted_at": when("When the people's data was deleted at the end of that period."),
             "ethics_protocol": keep("Number of the ethics protocol."),
             "ethics_expires_on": keep("The last day on which people might consent.", "date"),
@@ -53,13 +53,13 @@ TABLES = (
             "assignment": keep("How people were spread over the arms."),
             "seed": keep("Assignment is drawn from it, and the experiments' seeds count from here."),
             "open_link": TOKEN,
-            "recruiting": keep("Whether one open link was there for everybody.", arrives=no),
+            "recruiting": keep("Whether one open link was there for everybody.", arrives=turn_off),
             "parameter_person": keep("Name of the recruitment site's parameter for a person."),
             "parameter_study": keep("Name of its parameter for a study."),
             "parameter_session": keep("Name of its parameter for a session."),
             "parameter_required": keep("Whether the open link took in only whom a recruitment site named."),
-            "notify_email": keep("Whether people could be told by e-mail.", arrives=no),
-            "notify_push": keep("Whether people could be told by their browser.", arrives=no),
+            "notify_email": keep("Whether people could be told by e-mail.", arrives=turn_off),
+            "notify_push": keep("Whether people could be told by their browser.", arrives=turn_off),
             "created_at": when("When the study was set up."),
         },
     ),
@@ -152,7 +152,7 @@ PLACES = (
         },
     ),
 )
-LEFT = (
-    Left("studies.Recruit", "The key table: which recruitment id is which pseudonym.", person="participant"),
-    Left("studies.CompletionCode", "Worth money at a recruitment site."),
+OMITTED = (
+    Omitted("studies.Recruit", "The key table: which recruitment id is which pseudonym.", person="participant"),
+    Omitted("studies.CompletionCode", "Worth money at a recruitment site."),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import LABEL, NAME, STAFF, TOKEN, Left, Table, inside, keep, link, never, text, when
+from webapp.archive.rules import LABEL, NAME, STAFF, TOKEN, Omitted, Table, inside, keep, link, never, text, when
 
 TABLES = (
     Table(
@@ -120,4 +120,4 @@ TABLES = (
         },
     ),
 )
-LEFT: tuple[Left, ...] = ()
+OMITTED: tuple[Omitted, ...] = ()

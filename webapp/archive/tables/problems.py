@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.archive.rules import Left, Table, keep, link, when
+from webapp.archive.rules import Omitted, Table, keep, link, when
 
 
-def never_sent(dropped: Any) -> Any:
+def drop_notice(dropped: Any) -> Any:
     """Nobody is written to because of an import."""
     return dropped or "imported"
 
@@ -91,14 +91,14 @@ NOTICES = (
             "channel": keep("email or push."),
             "due_at": when("When it was to be sent."),
             "sent_at": when("When it was sent."),
-            "dropped": keep("Why it was not sent after all.", arrives=never_sent),
+            "dropped": keep("Why it was not sent after all.", arrives=drop_notice),
             "attempts": keep("How often it was tried."),
             "error": keep("Of the last attempt."),
             "created_at": when("When it was ordered."),
         },
     ),
 )
-LEFT = (
-    Left("notices.Address", "Personal.", person="participant"),
-    Left("notices.Subscription", "Personal: a browser's address.", person="participant"),
+OMITTED = (
+    Omitted("notices.Address", "Personal.", person="participant"),
+    Omitted("notices.Subscription", "Personal: a browser's address.", person="participant"),
 )

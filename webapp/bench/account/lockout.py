@@ -1,4 +1,4 @@
-"""What somebody reads who typed too many wrong passwords (django-axes counts them, by account and by address)."""
+"""The page after too many wrong passwords, which django-axes counts by account and by address."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from django.utils import timezone
 from webapp.accounts.addresses import client_address
 
 
-def locked(request: HttpRequest, *_: Any) -> HttpResponse:
-    minutes = max(1, math.ceil(_left(request) / timedelta(minutes=1)))
+def respond_locked_out(request: HttpRequest, *_: Any) -> HttpResponse:
+    minutes = max(1, math.ceil(_find_time_left(request) / timedelta(minutes=1)))
     return render(request, "bench/account/locked.html", {"minutes": minutes}, status=429)
 
 
-def _left(request: HttpRequest) -> timedelta:
-    """Until the last of the attempts that count against this account or address is forgotten."""
+def _find_time_left(request: HttpRequest) -> timedelta:
+    """Until django-axes forgets the last failed attempt of this account or address."""
     credentials = getattr(request, "axes_credentials", None) or {}
     mine = Q(ip_address=client_address(request)) | Q(username=credentials.get("username", ""))
     cooling: timedelta = settings.AXES_COOLOFF_TIME

@@ -17,17 +17,17 @@ from webapp.accounts import roles, twofactor
 from webapp.accounts.access import staff_only
 from webapp.audit import record
 
-WRONG = "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds."
+WRONG_CODE = "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds."
 
 
 @never_cache
 @require_safe
 @staff_only
 def account(request: HttpRequest) -> HttpResponse:
-    return _page(request)
+    return _render_page(request)
 
 
-def _page(request: HttpRequest, **more: Any) -> HttpResponse:
+def _render_page(request: HttpRequest, **more: Any) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
     context = {"role": roles.role_of(user), "on": twofactor.app_of(user), "required": settings.REQUIRE_2FA, **more}
@@ -53,7 +53,7 @@ def turn_on(request: HttpRequest) -> HttpResponse:
     assert device is not None
     django_otp.login(request, device)
     record(user, "turned on two-factor", user)
-    return _page(request, codes=codes)
+    return _render_page(request, codes=codes)
 
 
 @never_cache
@@ -63,10 +63,10 @@ def new_codes(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
     if twofactor.verify(user, request.POST.get("code", "")) is None:
-        messages.error(request, WRONG)
+        messages.error(request, WRONG_CODE)
         return redirect("account:account")
     record(user, "drew new recovery codes", user)
-    return _page(request, codes=twofactor.recovery_codes(user))
+    return _render_page(request, codes=twofactor.recovery_codes(user))
 
 
 @require_POST
@@ -75,7 +75,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
     if twofactor.verify(user, request.POST.get("code", "")) is None:
-        messages.error(request, WRONG)
+        messages.error(request, WRONG_CODE)
     else:
         twofactor.forget(user)
         record(user, "turned off two-factor", user)

@@ -19,7 +19,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
 from simulation import catalog
-from webapp.bench.option_fields import OptionsField, judge_help, method_help, methods_help
+from webapp.bench.option_fields import OptionsField, describe_judge_options, describe_method_options, describe_methods
 from webapp.experiments import judges, loop
 from webapp.experiments.defaults import environment_model
 from webapp.experiments.models import (
@@ -49,7 +49,7 @@ STATUS_LABELS = {
 }
 
 
-def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """The sidebar: what one sets up, what one watches, what one looks up; of these, what this person may see."""
 
     def item(title: str, icon: str, url: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 class LoopForm(forms.ModelForm):
     """What a study and an experiment have in common, with the checks that need the task."""
 
-    options = OptionsField(label="Method's options", help_text=method_help())
+    options = OptionsField(label="Method's options", help_text=describe_method_options())
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -131,7 +131,7 @@ class LoopForm(forms.ModelForm):
         help_texts = {
             "task": "What the robot should learn, or a problem that the model should solve. The Tasks page shows each "
             "robot's text and reward inputs.",
-            "method": methods_help(),
+            "method": describe_methods(),
             "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
             "judge in studies.",
             "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
@@ -143,7 +143,7 @@ class LoopForm(forms.ModelForm):
 
 
 class ExperimentForm(LoopForm):
-    judge_options = OptionsField(label="Judge's options", help_text=judge_help())
+    judge_options = OptionsField(label="Judge's options", help_text=describe_judge_options())
 
     class Meta(LoopForm.Meta):
         model = Experiment
@@ -231,21 +231,21 @@ class ExperimentAdmin(ModelAdmin):
 
     @admin.action(description="Start")
     def start(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
-        self._each(request, queryset, loop.start, "started")
+        self._apply_to_each(request, queryset, loop.start, "started")
 
     @admin.action(description="Pause: training stops and later continues from its checkpoint")
     def pause(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
-        self._each(request, queryset, loop.pause, "paused")
+        self._apply_to_each(request, queryset, loop.pause, "paused")
 
     @admin.action(description="Resume")
     def resume(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
-        self._each(request, queryset, loop.resume, "resumed")
+        self._apply_to_each(request, queryset, loop.resume, "resumed")
 
     @admin.action(description="Cancel for good: results so far stay")
     def cancel(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
-        self._each(request, queryset, loop.cancel, "cancelled")
+        self._apply_to_each(request, queryset, loop.cancel, "cancelled")
 
-    def _each(
+    def _apply_to_each(
         self,
         request: HttpRequest,
         experiments: QuerySet[Experiment],

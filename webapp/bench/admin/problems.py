@@ -26,7 +26,7 @@ from webapp.problems.uses import uses_of
 
 
 @dataclass(frozen=True)
-class Link:
+class FileLink:
     """What the widget of a file shows: its name, and where those who may see problems get it."""
 
     name: str
@@ -41,17 +41,17 @@ class AttachmentWidget(UnfoldAdminFileFieldWidget):
 
     def format_value(self, value: Any) -> Any:
         row = getattr(value, "instance", None)
-        return Link(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
+        return FileLink(str(row), reverse("admin:problems_attachment", args=[row.pk])) if row and row.pk else None
 
 
-SHOWN = {"file", "name", "caption"}
+SHOWN_FIELDS = {"file", "name", "caption"}
 """What a page shows of an attachment."""
 
 
 class AttachmentForms(PaginationInlineFormSet):
     def clean(self) -> None:
         super().clean()
-        changed = [form.instance for form in self.initial_forms if not SHOWN.isdisjoint(form.changed_data)]
+        changed = [form.instance for form in self.initial_forms if not SHOWN_FIELDS.isdisjoint(form.changed_data)]
         for title in shown_in([*changed, *(form.instance for form in self.deleted_forms)]):
             raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
 

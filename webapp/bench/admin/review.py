@@ -90,7 +90,7 @@ class GoldSetForm(forms.ModelForm):
         for name in ("best", "worst"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = latest_shown()
+            field.queryset = list_latest_candidates()
 
     def clean(self) -> dict[str, Any] | None:
         data = super().clean()
@@ -102,7 +102,7 @@ class GoldSetForm(forms.ModelForm):
         return data
 
 
-def latest_shown() -> QuerySet[Candidate]:
+def list_latest_candidates() -> QuerySet[Candidate]:
     """Candidates with a video or an answer that can be shown, of the latest rounds."""
     latest = find_showable().order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
     chosen = Candidate.objects.filter(pk__in=list(latest.values_list("pk", flat=True)))

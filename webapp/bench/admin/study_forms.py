@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from llm.methods import METHODS
 from webapp.bench.admin.experiments import LoopForm
-from webapp.bench.option_fields import OptionsField, method_help, methods_help
+from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.defaults import environment_model
 from webapp.studies.models import Arm, Assignment, Study
 
@@ -120,7 +120,7 @@ def next_version(version: str) -> str:
 
 
 class ArmForm(LoopForm):
-    options = OptionsField(label="Method's options", help_text=method_help(FOR_PEOPLE))
+    options = OptionsField(label="Method's options", help_text=describe_method_options(FOR_PEOPLE))
 
     class Meta(LoopForm.Meta):
         model = Arm
@@ -132,7 +132,7 @@ class ArmForm(LoopForm):
         help_texts = LoopForm.Meta.help_texts | {
             "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it.",
             "quota": "Empty: no limit but the study's.",
-            "method": methods_help(FOR_PEOPLE),
+            "method": describe_methods(FOR_PEOPLE),
             "panel": "1: everybody has an experiment of their own. More: so many judge the same robots, a round waits "
             "for all of them, and their choices are pooled into one.",
         }

@@ -24,7 +24,7 @@ Purpose. We study which movements of simulated robots people prefer.
 What you do. You watch two short videos side by side, a few times, and say which one you prefer. It takes about two \
 minutes for each pair.
 """
-READING = """\
+READING_PURPOSE = """\
 Purpose. We study which answers of a language model to a problem people prefer.
 
 What you do. You read two answers to one problem side by side, and say which one you prefer. It takes about ten \
@@ -49,39 +49,39 @@ CLIPS = {
 ANSWERS = {
     "question": "Which answer is better?",
     "instructions": "What counts most is whether an answer is right, then how good its reasoning is.",
-    "consent_text": READING + CONSENT,
+    "consent_text": READING_PURPOSE + CONSENT,
 }
 
 
-ANSWER = "answer-"
+ANSWER_PREFIX = "answer-"
 """In front of the number of an answer; a clip's number stands alone."""
 
 
-def choices() -> list[tuple[str, Any]]:
+def winner_choices() -> list[tuple[str, Any]]:
     """The winners of finished experiments: final clips of robots, and answers to problems."""
-    clips = [(str(clip.pk), _label(clip.candidate)) for clip in winners()]
-    read = [(f"{ANSWER}{row.pk}", _label(row)) for row in answers.winners()]
+    clips = [(str(clip.pk), _label_winner(clip.candidate)) for clip in list_winning_clips()]
+    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in answers.winners()]
     groups = [("Robots", clips), ("Answers to problems", read)]
     return [("", "---------"), *((name, found) for name, found in groups if found)]
 
 
-def _label(candidate: Candidate) -> str:
+def _label_winner(candidate: Candidate) -> str:
     experiment = candidate.iteration.experiment
     return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
 
 
-def winners() -> QuerySet[Clip]:
+def list_winning_clips() -> QuerySet[Clip]:
     final = Clip.objects.filter(percent=100, candidate__iteration__experiment__winner=F("candidate"))
     return final.select_related("candidate__iteration__experiment").order_by("-candidate__iteration__experiment")
 
 
 class PairForm(forms.ModelForm):
     first = forms.ChoiceField(
-        choices=choices,
+        choices=winner_choices,
         widget=UnfoldAdminSelectWidget,
         help_text="What a finished experiment ended with: its winner's final clip, or its answer to a problem.",
     )
-    second = forms.ChoiceField(choices=choices, widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
+    second = forms.ChoiceField(choices=winner_choices, widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
 
     class Meta:
         model = Pair
@@ -95,14 +95,16 @@ class PairForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for name in ("first", "second"):
             answer = getattr(self.instance, f"{name}_answer_id")
-            self.initial[name] = f"{ANSWER}{answer}" if answer else str(getattr(self.instance, f"{name}_id") or "")
+            self.initial[name] = (
+                f"{ANSWER_PREFIX}{answer}" if answer else str(getattr(self.instance, f"{name}_id") or "")
+            )
 
     def clean(self) -> dict[str, Any]:
         """A choice is a clip or an answer: each goes into its own field of the row."""
         data: dict[str, Any] = super().clean() or {}
         for name in {"first", "second"} & set(data):
-            is_read, number = data[name].startswith(ANSWER), data[name].removeprefix(ANSWER)
-            clip = None if is_read else winners().get(pk=number)
+            is_read, number = data[name].startswith(ANSWER_PREFIX), data[name].removeprefix(ANSWER_PREFIX)
+            clip = None if is_read else list_winning_clips().get(pk=number)
             answer = answers.winners().get(pk=number) if is_read else None
             data[name] = clip
             setattr(self.instance, f"{name}_answer", answer)

@@ -1,4 +1,4 @@
-"""Every change that staff ask for and every file that they take is recorded, whether or not its view thinks of it."""
+"""Records every change that staff make and every file that they download, unless the view has recorded it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from webapp.experiments.models import Clip, Experiment, LanguageModel
 from webapp.studies.models import Study
 from webapp.votes.models import Poll
 
-PUBLIC: dict[str, type[Model]] = {
-    **{"bench": Experiment, "board": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}
-}
-"""What `public_id` in an address of this namespace stands for."""
+PUBLIC: dict[str, type[Model]] = {**{"bench": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}}
+"""The model that `public_id` in an address of this namespace refers to."""
 KEYS: dict[str, type[Model]] = {"bench:test_model": LanguageModel, "bench:refilm": Clip}
-"""What a key in the address of this view stands for; elsewhere a study."""
-TAKEN = ("downloaded", "exported")
-"""How a view of its own begins the action that tells of a file."""
+"""The model that the key in the address of this view refers to; in other views it is a study."""
+DOWNLOAD_ACTIONS = ("downloaded", "exported")
+"""How the actions begin with which a view itself records a download."""
 Response = HttpResponseBase
 
 
@@ -41,8 +39,8 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             token = current.set(scope := Scope(request))
             response: Response = await get_response(request)
             current.reset(token)
-            if wanted(request, response, scope.recorded):
-                await sync_to_async(note)(request, response)
+            if should_record(request, response, scope.recorded):
+                await sync_to_async(record_request)(request, response)
             return response
 
         return answer_async
@@ -51,26 +49,26 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
         token = current.set(scope := Scope(request))
         response: Response = get_response(request)
         current.reset(token)
-        if wanted(request, response, scope.recorded):
-            note(request, response)
+        if should_record(request, response, scope.recorded):
+            record_request(request, response)
         return response
 
     return answer
 
 
-def wanted(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
-    """Whether this is of staff's pages, and changed something, was refused, or handed out a file, and is not told."""
+def should_record(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
+    """Whether a request to staff's pages changed something, was refused or returned a file, and is not recorded yet."""
     admin = request.path_info.startswith(reverse("admin:index"))
     if not admin and not request.path_info.startswith(reverse("bench:index")):
         return False
     if "attachment" in response.headers.get("Content-Disposition", ""):
-        return response.status_code == 200 and not any(action.startswith(TAKEN) for action in recorded)
+        return response.status_code == 200 and not any(action.startswith(DOWNLOAD_ACTIONS) for action in recorded)
     if request.method in SAFE_METHODS or recorded:
         return False
-    return not admin or response.status_code != 200  # the admin answers 200 to a form that it did not take
+    return not admin or response.status_code != 200  # the admin answers 200 to a form with errors
 
 
-def note(request: HttpRequest, response: Response) -> None:
+def record_request(request: HttpRequest, response: Response) -> None:
     match = request.resolver_match
     if match is None or not request.user.is_staff:
         return
@@ -79,10 +77,10 @@ def note(request: HttpRequest, response: Response) -> None:
         detail["refused"] = response.status_code
     if request.method in SAFE_METHODS:
         found = re.search(r'filename="([^"]*)"', response.headers["Content-Disposition"])
-        record(request.user, "downloaded", target_of(match), file=found[1] if found else "", **detail)
+        record(request.user, "downloaded", find_target(match), file=found[1] if found else "", **detail)
         return
     chosen, admin = request.POST.getlist("_selected_action"), getattr(match.func, "model_admin", None)
-    target = target_of(match)
+    target = find_target(match)
     if chosen and admin is not None:
         detail |= {"selected": chosen, "of": admin.model._meta.label_lower}
         target = admin.get_object(request, chosen[0]) if len(chosen) == 1 else None
@@ -90,8 +88,8 @@ def note(request: HttpRequest, response: Response) -> None:
     record(request.user, words, target, **detail)
 
 
-def target_of(match: ResolverMatch) -> Model | None:
-    """What the address is about: of a clip its experiment, of an export its study."""
+def find_target(match: ResolverMatch) -> Model | None:
+    """The row that the address names; for a clip its experiment, for an export its study."""
     if "public_id" in match.kwargs:
         model = PUBLIC.get(match.namespace)
         found = model._base_manager.filter(public_id=match.kwargs["public_id"]).first() if model else None

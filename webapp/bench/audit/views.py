@@ -28,12 +28,12 @@ COLUMNS = (
 )
 
 
-def _allowed(request: HtmxHttpRequest) -> None:
+def _require_permission(request: HtmxHttpRequest) -> None:
     if not request.user.has_perm("audit.view_entry"):
         raise PermissionDenied("Your role does not include the audit log.")
 
 
-def filtered(given: QueryDict) -> QuerySet[Entry]:
+def filter_entries(given: QueryDict) -> QuerySet[Entry]:
     """By account, action, words and days (UTC)."""
     rows = Entry.objects.all()
     if actor := without_nul(given.get("actor", "")):
@@ -42,14 +42,14 @@ def filtered(given: QueryDict) -> QuerySet[Entry]:
         rows = rows.filter(action=action)
     if words := without_nul(given.get("q", "").strip()):
         rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__icontains=words))
-    if day := _day(given.get("since", "")):
+    if day := _parse_day(given.get("since", "")):
         rows = rows.filter(created_at__gte=day)
-    if day := _day(given.get("until", "")):
+    if day := _parse_day(given.get("until", "")):
         rows = rows.filter(created_at__lt=day + timedelta(days=1))
     return rows
 
 
-def _day(text: str) -> datetime | None:
+def _parse_day(text: str) -> datetime | None:
     try:
         day = parse_date(text)
     except ValueError:
@@ -61,9 +61,9 @@ def _day(text: str) -> datetime | None:
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    _allowed(request)
+    _require_permission(request)
     chain.seal()
-    page = Paginator(filtered(request.GET), 50).get_page(request.GET.get("page"))
+    page = Paginator(filter_entries(request.GET), 50).get_page(request.GET.get("page"))
     given = request.GET.copy()
     given.pop("page", None)
     context = {
@@ -82,10 +82,10 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @staff_only
 def download(request: HtmxHttpRequest) -> HttpResponse:
     """The rows that the filters leave, oldest first, with the chain, so that a reader can check it."""
-    _allowed(request)
+    _require_permission(request)
     record(request.user, "downloaded", None, file="audit.csv", filters=dict(request.GET.items()))
     chain.seal()
-    text = to_csv(filtered(request.GET).order_by("number"))
+    text = to_csv(filter_entries(request.GET).order_by("number"))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
     return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
 

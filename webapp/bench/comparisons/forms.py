@@ -14,12 +14,14 @@ from webapp.problems.models import Problem
 VARIANT = "variant"
 
 
-def comparable() -> list[tuple[str, str]]:
-    """Tasks with a metric: without one there is nothing to compare by. Problems come after the robots'."""
-    return [(name, name) for name in robots()] + [(row.name, str(row)) for row in Problem.objects.all() if row.metric]
+def task_choices() -> list[tuple[str, str]]:
+    """Tasks and problems with a metric: methods are compared by it."""
+    return [(name, name) for name in list_robots()] + [
+        (row.name, str(row)) for row in Problem.objects.all() if row.metric
+    ]
 
 
-def robots() -> list[str]:
+def list_robots() -> list[str]:
     return [name for name, task in catalog.tasks().items() if task.metric is not None]
 
 
@@ -28,8 +30,8 @@ def method_choices() -> list[tuple[str, str]]:
 
 
 def preset_choices() -> list[tuple[str, str]]:
-    """Those that some task to compare on has; the title says which, where not all have it."""
-    tasks = {name: catalog.task(name).presets for name in robots()}
+    """Presets of the tasks above; the title says which tasks have one that not all of them have."""
+    tasks = {name: catalog.task(name).presets for name in list_robots()}
     found = []
     for preset, title in catalog.PRESETS.items():
         have = [name for name, presets in tasks.items() if preset in presets]
@@ -43,7 +45,7 @@ def preset_choices() -> list[tuple[str, str]]:
 
 class ComparisonForm(forms.ModelForm):
     tasks = forms.MultipleChoiceField(
-        choices=comparable,
+        choices=task_choices,
         widget=forms.CheckboxSelectMultiple,
         initial=["Cartpole"],
         help_text="Robots, or problems: most methods are for the one or for the other. Problems need a language model.",
@@ -58,18 +60,18 @@ class ComparisonForm(forms.ModelForm):
         label="Variants of methods",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="One a line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10.",
+        help_text="One per line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10.",
     )
     baseline = forms.ChoiceField(
         choices=lambda: [("", "The first of them"), *method_choices(), (VARIANT, "The first variant")],
         required=False,
-        help_text="What the others are tested against.",
+        help_text="The method that the others are tested against.",
     )
     judge_options = forms.CharField(
         label="Judge's options",
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text="One name=value a line, for example beta=5: a judge that errs.",
+        help_text="One name=value per line, for example beta=5: a judge that errs.",
     )
 
     class Meta:
@@ -104,20 +106,22 @@ class ComparisonForm(forms.ModelForm):
         self.initial.setdefault("model", environment_model())
 
     def clean_judge_options(self) -> list[str]:
-        return _lines(self.cleaned_data["judge_options"])
+        return _split_lines(self.cleaned_data["judge_options"])
 
     def clean(self) -> dict[str, Any]:
-        """What the plan itself refuses is said above the form."""
+        """The plan's own objections are shown above the form."""
         data: dict[str, Any] = super().clean() or {}
-        arms = self._baseline_first(data.get("methods", []), _lines(data.get("variants", "")), data.get("baseline"))
+        arms = self._baseline_first(
+            data.get("methods", []), _split_lines(data.get("variants", "")), data.get("baseline")
+        )
         data["methods"] = arms
         if not arms:
             self.add_error("methods", "Choose at least one method, or write a variant.")
         if self.errors:
             return data
-        wanted = {name: data[name] for name in self.Meta.fields if name not in ("name", "variants", "baseline")}
+        arguments = {name: data[name] for name in self.Meta.fields if name not in ("name", "variants", "baseline")}
         try:
-            plan = plans.made(**wanted)
+            plan = plans.make_plan(**arguments)
         except ValueError as error:
             self.add_error(None, str(error))
             return data
@@ -132,10 +136,10 @@ class ComparisonForm(forms.ModelForm):
             return arms
         first = next(iter(variants), None) if baseline == VARIANT else baseline
         if first is None or first not in arms:
-            self.add_error("baseline", "This is not among what is compared.")
+            self.add_error("baseline", "This method is not among those that are compared.")
             return arms
         return [first, *(arm for arm in arms if arm != first)]
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.comparisons import experiment_results, published
-from webapp.comparisons.accuracy import Accuracy, accuracies
-from webapp.comparisons.ceiling import Ceiling, ceiling
+from webapp.comparisons.accuracy import Accuracy, measure_accuracies
+from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.experiment_results import Score
-from webapp.comparisons.foreground import OVER, State, state
+from webapp.comparisons.foreground import OVER, State, read_state
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments import progress
@@ -17,22 +17,25 @@ from webapp.experiments.models import Experiment
 
 
 @dataclass(frozen=True)
-class Line:
-    """A method on a task."""
+class MethodRow:
+    """A method on a task: one row of the task's table. Means are over its finished experiments."""
 
     score: Score
-    wanted: int
+    planned: int
+    """Experiments."""
     queries: float | None
     cost: float | None
-    """US dollars an experiment; None where some price is unknown."""
+    """US dollars; None where a price is unknown."""
     tokens: float | None
-    """Read and written."""
+    """Prompt and completion together."""
     seconds: float | None
-    """Of training, wall time; and those of them on a GPU, None where some training does not say where it ran."""
+    """Wall time of training."""
     gpu_seconds: float | None
-    printed: str
+    """The part of it on a GPU; None where a training does not say where it ran."""
+    published: str
+    """Scores of the papers."""
     baseline: bool
-    """The others are tested against it."""
+    """Whether the other methods are tested against it."""
 
     @property
     def shape(self) -> str:
@@ -43,16 +46,16 @@ class Line:
 @dataclass(frozen=True)
 class TaskScores:
     task: str
-    lines: tuple[Line, ...]
+    rows: tuple[MethodRow, ...]
 
     @property
-    def drawn(self) -> bool:
-        """Whether the report has figures of it."""
-        return any(line.score.values for line in self.lines)
+    def has_figures(self) -> bool:
+        """Whether the report has figures of this task."""
+        return any(row.score.values for row in self.rows)
 
 
 @dataclass(frozen=True)
-class Place:
+class PlannedExperiment:
     """One experiment of the plan, begun or not."""
 
     task: str
@@ -62,20 +65,20 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Board:
+class ComparisonOverview:
     comparison: Comparison
     state: State
     tasks: tuple[TaskScores, ...]
     accuracies: tuple[Accuracy, ...]
-    """Of each method over all problems; empty where there are not several."""
-    places: tuple[Place, ...]
+    """Each method over all problems; empty where there are fewer than two problems."""
+    experiments: tuple[PlannedExperiment, ...]
     running: Experiment | None
-    now: progress.Progress | None
+    running_progress: progress.Progress | None
 
     @property
-    def unwritten(self) -> bool:
-        """Whether all is over but the records, which are kept on the disk: until they are, it does not end."""
-        rows = [place.experiment for place in self.places]
+    def lacks_records(self) -> bool:
+        """Whether every experiment is over and a record is still to be written, as when the disk is full."""
+        rows = [planned.experiment for planned in self.experiments]
         ended = all(row is not None and row.status in (*OVER, Experiment.Status.FAILED) for row in rows)
         return ended and self.comparison.status == Comparison.Status.RUNNING
 
@@ -88,8 +91,8 @@ class Board:
         return self.state.budget - self.state.candidates
 
     @property
-    def most(self) -> Ceiling:
-        return ceiling(self.comparison.plan, self.state.experiments - self.state.finished)
+    def ceiling(self) -> Ceiling:
+        return compute_ceiling(self.comparison.plan, self.state.experiments - self.state.finished)
 
     @property
     def fraction(self) -> float:
@@ -98,40 +101,49 @@ class Board:
     @property
     def reused(self) -> int:
         """Experiments that were over before this comparison was planned."""
-        planned = self.comparison.created_at
-        rows = [place.experiment for place in self.places if place.experiment is not None]
-        return sum(row.status in OVER and row.finished_at is not None and row.finished_at < planned for row in rows)
+        start = self.comparison.created_at
+        rows = [planned.experiment for planned in self.experiments if planned.experiment is not None]
+        return sum(row.status in OVER and row.finished_at is not None and row.finished_at < start for row in rows)
 
 
-def of(comparison: Comparison) -> Board:
-    """Raises ValueError where a task or method of the plan is not there any more."""
+def build_overview(comparison: Comparison) -> ComparisonOverview:
+    """Raises ValueError where a task or method of the plan does not exist any more."""
     plan = comparison.plan
-    scores = experiment_results.scores(plan, experiment_results.results(plan))
+    scores = experiment_results.group_scores(plan, experiment_results.read_results(plan))
     rows = plan.existing()
-    places = tuple(Place(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells())
-    running = next((p.experiment for p in places if p.experiment is not None and p.experiment.live), None)
-    tasks = tuple(TaskScores(t, tuple(_line(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
-    now = progress.of(running) if running else None
-    return Board(comparison, state(plan), tasks, tuple(accuracies(plan, scores)), places, running, now)
+    experiments = tuple(
+        PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells()
+    )
+    running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
+    tasks = tuple(TaskScores(t, tuple(_build_row(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
+    return ComparisonOverview(
+        comparison=comparison,
+        state=read_state(plan),
+        tasks=tasks,
+        accuracies=tuple(measure_accuracies(plan, scores)),
+        experiments=experiments,
+        running=running,
+        running_progress=progress.of(running) if running else None,
+    )
 
 
-def _line(score: Score, plan: Plan) -> Line:
-    found = published.of(score.task, score.arm, plan.faultless)
-    printed = dict.fromkeys(f"{row.shown} ({row.paper})" for row in found)
+def _build_row(score: Score, plan: Plan) -> MethodRow:
+    found = published.find_published(score.task, score.arm, plan.judge_is_faultless)
+    texts = dict.fromkeys(f"{row.shown} ({row.paper})" for row in found)
     costs = [result.cost for result in score.results]
     known = [cost for cost in costs if cost is not None]
-    return Line(
+    return MethodRow(
         score=score,
-        wanted=plan.experiments,
-        queries=_mean([result.queries for result in score.results]),
-        cost=_mean(known) if len(known) == len(costs) else None,
-        tokens=_mean([result.prompt_tokens + result.completion_tokens for result in score.results]),
+        planned=plan.experiments,
+        queries=_compute_mean([result.queries for result in score.results]),
+        cost=_compute_mean(known) if len(known) == len(costs) else None,
+        tokens=_compute_mean([result.prompt_tokens + result.completion_tokens for result in score.results]),
         seconds=score.mean_of("train_seconds"),
         gpu_seconds=score.mean_of("gpu_seconds"),
-        printed=", ".join(printed),
+        published=", ".join(texts),
         baseline=score.arm == plan.baseline,
     )
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _compute_mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None

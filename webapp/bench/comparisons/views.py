@@ -1,4 +1,4 @@
-"""Methods compared at equal budget, planned, watched and read in the browser. Staff only."""
+"""The pages of comparisons: plan one, watch it, read its report. Staff only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
     "pause": (background.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
     "cancel": (background.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
 }
-KINDS = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".svg": "image/svg+xml"}
+CONTENT_TYPES = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".svg": "image/svg+xml"}
 DOWNLOADS = (
     ("report.md", "Report (Markdown)"),
     ("summary.csv", "Methods (CSV)"),
@@ -34,21 +34,21 @@ DOWNLOADS = (
     ("rounds.csv", "Rounds (CSV)"),
 )
 FRESH_SECONDS = 10.0
-"""A report that was written so lately is shown as it is."""
+"""A report is written again once it is this old."""
 
 
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     page = Paginator(Comparison.objects.all(), 30).get_page(request.GET.get("page"))
-    rows = [(row, background.state(row) if row.live else None) for row in page]
+    rows = [(row, background.read_state(row) if row.live else None) for row in page]
     return render(request, "bench/comparisons/index.html", {"page": page, "rows": rows})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
-    """The plan alone: nothing runs before its own page says what it will take, and somebody starts it there."""
+    """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take."""
     form = ComparisonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         return redirect("comparisons:comparison", form.save().public_id)
@@ -60,9 +60,9 @@ def new(request: HtmxHttpRequest) -> HttpResponse:
 def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Comparison, public_id=public_id)
     try:
-        context = {"board": overview.of(row), "comparison": row, "downloads": DOWNLOADS}
+        context = {"overview": overview.build_overview(row), "comparison": row, "downloads": DOWNLOADS}
     except ValueError as error:
-        return render(request, "bench/comparisons/gone.html", {"comparison": row, "error": str(error)})
+        return render(request, "bench/comparisons/unreadable.html", {"comparison": row, "error": str(error)})
     live = request.htmx and not request.htmx.boosted
     return render(request, "bench/comparisons/_live.html" if live else "bench/comparisons/comparison.html", context)
 
@@ -76,7 +76,7 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
     row = get_object_or_404(Comparison, public_id=public_id)
     try:
         changed = perform(row)
-    except ValueError:  # its plan cannot be read any more: its own page says why
+    except ValueError:  # its plan cannot be read any more; its page says why
         changed = False
     if changed:
         messages.success(request, done)
@@ -88,26 +88,26 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
 @require_safe
 @staff_only
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
-    """A file of the report that ./prefine compare writes, as of now."""
+    """A file of the report, which ./prefine compare writes too."""
     row = get_object_or_404(Comparison, public_id=public_id)
     try:
-        folder = written(row)
+        folder = write_report(row)
     except ValueError as error:
         raise Http404(f"There is no report any more: {error}") from error
     path = folder / name
-    kind = KINDS.get(path.suffix)
-    if kind is None or path.parent != folder or not path.is_file():
+    content_type = CONTENT_TYPES.get(path.suffix)
+    if content_type is None or path.parent != folder or not path.is_file():
         raise Http404(f"The report has no file {name!r}.")
-    shown = "inline" if path.suffix == ".svg" else "attachment"
-    headers = {"Content-Disposition": f'{shown}; filename="{path.name}"'}
-    return HttpResponse(path.read_bytes(), content_type=kind, headers=headers)
+    disposition = "inline" if path.suffix == ".svg" else "attachment"
+    headers = {"Content-Disposition": f'{disposition}; filename="{path.name}"'}
+    return HttpResponse(path.read_bytes(), content_type=content_type, headers=headers)
 
 
-def written(row: Comparison) -> Path:
-    """The folder of the report, written again where the last one is out of date."""
+def write_report(row: Comparison) -> Path:
+    """The folder of the report, which is written again where it is out of date."""
     plan = row.plan
     folder = Path(settings.DATA_DIR) / "comparisons" / plan.name
     last = folder / "report.md"
     if not last.exists() or time.time() - last.stat().st_mtime > FRESH_SECONDS:
-        report.write(plan, folder)
+        report.write_report(plan, folder)
     return folder

@@ -1,4 +1,4 @@
-"""A study's data for its experimenters: out, in, and gone. Staff only; every step is in the audit log."""
+"""Export, import and deletion of a study's data. Staff only; every step is in the audit log."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ EXPORT, IMPORT, KEY, ERASE = (
     "studies.delete_participant",
 )
 MOST_UPLOAD = 50 * 2**30
-WHOSE = "Choose whose data to delete."
+CHOOSE_PERSON = "Choose whose data to delete."
 
 
-def with_right(right: str) -> Callable[[View[P]], View[P]]:
-    """Staff with this right; others are told that their role does not include it."""
+def require_right(right: str) -> Callable[[View[P]], View[P]]:
+    """Refuse staff without this right."""
 
     def decorate(view: View[P]) -> View[P]:
         @staff_only
@@ -58,7 +58,7 @@ def with_right(right: str) -> Callable[[View[P]], View[P]]:
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    rows = [(study, retention.due_on(study)) for study in Study.objects.select_related("origin")]
+    rows = [(study, retention.find_due_day(study)) for study in Study.objects.select_related("origin")]
     context = {"rows": rows, "imports": Import.objects.all()[:20], "may_import": request.user.has_perm(IMPORT)}
     return render(request, "bench/data/index.html", context)
 
@@ -74,7 +74,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "people": row.participants.filter(deleted_at=None).order_by("label"),
         "erasures": row.erasures.all(),
         "origin": Origin.objects.filter(study=row).first(),
-        "due": retention.due_on(row),
+        "due": retention.find_due_day(row),
         "may_export": user.has_perm(EXPORT),
         "may_key": user.has_perm(KEY),
         "may_erase": user.has_perm(ERASE),
@@ -89,7 +89,7 @@ class ExportForm(forms.Form):
 
 
 @require_POST
-@with_right(EXPORT)
+@require_right(EXPORT)
 def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Study, pk=pk)
     form = ExportForm(request.POST)
@@ -97,7 +97,7 @@ def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     if row.exports.filter(status__in=(Export.Status.QUEUED, Export.Status.RUNNING)).exists():
         messages.warning(request, "An export of this study is being made already.")
     else:
-        work.add(Export(study=row, by=request.user.get_username(), **form.cleaned_data))
+        work.queue_task(Export(study=row, by=request.user.get_username(), **form.cleaned_data))
         record(request.user, "exported study", row, **form.cleaned_data)
     return redirect("archive:study", pk)
 
@@ -105,7 +105,7 @@ def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @staff_only
 def progress(request: HtmxHttpRequest, kind: str, public_id: uuid.UUID) -> HttpResponse:
-    """A row of the list, which asks for itself again while there is something to wait for."""
+    """One row of the list, which the page asks for again while the work goes on."""
     task = get_object_or_404(work.KINDS[kind], public_id=public_id)
     return render(request, f"bench/data/_{kind}.html", {"task": task, "may_export": request.user.has_perm(EXPORT)})
 
@@ -119,7 +119,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     if task is None:
         return HttpResponse(status=404)
     response = respond_with_range(request, task.key, "application/zip", str(public_id))
-    if response.status_code in (200, 206) and request.method == "GET":  # a part of it is a download too
+    if response.status_code in (200, 206) and request.method == "GET":  # a range counts as a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
     name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"
     response["Content-Disposition"] = f'attachment; filename="{name}-{task.sha256[:8]}.zip"'
@@ -128,8 +128,8 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
 
 
 @require_POST
-@with_right(EXPORT)
-def remove(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+@require_right(EXPORT)
+def delete_export(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     task = get_object_or_404(Export, public_id=public_id)
     store.delete(task.key)
     task.delete()
@@ -138,9 +138,9 @@ def remove(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@with_right(KEY)
+@require_right(KEY)
 def key_table(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """Which pseudonym is which recruitment id: a file of its own, in no export."""
+    """Which pseudonym is which recruitment id; no export contains it."""
     row = get_object_or_404(Study, pk=pk)
     record(request.user, "downloaded the key table", row)
     headers = {"Content-Disposition": f'attachment; filename="study-{pk}-key.csv"', "Cache-Control": "no-store"}
@@ -149,7 +149,7 @@ def key_table(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 class EraseForm(forms.Form):
     participant = forms.ModelChoiceField(
-        Participant.objects.none(), error_messages=dict.fromkeys(("required", "invalid_choice"), WHOSE)
+        Participant.objects.none(), error_messages=dict.fromkeys(("required", "invalid_choice"), CHOOSE_PERSON)
     )
     sure = forms.BooleanField(error_messages={"required": "Tick the box to delete: it cannot be undone."})
 
@@ -161,14 +161,14 @@ class EraseForm(forms.Form):
 
 
 @require_POST
-@with_right(ERASE)
+@require_right(ERASE)
 def erase(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """A participant's data, because the person asked for it."""
+    """Delete a participant's data at the person's request."""
     row = get_object_or_404(Study, pk=pk)
     form = EraseForm(row, request.POST)
     if form.is_valid():
-        gone = erasure.erase(form.cleaned_data["participant"], request.user, Erasure.Cause.WISH)
-        messages.success(request, f"Deleted: {gone.total} rows, their files, and every export of this study.")
+        erased = erasure.erase(form.cleaned_data["participant"], request.user, Erasure.Cause.WISH)
+        messages.success(request, f"Deleted: {erased.total} rows, their files, and every export of this study.")
     else:
         messages.error(request, str(next(iter(form.errors.values()))[0]))
     return redirect("archive:study", pk)
@@ -187,8 +187,8 @@ class ImportForm(forms.Form):
 
 
 @require_POST
-@with_right(IMPORT)
-def bring(request: HtmxHttpRequest) -> HttpResponse:
+@require_right(IMPORT)
+def import_study(request: HtmxHttpRequest) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         messages.error(request, str(form.errors["file"][0]))
@@ -196,5 +196,5 @@ def bring(request: HtmxHttpRequest) -> HttpResponse:
     file = form.cleaned_data["file"]
     task = Import(by=request.user.get_username(), name=file.name[:200])
     store.publish(task.key, file)
-    work.add(task)
+    work.queue_task(task)
     return redirect(f"{reverse('archive:index')}#imports")

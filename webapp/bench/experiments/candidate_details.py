@@ -1,4 +1,4 @@
-"""Everything about one candidate: its code beside its parent's, traces, films, and the conversation that made it."""
+"""One candidate: its code beside its parent's, traces, films, and the answers of the model that wrote it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from llm import extract
 from webapp.base import charts
-from webapp.bench.experiments.code_diff import Line, Row, highlight, side_by_side, summary
+from webapp.bench.experiments.code_diff import Line, Row, align_lines, highlight, summarize_rows
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Request, Run
@@ -18,11 +18,11 @@ from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Re
 
 @dataclass(frozen=True)
 class Call:
-    """One answer of the model in the round's writing."""
+    """One answer of the model that wrote the round's candidates."""
 
     row: ModelCall
-    made_it: bool
-    """The candidate's code is the code of this answer."""
+    is_source: bool
+    """Whether the candidate's code is that of this answer."""
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -34,13 +34,13 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Dossier:
+class CandidateDetails:
     experiment: Experiment
     candidate: Candidate
     clips: list[Clip]
     code: list[Line]
     rows: list[Row]
-    """The comparison with the parent; empty without one."""
+    """The code beside the parent's; empty without a parent."""
     calls: list[Call]
     writing: Request | None
     training: Request | None
@@ -73,7 +73,7 @@ class Dossier:
 
     @property
     def difference(self) -> str:
-        return summary(self.rows)
+        return summarize_rows(self.rows)
 
     @property
     def main_clip(self) -> Clip | None:
@@ -82,7 +82,7 @@ class Dossier:
 
     @property
     def call(self) -> Call | None:
-        return next((call for call in self.calls if call.made_it), None)
+        return next((call for call in self.calls if call.is_source), None)
 
     @property
     def other_calls(self) -> list[Call]:
@@ -95,9 +95,9 @@ class Dossier:
 
     @property
     def rollouts_analysed(self) -> int:
-        """How many rollouts a vision model is shown; the clip is the first. 0 where it is shown none or one."""
-        wanted = self.training.payload.get("rollouts", 1) if self.training else 1
-        return wanted if wanted > 1 else 0
+        """How many rollouts a vision model is shown, the clip being the first; 0 where it is shown none or one."""
+        rollouts = self.training.payload.get("rollouts", 1) if self.training else 1
+        return rollouts if rollouts > 1 else 0
 
     @property
     def metric_chart(self) -> charts.Chart:
@@ -113,26 +113,26 @@ class Dossier:
         return self.candidate.status != Candidate.Status.FAILED
 
 
-def of(experiment: Experiment, key: str) -> Dossier:
-    """The dossier of this candidate. Raises Http404 for a key that the experiment does not have."""
+def read_details(experiment: Experiment, key: str) -> CandidateDetails:
+    """Raises Http404 for a key that the experiment does not have."""
     number, _, index = key.partition("-")
     rows = Candidate.objects.select_related("iteration", "parent__iteration").filter(iteration__experiment=experiment)
     if not (number.isdecimal() and index.isdecimal()):
         raise Http404(f"A candidate is named like 2-3, not {key!r}.")
     candidate = get_object_or_404(rows, iteration__number=number, index=index)
-    of_round = {"payload__iteration": candidate.iteration.number}
-    written = write.requests(experiment).filter(**of_round).defer("result")
-    writing = next((request for request in written if candidate.index in _written(request)), None)
-    trained = train.requests(experiment).filter(**of_round).defer("result")
-    training = next((request for request in trained if candidate.key in _trained(request)), None)
+    same_round = {"payload__iteration": candidate.iteration.number}
+    writings = write.requests(experiment).filter(**same_round).defer("result")
+    writing = next((request for request in writings if candidate.index in _list_written_indices(request)), None)
+    trainings = train.requests(experiment).filter(**same_round).defer("result")
+    training = next((request for request in trainings if candidate.key in _list_trained_keys(request)), None)
     keys = rows.values_list("iteration__number", "index").order_by("iteration__number", "index")
-    return Dossier(
+    return CandidateDetails(
         experiment=experiment,
         candidate=candidate,
         clips=list(candidate.clips.order_by("percent")),
         code=highlight(candidate.source),
-        rows=side_by_side(candidate.parent.source, candidate.source) if candidate.parent else [],
-        calls=_calls(writing, candidate.source),
+        rows=align_lines(candidate.parent.source, candidate.source) if candidate.parent else [],
+        calls=_read_calls(writing, candidate.source),
         writing=writing,
         training=training,
         run=Run.objects.filter(request=training).first() if training else None,
@@ -140,24 +140,24 @@ def of(experiment: Experiment, key: str) -> Dossier:
     )
 
 
-def _written(request: Request) -> range:
+def _list_written_indices(request: Request) -> range:
     """The indices of the candidates that a Write request asks for."""
     first = request.payload.get("first", 1)
     return range(first, first + request.payload["count"])
 
 
-def _trained(request: Request) -> list[str]:
+def _list_trained_keys(request: Request) -> list[str]:
     return [candidate["id"] for candidate in request.payload["candidates"]]
 
 
-def _calls(writing: Request | None, source: str) -> list[Call]:
-    """The answers of the round's writing; the first whose code does exactly what the candidate's does made it."""
+def _read_calls(writing: Request | None, source: str) -> list[Call]:
+    """The answers to the request that wrote the candidate; the first with the same normalised code is its source."""
     if writing is None:
         return []
-    calls, wanted, found = [], extract.normal_form(source), False
+    calls, own_code, found = [], extract.normal_form(source), False
     for row in writing.calls.all():
         code = None if found else extract.source(str(row.data["text"]))
-        made_it = code is not None and extract.normal_form(code) == wanted
-        found = found or made_it
-        calls.append(Call(row, made_it))
+        is_source = code is not None and extract.normal_form(code) == own_code
+        found = found or is_source
+        calls.append(Call(row, is_source))
     return calls

@@ -38,37 +38,37 @@ class Row:
 
 def highlight(source: str) -> list[Line]:
     """The source as numbered, coloured lines."""
-    return [Line(number, _html(pieces, [])) for number, pieces in enumerate(_pieces(source), 1)]
+    return [Line(number, _render_pieces(pieces, [])) for number, pieces in enumerate(_split_pieces(source), 1)]
 
 
-def side_by_side(old: str, new: str) -> list[Row]:
+def align_lines(old: str, new: str) -> list[Row]:
     """Rows that align `old` (left) with `new` (right)."""
     before, after = old.splitlines(), new.splitlines()
-    left, right = _pieces(old), _pieces(new)
+    left, right = _split_pieces(old), _split_pieces(new)
     rows: list[Row] = []
     for tag, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         for a, b in zip_longest(range(i, i_end), range(j, j_end)):
             marks: tuple[list[Span], list[Span]] = ([], [])
             if tag == "replace" and a is not None and b is not None:
-                marks = changed_words(before[a], after[b])
+                marks = find_changed_words(before[a], after[b])
             rows.append(
                 Row(
                     kind="equal" if tag == "equal" else "added" if a is None else "removed" if b is None else "changed",
-                    left=None if a is None else Line(a + 1, _html(left[a], marks[0])),
-                    right=None if b is None else Line(b + 1, _html(right[b], marks[1])),
+                    left=None if a is None else Line(a + 1, _render_pieces(left[a], marks[0])),
+                    right=None if b is None else Line(b + 1, _render_pieces(right[b], marks[1])),
                 )
             )
     return rows
 
 
-def summary(rows: list[Row]) -> str:
+def summarize_rows(rows: list[Row]) -> str:
     """How much differs, in words: "2 lines changed, 1 added"."""
     counts = {kind: sum(row.kind == kind for row in rows) for kind in ("changed", "added", "removed")}
     parts = [f"{count} {kind}" for kind, count in counts.items() if count]
     return "lines: " + ", ".join(parts) if parts else "no line differs"
 
 
-def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
+def find_changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
     """Character spans of the words that differ, in each of two lines."""
     a, b = WORDS.findall(old), WORDS.findall(new)
     spans: tuple[list[Span], list[Span]] = ([], [])
@@ -82,7 +82,7 @@ def changed_words(old: str, new: str) -> tuple[list[Span], list[Span]]:
     return spans
 
 
-def _pieces(source: str) -> list[list[Piece]]:
+def _split_pieces(source: str) -> list[list[Piece]]:
     """The source's lines, each as coloured pieces; as many as source.splitlines() has."""
     lines: list[list[Piece]] = [[]]
     for kind, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens("\n".join(source.splitlines())):
@@ -90,20 +90,20 @@ def _pieces(source: str) -> list[list[Piece]]:
             if index:
                 lines.append([])
             if part:
-                lines[-1].append((_css_class(kind), part))
+                lines[-1].append((_find_css_class(kind), part))
     return lines
 
 
-def _css_class(kind: object) -> str:
+def _find_css_class(kind: object) -> str:
     """Pygments' class of the nearest known ancestor: Token.Name.Foo -> that of Token.Name."""
     while kind is not Token and kind not in STANDARD_TYPES:
         kind = kind.parent  # type: ignore[attr-defined]
     return STANDARD_TYPES.get(kind, "")  # type: ignore[no-any-return]
 
 
-def _html(pieces: list[Piece], marks: list[Span]) -> SafeString:
+def _render_pieces(pieces: list[Piece], marks: list[Span]) -> SafeString:
     parts = []
-    for css, text, marked in _cut(pieces, marks):
+    for css, text, marked in _cut_pieces(pieces, marks):
         html: str = escape(text)
         if css:
             html = f'<span class="c-{css}">{html}</span>'
@@ -111,7 +111,7 @@ def _html(pieces: list[Piece], marks: list[Span]) -> SafeString:
     return mark_safe("".join(parts))
 
 
-def _cut(pieces: list[Piece], marks: list[Span]) -> Iterator[tuple[str, str, bool]]:
+def _cut_pieces(pieces: list[Piece], marks: list[Span]) -> Iterator[tuple[str, str, bool]]:
     """The pieces, cut where a mark begins or ends."""
     position = 0
     for css, text in pieces:

@@ -22,8 +22,10 @@ from webapp.accounts.access import staff_only
 from webapp.base import charts
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure
-from webapp.bench.experiments import candidate_details, overview, sections
+from webapp.bench.experiments import event_log, experiment_list, sections
+from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
+from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
 from webapp.experiments import events, loop, queues, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
@@ -53,9 +55,9 @@ TEST_SECONDS = 45
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    page = Paginator(overview.listed(), 30).get_page(request.GET.get("page"))
+    page = Paginator(experiment_list.list_experiments(), 30).get_page(request.GET.get("page"))
     experiments = list(page)
-    jobs = overview.latest_progress(experiments)
+    jobs = experiment_list.find_running_jobs(experiments)
     rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
     return render(request, "bench/experiments/index.html", {"page": page, "rows": rows, "queues": queues.state()})
 
@@ -82,14 +84,14 @@ def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
 @require_safe
 @staff_only
 def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    row = _experiment(public_id)
-    board = overview.board(row)
+    row = _get_experiment(public_id)
+    overview = build_overview(row)
     context = {
-        "board": board,
+        "overview": overview,
         "experiment": row,
-        "sections": sections.page(board),
-        "log": _log(request, row).render(),
-        "kinds": overview.kinds(row),
+        "sections": sections.render_sections(overview),
+        "log": _build_log(request, row).render(),
+        "kinds": event_log.list_event_kinds(row),
         "after": events.last_id(row),
     }
     return render(request, "bench/experiments/experiment.html", context)
@@ -99,50 +101,51 @@ def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @staff_only
 def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """The parts of the page that differ from those that the browser says it has."""
-    row = _experiment(public_id)
+    row = _get_experiment(public_id)
     have = set(request.GET.getlist("have"))
-    return HttpResponse(sections.changed(overview.board(row), _events(request, row), have))
+    return HttpResponse(sections.render_changed_sections(build_overview(row), _filter_events(request, row), have))
 
 
 @require_safe
 @staff_only
 def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpResponse:
-    """A candidate's dossier: in a panel of the experiment's page, or a page of its own."""
-    paper = candidate_details.of(_experiment(public_id), key)
+    """A candidate's details: in a panel of the experiment's page, or a page of its own."""
+    details = read_details(_get_experiment(public_id), key)
     context = {
-        "dossier": paper,
-        "experiment": paper.experiment,
-        "metric": draw_figure(paper.metric_chart, f"{paper.url}metric", 640, 220),
+        "details": details,
+        "experiment": details.experiment,
+        "metric": draw_figure(details.metric_chart, f"{details.url}metric", 640, 220),
         "components": [
-            draw_figure(chart, f"{paper.url}{chart.slug}", 320, 170, titled=True) for chart in paper.component_charts
+            draw_figure(chart, f"{details.url}{chart.slug}", 320, 170, titled=True)
+            for chart in details.component_charts
         ],
     }
     return render(
-        request, "bench/experiments/_dossier.html" if request.htmx else "bench/experiments/candidate.html", context
+        request, "bench/experiments/_details.html" if request.htmx else "bench/experiments/candidate.html", context
     )
 
 
 @require_safe
 @staff_only
 def rounds_figure(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
-    row = _experiment(public_id)
-    return _download([overview.board(row).chart], ending, f"{row.task}-{row.method}-rounds")
+    row = _get_experiment(public_id)
+    return _respond_with_charts([build_overview(row).chart], ending, f"{row.task}-{row.method}-rounds")
 
 
 @require_safe
 @staff_only
 def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, slug: str, ending: str) -> HttpResponse:
     """One chart of a candidate, or all of its components as small multiples."""
-    row = _experiment(public_id)
-    paper = candidate_details.of(row, key)
-    figures = {chart.slug: [chart] for chart in (paper.metric_chart, *paper.component_charts)}
-    figures["components"] = paper.component_charts
+    row = _get_experiment(public_id)
+    details = read_details(row, key)
+    figures = {chart.slug: [chart] for chart in (details.metric_chart, *details.component_charts)}
+    figures["components"] = details.component_charts
     if slug not in figures:
         raise Http404(f"Candidate {key} has no chart {slug!r}.")
-    return _download(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
+    return _respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
 
 
-def _download(figures: list[charts.Chart], ending: str, name: str) -> HttpResponse:
+def _respond_with_charts(figures: list[charts.Chart], ending: str, name: str) -> HttpResponse:
     name = re.sub(r"[^\w-]+", "-", name).lower()
     headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
     if ending == "csv":
@@ -158,7 +161,7 @@ def _download(figures: list[charts.Chart], ending: str, name: str) -> HttpRespon
 def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404(f"There is no action {action!r}.")
-    row = _experiment(public_id)
+    row = _get_experiment(public_id)
     perform, done, refused = ACTIONS[action]
     try:
         changed = perform(row)
@@ -185,15 +188,17 @@ def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 async def clip(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
-    return await _media(request, name, "mp4", "video/mp4")
+    return await _respond_with_media(request, name, "mp4", "video/mp4")
 
 
 @require_safe
 async def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
-    return await _media(request, name, "jpg", "image/jpeg")
+    return await _respond_with_media(request, name, "jpg", "image/jpeg")
 
 
-async def _media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str) -> HttpResponseBase:
+async def _respond_with_media(
+    request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str
+) -> HttpResponseBase:
     """A clip's file for staff; participants have tickets of their own (webapp.review.media)."""
     user = await request.auser()
     if not (user.is_active and user.is_staff):
@@ -228,14 +233,14 @@ def ask_briefly(model: LanguageModel) -> Reply:
     return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]
 
 
-def _experiment(public_id: uuid.UUID) -> Experiment:
-    rows = Experiment.objects.select_related("model", "winner__iteration").prefetch_related(overview.PEOPLE)
+def _get_experiment(public_id: uuid.UUID) -> Experiment:
+    rows = Experiment.objects.select_related("model", "winner__iteration").prefetch_related(PEOPLE_LOOKUP)
     return get_object_or_404(rows, public_id=public_id)
 
 
-def _events(request: HtmxHttpRequest, row: Experiment) -> list[Event]:
-    return overview.log(row, request.GET.get("q", "").strip(), request.GET.get("kind", ""))
+def _filter_events(request: HtmxHttpRequest, row: Experiment) -> list[Event]:
+    return event_log.list_events(row, request.GET.get("q", "").strip(), request.GET.get("kind", ""))
 
 
-def _log(request: HtmxHttpRequest, row: Experiment) -> sections.Section:
-    return sections.log(_events(request, row))
+def _build_log(request: HtmxHttpRequest, row: Experiment) -> sections.Section:
+    return sections.build_log_section(_filter_events(request, row))

@@ -1,4 +1,4 @@
-"""An experiment's lineage: which pick led to which change of the code, and that to which behaviour."""
+"""The lineage of an experiment: how each pick differs from its parent, in code and in behaviour."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webapp.base.paper_table import Table
-from webapp.bench.experiments.code_diff import Row, side_by_side, summary
+from webapp.bench.experiments.code_diff import Row, align_lines, summarize_rows
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
 
 
 @dataclass(frozen=True)
 class Change:
-    """A number of the behaviour before and after: a component's mean over the last tenth of training, or a score."""
+    """A number before and after: a component's mean over the last tenth of training, or a score."""
 
     name: str
     before: float | None
@@ -25,8 +25,8 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Link:
-    """A round's pick, and what became of it."""
+class Pick:
+    """The pick of a round, beside the candidate that it was written from."""
 
     iteration: Iteration
     best: Candidate
@@ -39,16 +39,16 @@ class Link:
     @cached_property
     def rows(self) -> list[Row]:
         """The code of the parent beside that of the pick."""
-        return side_by_side(self.parent.source, self.best.source) if self.parent else []
+        return align_lines(self.parent.source, self.best.source) if self.parent else []
 
     @property
-    def changed(self) -> str:
-        return summary(self.rows) if self.parent else "written from the task alone"
+    def code_change(self) -> str:
+        return summarize_rows(self.rows) if self.parent else "written from the task alone"
 
     @cached_property
     def behaviour(self) -> list[Change]:
-        """The hidden metric, where there is one, then what the traces of both have; only what is known of the pick."""
-        before, after = _last(self.parent), _last(self.best)
+        """The hidden metric, where there is one, then what the traces of pick and parent have."""
+        before, after = _read_last_samples(self.parent), _read_last_samples(self.best)
         names = [*after, *(name for name in before if name not in after)]
         names.sort(key=lambda name: (name != "total", name != "episode_length", name))
         changes = [Change(name.replace("_", " "), before.get(name), after.get(name)) for name in names]
@@ -57,43 +57,43 @@ class Link:
         return changes
 
 
-def _last(candidate: Candidate | None) -> dict[str, float]:
+def _read_last_samples(candidate: Candidate | None) -> dict[str, float]:
     """Trace entry -> its last sample."""
     trace: Mapping[str, Mapping[str, list[float]]] = candidate.trace if candidate else {}
     return {name: float(entry["samples"][-1]) for name, entry in trace.items() if entry.get("samples")}
 
 
-def lineage(experiment: Experiment) -> list[Link]:
+def read_lineage(experiment: Experiment) -> list[Pick]:
     """Every round that was judged, in order."""
     rounds = experiment.iterations.exclude(best=None).select_related(
         "best__iteration", "best__parent__iteration", "worst__iteration"
     )
-    picks = [iteration.best_id for iteration in rounds]
-    clips = {c.candidate_id: c for c in Clip.objects.filter(candidate__in=picks, percent=100, status="ready")}
-    links = []
+    best_ids = [iteration.best_id for iteration in rounds]
+    clips = {c.candidate_id: c for c in Clip.objects.filter(candidate__in=best_ids, percent=100, status="ready")}
+    picks = []
     for iteration in rounds:
         best = iteration.best
         assert best is not None
         won = best.pk == experiment.winner_id
-        links.append(Link(iteration, best, iteration.worst, best.parent, clips.get(best.pk), won))
-    return links
+        picks.append(Pick(iteration, best, iteration.worst, best.parent, clips.get(best.pk), won))
+    return picks
 
 
-def table(experiment: Experiment, links: list[Link]) -> Table:
+def build_table(experiment: Experiment, picks: list[Pick]) -> Table:
     """The lineage for a paper: one row a round."""
     rows = tuple(
         (
-            link.iteration.number,
-            link.best.key,
-            link.worst.key if link.worst else None,
-            link.parent.key if link.parent else None,
-            link.changed,
-            link.best.rts,
-            link.iteration.reason or None,
-            ", ".join(link.iteration.tags) or None,
-            link.iteration.difference or None,
+            pick.iteration.number,
+            pick.best.key,
+            pick.worst.key if pick.worst else None,
+            pick.parent.key if pick.parent else None,
+            pick.code_change,
+            pick.best.rts,
+            pick.iteration.reason or None,
+            ", ".join(pick.iteration.tags) or None,
+            pick.iteration.difference or None,
         )
-        for link in links
+        for pick in picks
     )
     columns = ("round", "best", "worst", "written from", "code", "RTS", "reason", "tags", "difference in words")
     note = f"{experiment.task}, {experiment.get_method_display()}, seed {experiment.seed}"

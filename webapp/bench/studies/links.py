@@ -29,12 +29,14 @@ def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     sheet = csv.writer(response)
     sheet.writerow(["participant", "link", "status"])
     for person in people:
-        sheet.writerow([cell(person.label), f"{site_address(request)}{person.get_absolute_url()}", _status(person)])
+        sheet.writerow(
+            [cell(person.label), f"{site_address(request)}{person.get_absolute_url()}", _describe_status(person)]
+        )
     record(request.user, "downloaded links", study, participants=len(people))
     return response
 
 
-def _status(person: Participant) -> str:
+def _describe_status(person: Participant) -> str:
     if person.outcome:
         return person.get_outcome_display().lower()
     return "taking part" if person.consented_at else "not begun"

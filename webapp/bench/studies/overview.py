@@ -1,4 +1,4 @@
-"""A study as it stands: who is where, who waits for what, what failed, what it has used up, what is still to come."""
+"""A study as it stands: where each participant is, what failed, what was used up, and what is still to compute."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, Q, QuerySet, Sum
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Max, QuerySet
 
 from llm.records import TRIED
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
 from webapp.experiments.kinds import judgement_of
-from webapp.experiments.models import Event, Experiment, Job, ModelCall, Request, Run
+from webapp.experiments.models import Event, Experiment, Job, Request
+from webapp.experiments.usage import Usage, sum_usage
 from webapp.review.models import Vote
 from webapp.studies import opening
 from webapp.studies.models import Assignment, Participant, Study, find_current
 
-KINDS = {
+KIND_LABELS = {
     "invited": "not opened yet",
     "reading": "before the first round",
     "practising": "robots practise",
@@ -31,9 +32,9 @@ KINDS = {
     "finished": "finished",
     "out": "out",
 }
-"""Where a person can be, in the order of the counts."""
-WORK = (Job.Kind.WRITE, Job.Kind.TRAIN)
-"""What a round waits for; films are made beside it or add little."""
+"""Where a person can be, in the order of the page; the value is what the page says."""
+ROUND_JOBS = (Job.Kind.WRITE, Job.Kind.TRAIN)
+"""The jobs that a round waits for; films are made meanwhile or take little time."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,12 @@ class State:
     since: datetime | None
     seconds_left: float | None = None
     request: Request | None = None
-    """What is asked of people now."""
+    """The judgement that people are asked for now."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A participant and where they are."""
+    """Where a participant is."""
 
     participant: Participant
     assignment: Assignment | None
@@ -66,66 +67,62 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Use:
-    """What a study has used up, and what its people's experiments still need."""
+class Remaining:
+    """What the experiments of the people who are taking part still have to compute."""
 
-    calls: int
-    tokens: int
-    estimated: int
-    """Answers whose tokens are counted from their letters: their endpoint did not say."""
-    cost: float
-    unknown_costs: int
-    train_seconds: float
-    samples: int
-    rounds_left: int
-    """Of those who are in: rounds that were not judged yet."""
+    rounds: int
+    """Rounds that have not been judged yet."""
     round_seconds: float | None
-    """Computing that a round took here on average; None before the first."""
-    lines: int
-    """Experiments whose work can run at the same time: workers that train now, at least one."""
+    """Computing that a round took in this study on average; None before the first."""
+    parallel: int
+    """Experiments that can be worked on at once: workers that train now, at least one."""
 
     @property
-    def seconds_left(self) -> float | None:
-        """Computing still to do. How long people take to choose, nobody knows."""
-        return None if self.round_seconds is None else self.rounds_left * self.round_seconds / self.lines
+    def seconds(self) -> float | None:
+        """Computing still to do, without the time that people take to choose; None before the first round."""
+        return None if self.round_seconds is None else self.rounds * self.round_seconds / self.parallel
 
 
 @dataclass(frozen=True)
-class Board:
+class StudyOverview:
     study: Study
     places: tuple[Place, ...]
-    use: Use
+    usage: Usage
+    remaining: Remaining
     stranded: int
     """Panels that wait for people who may not come any more."""
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
-        """(kind, words, people), of those kinds that occur."""
-        found = Counter(place.kind for place in self.places)
-        return [(kind, words, found[kind]) for kind, words in KINDS.items() if found[kind]]
+        """(kind, words, people) of each kind that occurs."""
+        people = Counter(place.kind for place in self.places)
+        return [(kind, words, people[kind]) for kind, words in KIND_LABELS.items() if people[kind]]
 
     @property
     def failed(self) -> list[Place]:
         return [place for place in self.places if place.kind == "failed"]
 
 
-def board(study: Study) -> Board:
+def build_overview(study: Study) -> StudyOverview:
     people = list(study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment"))
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
     current = {person.pk: find_current(person.assignments.all()) for person in people}
-    before = {person.pk: _before(person, current[person.pk]) for person in people}
+    before = {person.pk: _find_place_outside(person, current[person.pk]) for person in people}
     under_way = {a.experiment.pk: a.experiment for pk, a in current.items() if not before[pk] and a and a.experiment}
-    states = _states(list(under_way.values()))
-    chosen = _chosen(states.values())
+    states = _read_states(list(under_way.values()))
+    chosen = _read_choices(states.values())
     places = tuple(
-        _place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
+        _find_place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
         for person in people
     )
-    return Board(study, places, _use(study, places), opening.count_stranded(study))
+    own = Experiment.objects.filter(assignments__arm__study=study).distinct()
+    return StudyOverview(
+        study, places, sum_usage(own), _estimate_remaining(study, places), opening.count_stranded(study)
+    )
 
 
-def _place(
+def _find_place(
     person: Participant,
     current: Assignment | None,
     before: tuple[str, str, datetime | None] | None,
@@ -143,8 +140,8 @@ def _place(
     return Place(person, current, kind, words, state.since, votes, state.seconds_left)
 
 
-def _before(person: Participant, current: Assignment | None) -> tuple[str, str, datetime | None] | None:
-    """Where those are who are in no running experiment."""
+def _find_place_outside(person: Participant, current: Assignment | None) -> tuple[str, str, datetime | None] | None:
+    """(kind, words, since) of a person who is in no running experiment; None for one who is."""
     if person.finished_at:
         return "finished", "finished", person.finished_at
     if person.outcome:
@@ -161,25 +158,25 @@ def _before(person: Participant, current: Assignment | None) -> tuple[str, str, 
     return None
 
 
-def _states(experiments: Sequence[Experiment]) -> dict[int, State]:
-    """Where each of these experiments is, by its key."""
+def _read_states(experiments: Sequence[Experiment]) -> dict[int, State]:
+    """The state of each of these experiments, by primary key."""
     now = progress.of_all(experiments)
     asked = loop.waiting_requests(experiments)
-    last_event = _latest(Event.objects.filter(experiment__in=experiments), "created_at")
-    last_done = _latest(Request.objects.filter(experiment__in=experiments), "finished_at")
+    last_event = _read_latest(Event.objects.filter(experiment__in=experiments), "created_at")
+    last_done = _read_latest(Request.objects.filter(experiment__in=experiments), "finished_at")
     states = {}
     for row in experiments:
         begun = last_done.get(row.pk) or row.started_at
-        states[row.pk] = _state(row, now[row.pk], asked.get(row.pk), begun, last_event.get(row.pk))
+        states[row.pk] = _describe_state(row, now[row.pk], asked.get(row.pk), begun, last_event.get(row.pk))
     return states
 
 
-def _latest(rows: QuerySet[Any], field: str) -> dict[int, datetime | None]:
+def _read_latest(rows: QuerySet[Any], field: str) -> dict[int, datetime | None]:
     """The newest moment in this field, by experiment."""
-    return dict(rows.order_by().values_list("experiment").annotate(find_current=Max(field)))
+    return dict(rows.order_by().values_list("experiment").annotate(latest=Max(field)))
 
 
-def _state(
+def _describe_state(
     experiment: Experiment,
     now: progress.Progress,
     request: Request | None,
@@ -193,47 +190,25 @@ def _state(
     if experiment.paused:
         return State("paused", f"round {now.iteration} of {now.n} is paused", None)
     if request:
-        what = "the winner" if judgement_of(request).final else f"in round {now.iteration} of {now.n}"
-        return State("choosing", f"to choose {what}", request.created_at, request=request)
+        choice = "the winner" if judgement_of(request).final else f"in round {now.iteration} of {now.n}"
+        return State("choosing", f"to choose {choice}", request.created_at, request=request)
     return State("practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left)
 
 
-def _chosen(states: Iterable[State]) -> set[tuple[int, int]]:
-    """(request, participant) of the choices that stand, among what is asked now."""
+def _read_choices(states: Iterable[State]) -> set[tuple[int, int]]:
+    """(request, participant) of the choices that were made in what is asked now."""
     asked = [state.request for state in states if state.request]
     votes = Vote.objects.filter(request__in=asked, undone_at=None)
     return set(votes.values_list("request", "screening__participant"))
 
 
-def _use(study: Study, places: Sequence[Place]) -> Use:
-    own = Experiment.objects.filter(assignments__arm__study=study).distinct()
-    calls = ModelCall.objects.filter(request__experiment__in=own).aggregate(
-        calls=Count("pk"),
-        tokens=Sum(F("prompt_tokens") + F("completion_tokens"), default=0),
-        estimated=Count("pk", filter=Q(estimated=True)),
-        known=Sum("cost", default=0.0),
-        unknown=Count("pk", filter=Q(cost=None)),
-    )
-    runs = Run.objects.filter(request__experiment__in=own).aggregate(
-        took=Sum("seconds", default=0.0), simulated=Sum("samples", default=0)
-    )
+def _estimate_remaining(study: Study, places: Sequence[Place]) -> Remaining:
     training = Job.objects.filter(kind=Job.Kind.TRAIN, status=Job.Status.RUNNING).count()
-    return Use(
-        calls=calls["calls"],
-        tokens=calls["tokens"],
-        estimated=calls["estimated"],
-        cost=calls["known"],
-        unknown_costs=calls["unknown"],
-        train_seconds=runs["took"],
-        samples=runs["simulated"],
-        rounds_left=_rounds_left(study, places),
-        round_seconds=_round_seconds(study),
-        lines=max(1, training),
-    )
+    return Remaining(_count_rounds_left(study, places), _average_round_seconds(study), max(1, training))
 
 
-def _rounds_left(study: Study, places: Sequence[Place]) -> int:
-    """Rounds to be computed for those who are in: each experiment once, and those that they have yet to begin."""
+def _count_rounds_left(study: Study, places: Sequence[Place]) -> int:
+    """Rounds to compute for the people who are taking part: each experiment once, and those they will begin."""
     people = [place.participant for place in places if place.kind not in ("invited", "finished", "out", "failed")]
     waiting = Assignment.objects.filter(participant__in=people).select_related("arm", "experiment")
     begun = {a.experiment.pk: a.experiment for a in waiting if a.experiment}
@@ -245,27 +220,29 @@ def _rounds_left(study: Study, places: Sequence[Place]) -> int:
     return left + round(sum(a.arm.rounds / a.arm.panel for a in waiting if a.experiment is None))
 
 
-def _round_seconds(study: Study) -> float | None:
-    """Mean seconds of a round's jobs here: those of the study itself, which differ by task and preset from others'."""
+def _average_round_seconds(study: Study) -> float | None:
+    """Mean seconds of a round's jobs in this study: other studies differ in task and preset."""
     jobs = Job.objects.filter(
         experiment__assignments__arm__study=study, status=Job.Status.DONE, started_at__isnull=False
     ).distinct()
     took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    means = [jobs.filter(kind=kind).aggregate(mean=Avg(took))["mean"] for kind in WORK]
+    means = [jobs.filter(kind=kind).aggregate(mean=Avg(took))["mean"] for kind in ROUND_JOBS]
     return sum(mean.total_seconds() for mean in means) if all(means) else None
 
 
-def people_table(found: Board) -> Table:
+def build_people_table(overview: StudyOverview) -> Table:
     """Where everybody is, for a file."""
     rows = tuple(
         (
             place.participant.label,
             place.assignment.arm.name if place.assignment else None,
-            KINDS[place.kind],
+            KIND_LABELS[place.kind],
             place.words,
             place.since.isoformat(timespec="seconds") if place.since else None,
             place.votes,
         )
-        for place in found.places
+        for place in overview.places
     )
-    return Table("people", f"People of {found.study}", ("participant", "arm", "state", "where", "since", "votes"), rows)
+    return Table(
+        "people", f"People of {overview.study}", ("participant", "arm", "state", "where", "since", "votes"), rows
+    )

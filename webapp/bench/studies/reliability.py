@@ -1,4 +1,4 @@
-"""What the answers of a study say about themselves: agreement, position bias, consistency, speed."""
+"""How reliable the answers of a study are: agreement, position bias, consistency, speed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOO_FEW = "too few"
 class Answers:
     votes: int
     undecided: int
-    """Votes of people who could not judge; their picks were drawn, and are in no figure here."""
+    """Votes of people who could not judge; their picks were drawn at random and are left out of every figure."""
     best_places: Bias | None
     worst_places: Bias | None
     agreement: Agreement | None
@@ -35,7 +35,7 @@ class Answers:
     """By arm: RTS of the pick of every round, one line per experiment; without arms that have no metric."""
 
 
-def answers_of(study: Study) -> Answers:
+def read_answers(study: Study) -> Answers:
     standing = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     votes = list(standing.select_related("screening", "request").order_by("pk"))
     decided = [vote for vote in votes if not vote.cannot_tell]
@@ -43,48 +43,49 @@ def answers_of(study: Study) -> Answers:
     for vote in decided:
         number = vote.request.payload.get("iteration")
         if number is not None:
-            rounds[number].append(seconds(vote))
+            rounds[number].append(measure_seconds(vote))
     return Answers(
         votes=len(votes),
         undecided=len(votes) - len(decided),
-        best_places=answers.position_bias(_places(decided, "best_id")),
-        worst_places=answers.position_bias(_places(decided, "worst_id")),
-        agreement=answers.agreement(_ratings(decided), "ordinal"),
-        times=answers.times([seconds(vote) for vote in decided]),
+        best_places=answers.position_bias(_list_places(decided, "best_id")),
+        worst_places=answers.position_bias(_list_places(decided, "worst_id")),
+        agreement=answers.agreement(_list_ratings(decided), "ordinal"),
+        times=answers.times([measure_seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
         quality=quality.assess_study(study),
-        scores={arm: lines for arm in study.arms.all() if (lines := _scores(arm))},
+        scores={arm: lines for arm in study.arms.all() if (lines := _read_scores(arm))},
     )
 
 
-def figure_names(said: Answers) -> dict[str, str]:
-    """Name -> caption of every figure that there is something to draw for."""
+def caption_figures(found: Answers) -> dict[str, str]:
+    """Name -> caption of every figure that there is data for."""
     names = {}
-    if said.best_places:
+    if found.best_places:
         names["places"] = "How often each place on the page was picked"
-    if said.by_round:
+    if found.by_round:
         least = answers.LEAST_FOR_QUARTERS
         names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
-    for arm in said.scores:
+    for arm in found.scores:
         names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"
     return names
 
 
-def seconds(vote: Vote) -> float:
-    """From when the videos could play until the choice, as the browser measured it; else from opening by our clock."""
+def measure_seconds(vote: Vote) -> float:
+    """Seconds from when the videos could play until the choice, as the browser measured it; else since the page was
+    opened, by the server's clock."""
     measured = vote.client.get("decide_ms")
     if isinstance(measured, int):
         return measured / 1000
     return (vote.created_at - vote.screening.opened_at).total_seconds()
 
 
-def _places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
+def _list_places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
     """(place from 0, places shown) of what was picked as `field`."""
     picked = [(vote.screening.order, getattr(vote, field)) for vote in votes]
     return [(order.index(candidate), len(order)) for order, candidate in picked if candidate in order]
 
 
-def _ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
+def _list_ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
     """Per person: (request, candidate) -> 1 best, -1 worst, 0 neither."""
     raters: dict[int, dict[Hashable, float]] = defaultdict(dict)
     for vote in votes:
@@ -94,33 +95,33 @@ def _ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
     return list(raters.values())
 
 
-def _scores(arm: Arm) -> dict[str, list[float | None]]:
-    """RTS of each round's pick, by the labels of those who judged."""
+def _read_scores(arm: Arm) -> dict[str, list[float | None]]:
+    """RTS of each round's pick, by the labels of the people who judged."""
     if arm.task_info.metric is None:
         return {}
     people: dict[int, list[str]] = defaultdict(list)
     for place in arm.assignments.exclude(experiment=None).select_related("participant").order_by("pk"):
-        again = f", {place.position}" if place.position > 1 else ""  # somebody may have an arm twice
+        again = f", {place.position}" if place.position > 1 else ""  # a person may have an arm twice
         people[place.experiment_id or 0].append(f"{place.participant.label}{again}")
-    picked = Candidate.objects.filter(iteration__experiment__in=people, pk__in=_picked(people))
+    picked = Candidate.objects.filter(iteration__experiment__in=people, pk__in=_list_picks(people))
     lines: dict[str, list[float | None]] = defaultdict(list)
     for candidate in picked.select_related("iteration").order_by("iteration__number"):
         lines[", ".join(people[candidate.iteration.experiment_id])].append(candidate.rts)
     return dict(lines)
 
 
-def _picked(experiments: dict[int, list[str]]) -> list[int]:
-    found = Iteration.objects.filter(experiment__in=experiments).exclude(best=None)
-    return [pk for pk in found.values_list("best_id", flat=True) if pk]
+def _list_picks(experiments: dict[int, list[str]]) -> list[int]:
+    judged = Iteration.objects.filter(experiment__in=experiments).exclude(best=None)
+    return [pk for pk in judged.values_list("best_id", flat=True) if pk]
 
 
-def quality_table(study: Study, found: dict[Participant, Quality]) -> Table:
+def build_quality_table(study: Study, found: dict[Participant, Quality]) -> Table:
     rows = tuple(
         (
             person.label,
             one.votes,
-            _share(one.attention),
-            _share(one.gold),
+            _format_share(one.attention),
+            _format_share(one.gold),
             one.consistency,
             one.chance,
             one.hasty,
@@ -136,11 +137,11 @@ def quality_table(study: Study, found: dict[Participant, Quality]) -> Table:
     return Table("quality", f"Answers of {study}", columns, rows, "Flagged, never dropped.")
 
 
-def _share(passed: tuple[bool, ...]) -> str | None:
+def _format_share(passed: tuple[bool, ...]) -> str | None:
     return f"{sum(passed)} of {len(passed)}" if passed else None
 
 
-def summary_table(study: Study, found: Answers) -> Table:
+def build_summary_table(study: Study, found: Answers) -> Table:
     """The figures about the answers as a whole."""
     rows: list[tuple[str, str | int | float | None, str | None]] = [
         ("votes", found.votes, None),
@@ -156,7 +157,7 @@ def summary_table(study: Study, found: Answers) -> Table:
                 (
                     f"place of the {name}: p that places play no part",
                     TOO_FEW if bias.p is None else bias.p,
-                    _counted(bias),
+                    _format_counts(bias),
                 )
             )
     if found.agreement:
@@ -166,5 +167,5 @@ def summary_table(study: Study, found: Answers) -> Table:
     return Table("answers", f"Answers of {study}", ("what", "value", "in detail"), tuple(rows))
 
 
-def _counted(bias: Bias) -> str:
+def _format_counts(bias: Bias) -> str:
     return ", ".join(f"{chr(ord('A') + place)} {count}" for place, count in enumerate(bias.counts))

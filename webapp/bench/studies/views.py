@@ -1,4 +1,4 @@
-"""What experimenters read of a study as a whole, and of an experiment's course. Staff only."""
+"""The pages of studies, and the lineage of an experiment. Staff only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from webapp.bench.studies import lineage, overview, reliability
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Study
 
-FIGURE_KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf"}
-TABLE_KINDS = {
+FIGURE_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
+TABLE_TYPES = {
     "csv": ("text/csv; charset=utf-8", paper_table.to_csv),
     "tex": ("application/x-tex", paper_table.to_latex),
 }
@@ -35,18 +35,18 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """The whole page, or for its own polling only what moves."""
-    found = overview.board(get_object_or_404(Study, pk=pk))
+    """The whole page; only the live part for the page's own polling."""
+    row = get_object_or_404(Study, pk=pk)
+    live = {"overview": overview.build_overview(row), "study": row}
     if request.htmx and not request.htmx.boosted:
-        return render(request, "bench/studies/_live.html", {"board": found, "study": found.study})
-    said = reliability.answers_of(found.study)
+        return render(request, "bench/studies/_live.html", live)
+    answers = reliability.read_answers(row)
     context = {
-        "board": found,
-        "study": found.study,
-        "answers": said,
-        "summary": reliability.summary_table(found.study, said),
-        "checks": reliability.quality_table(found.study, said.quality),
-        "figures": reliability.figure_names(said),
+        **live,
+        "answers": answers,
+        "summary": reliability.build_summary_table(row, answers),
+        "checks": reliability.build_quality_table(row, answers.quality),
+        "figures": reliability.caption_figures(answers),
     }
     return render(request, "bench/studies/study.html", context)
 
@@ -57,17 +57,20 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
     """A table as csv or tex, a figure as svg or pdf."""
     row = get_object_or_404(Study, pk=pk)
     if name == "people":
-        return table_file(overview.people_table(overview.board(row)), ending)
-    said = reliability.answers_of(row)
-    made = {"answers": reliability.summary_table(row, said), "checks": reliability.quality_table(row, said.quality)}
-    if name in made:
-        return table_file(made[name], ending)
-    if name not in reliability.figure_names(said) or ending not in FIGURE_KINDS:
+        return respond_with_table(overview.build_people_table(overview.build_overview(row)), ending)
+    answers = reliability.read_answers(row)
+    tables = {
+        "answers": reliability.build_summary_table(row, answers),
+        "checks": reliability.build_quality_table(row, answers.quality),
+    }
+    if name in tables:
+        return respond_with_table(tables[name], ending)
+    if name not in reliability.caption_figures(answers) or ending not in FIGURE_TYPES:
         raise Http404(f"{row} has no {name}.{ending}.")
     from webapp.bench.studies import paper_figures  # matplotlib is loaded by the first figure that somebody looks at
 
-    shown = paper_figures.drawn(paper_figures.of(said, name), ending)
-    return download(shown, FIGURE_KINDS[ending], f"{row.title}-{name}.{ending}", inline=ending == "svg")
+    shown = paper_figures.drawn(paper_figures.of(answers, name), ending)
+    return respond_with_download(shown, FIGURE_TYPES[ending], f"{row.title}-{name}.{ending}", inline=ending == "svg")
 
 
 @require_safe
@@ -75,7 +78,7 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
 def lineage_page(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     experiment = get_object_or_404(Experiment, public_id=public_id)
     return render(
-        request, "bench/studies/lineage.html", {"experiment": experiment, "links": lineage.lineage(experiment)}
+        request, "bench/studies/lineage.html", {"experiment": experiment, "picks": lineage.read_lineage(experiment)}
     )
 
 
@@ -83,19 +86,20 @@ def lineage_page(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse
 @staff_only
 def lineage_table(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
     experiment = get_object_or_404(Experiment, public_id=public_id)
-    return table_file(lineage.table(experiment, lineage.lineage(experiment)), ending)
+    return respond_with_table(lineage.build_table(experiment, lineage.read_lineage(experiment)), ending)
 
 
-def table_file(table: paper_table.Table, ending: str) -> HttpResponse:
+def respond_with_table(table: paper_table.Table, ending: str) -> HttpResponse:
     """The table as a file: csv or tex."""
-    if ending not in TABLE_KINDS:
-        raise Http404(f"A table comes as {' or '.join(TABLE_KINDS)}, not as {ending!r}.")
-    kind, written = TABLE_KINDS[ending]
-    return download(written(table), kind, f"{table.title}.{ending}")
+    if ending not in TABLE_TYPES:
+        raise Http404(f"A table comes as {' or '.join(TABLE_TYPES)}, not as {ending!r}.")
+    content_type, write = TABLE_TYPES[ending]
+    return respond_with_download(write(table), content_type, f"{table.title}.{ending}")
 
 
-def download(content: str | bytes, kind: str, name: str, inline: bool = False) -> HttpResponse:
+def respond_with_download(content: str | bytes, content_type: str, name: str, inline: bool = False) -> HttpResponse:
     stem, _, ending = name.rpartition(".")
-    named = f"{re.sub(r'[^a-z0-9]+', '-', stem.lower()).strip('-')}.{ending}"
-    how = "inline" if inline else "attachment"
-    return HttpResponse(content, content_type=kind, headers={"Content-Disposition": f'{how}; filename="{named}"'})
+    filename = f"{re.sub(r'[^a-z0-9]+', '-', stem.lower()).strip('-')}.{ending}"
+    disposition = "inline" if inline else "attachment"
+    headers = {"Content-Disposition": f'{disposition}; filename="{filename}"'}
+    return HttpResponse(content, content_type=content_type, headers=headers)

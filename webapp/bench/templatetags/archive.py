@@ -9,7 +9,7 @@ from webapp.archive import retention
 register = template.Library()
 
 
-@register.inclusion_tag("bench/data/_announced.html")
-def announced() -> dict[str, Any]:
-    """What every page of the bench says while the data of a study is about to be deleted."""
-    return {"ending": retention.announced()}
+@register.inclusion_tag("bench/data/_deletion_notice.html")
+def deletion_notice() -> dict[str, Any]:
+    """Announces on every page of the bench that a study's data is about to be deleted."""
+    return {"ending": retention.list_ending_soon()}

@@ -1,4 +1,4 @@
-"""Numbers as the bench writes them."""
+"""Filters that format numbers on the bench."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from webapp.problems.forms import form_of
 from webapp.problems.models import Problem
 
 register = template.Library()
-Unknown = float | str | None
-"""A number; None where it is not known; "", which is what a template makes of a key that a worker has not sent yet."""
+Number = float | str | None
+"""A number; None where it is unknown; "" where a template looks up a key that a worker has not sent yet."""
 
 
 @register.simple_tag
@@ -26,7 +26,7 @@ def version() -> str:
 
 
 @register.filter
-def duration(seconds: Unknown) -> str:
+def duration(seconds: Number) -> str:
     """42 s, 3 min 10 s, 2 h 5 min; a dash where it is unknown."""
     if seconds is None or isinstance(seconds, str):
         return "–"
@@ -40,7 +40,7 @@ def duration(seconds: Unknown) -> str:
 
 
 @register.filter
-def left(seconds: Unknown) -> str:
+def left(seconds: Number) -> str:
     """Time left, as coarse as it is known: "about 2 min left"."""
     if seconds is None or isinstance(seconds, str):
         return ""
@@ -52,7 +52,7 @@ def left(seconds: Unknown) -> str:
 
 
 @register.filter
-def compact(value: Unknown) -> str:
+def compact(value: Number) -> str:
     """1 234, 12.3 k, 4.5 M: three digits are enough here."""
     if value is None or isinstance(value, str):
         return "–"
@@ -63,28 +63,28 @@ def compact(value: Unknown) -> str:
 
 
 @register.filter
-def score(value: Unknown) -> str:
-    """Three digits, so that scores of a row compare at a glance: 0.520, 12.3, 499."""
+def score(value: Number) -> str:
+    """Three digits, so that scores are easy to compare: 0.520, 12.3, 499."""
     if value is None or isinstance(value, str):
         return "–"
     return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.number(value)
 
 
 @register.filter
-def signed(value: Unknown) -> str:
+def signed(value: Number) -> str:
     """A difference, with its sign."""
     return score(value) if value is None or isinstance(value, str) or value <= 0 else f"+{score(value)}"
 
 
 @register.filter
-def dollars(value: Unknown) -> str:
+def dollars(value: Number) -> str:
     if value is None or isinstance(value, str):
         return "unknown"
     return f"${value:.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
 
 
 @register.filter
-def percent(fraction: Unknown) -> str:
+def percent(fraction: Number) -> str:
     return "" if fraction is None or isinstance(fraction, str) else f"{100 * fraction:.0f}%"
 
 
@@ -103,13 +103,13 @@ def ago(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def rate(seconds: float) -> str:
-    """Hertz of a step that takes so long."""
+    """Steps per second of a step that takes this long."""
     return charts.number(round(1 / seconds, 1))
 
 
 @register.filter
-def share(part: Unknown) -> str:
-    """A part of 1 as the width of a bar that is 100 wide."""
+def share(part: Number) -> str:
+    """A share of 1 as the width of a bar that is 100 wide."""
     return f"{100 * min(1.0, float(part or 0.0)):.1f}"
 
 

@@ -22,7 +22,7 @@ from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
 SEALED = "Results, votes and sides are sealed until this vote is closed: nobody sees them before."
-UNREAD = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
+STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
 
 
 @require_safe
@@ -53,13 +53,13 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "problems": opening.problems(row) if row.status == Poll.Status.DRAFT else [],
     }
     if row.status != Poll.Status.CLOSED:
-        context |= _power(row, len(pairs))
+        context |= _build_power_context(row, len(pairs))
     elif row.unblinded_at:
-        context |= _results(row)
+        context |= _build_results_context(row)
     return render(request, "bench/votes/poll.html", context)
 
 
-def _results(poll: Poll) -> dict[str, object]:
+def _build_results_context(poll: Poll) -> dict[str, object]:
     found = results.results_of(poll)
     drawn = {"preferences": SafeString(figures.forest(*figures.preferences(found)))}
     if found.ratings:
@@ -67,7 +67,7 @@ def _results(poll: Poll) -> dict[str, object]:
     return {"results": found, "level": 100 * (1 - poll.alpha), **drawn}
 
 
-def _power(poll: Poll, pairs: int) -> dict[str, object]:
+def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
     table = figures.power_table(poll, pairs)
     address = f"{poll.get_absolute_url()}power"
     return {
@@ -95,21 +95,23 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
     row = get_object_or_404(Poll, public_id=public_id)
     if slug == "power":
         chart = figures.power_chart(figures.power_table(row, row.pairs.count()))
-        return _download(row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart))
+        return _respond_with_figure(
+            row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart)
+        )
     if row.status != Poll.Status.CLOSED:
         return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")
     if row.unblinded_at is None:
-        return HttpResponse(UNREAD, status=403, content_type="text/plain; charset=utf-8")
+        return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
-        return _download(row, slug, ending, results.to_csv(row))
+        return _respond_with_figure(row, slug, ending, results.to_csv(row))
     drawn = {"preferences": figures.preferences, "arms": figures.arms}
     found = results.results_of(row)
     if ending != "svg" or slug not in drawn or (slug == "arms" and not found.ratings):
         raise Http404("There is no such figure.")
-    return _download(row, slug, ending, figures.forest(*drawn[slug](found)))
+    return _respond_with_figure(row, slug, ending, figures.forest(*drawn[slug](found)))
 
 
-def _download(poll: Poll, slug: str, ending: str, text: str) -> HttpResponse:
+def _respond_with_figure(poll: Poll, slug: str, ending: str, text: str) -> HttpResponse:
     if ending not in ("csv", "svg"):
         raise Http404(f"A figure comes as svg or csv, not as {ending!r}.")
     name = re.sub(r"[^\w-]+", "-", f"{poll.title}-{slug}").lower()

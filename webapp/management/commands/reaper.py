@@ -19,7 +19,7 @@ BESIDE = (notifier.run, retention.run)
 """In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
 
 
-def look(watch: Watch) -> None:
+def tick_and_rest(watch: Watch) -> None:
     """Do what is to be done, and note when to look again. A database that is away is asked again."""
     try:
         reaper.tick()
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         watch = Watch()
         while True:
             if watch.is_due():
-                look(watch)
+                tick_and_rest(watch)
             if options["once"]:
                 return
             if not all(thread.is_alive() for thread in beside):

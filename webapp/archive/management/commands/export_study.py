@@ -29,5 +29,5 @@ class Command(BaseCommand):
         wanted = Options(not options["without_clips"], options["checkpoints"], options["fresh_labels"])
         record("system", "exported study", study, by="command line")
         export.unblind(study, "command line")
-        export.write(study, options["zip"], wanted)
+        export.write_export(study, options["zip"], wanted)
         self.stdout.write(f"{options['zip']}: {options['zip'].stat().st_size:,} bytes")

@@ -15,16 +15,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         dry = options["dry_run"]
-        over = retention.over()
+        over = retention.list_overdue()
         for study in over:
             people = study.participants.filter(deleted_at=None).count()
             if dry:
-                self.stdout.write(f"Would delete the data of {people} people: {study}, due {retention.due_on(study)}")
+                self.stdout.write(
+                    f"Would delete the data of {people} people: {study}, due {retention.find_due_day(study)}"
+                )
             else:
                 gone = retention.expire(study, "command line")
                 self.stdout.write(f"Deleted the data of {people} people, {gone.total} rows: {study}")
-        for due in retention.announced():
+        for due in retention.list_ending_soon():
             if due.study not in over:
                 self.stdout.write(f"In {due.days} days, on {due.on}: {due.study}")
-        for path in orphan_files.sweep(dry):
+        for path in orphan_files.delete_orphans(dry):
             self.stdout.write(f"{'Would delete' if dry else 'Deleted'} a file that no row knows: {path}")

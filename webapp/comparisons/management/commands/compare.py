@@ -15,7 +15,7 @@ from llm import methods
 from simulation import catalog
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons import plan as plans
-from webapp.comparisons.ceiling import Ceiling, ceiling
+from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
@@ -51,7 +51,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         known = ", ".join(methods.METHODS)
-        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=tasks_help())
+        parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=describe_tasks())
         parser.add_argument(
             "--methods",
             nargs="+",
@@ -100,15 +100,15 @@ class Command(BaseCommand):
         parser.add_argument("--report", action="store_true", help="only write the report of what is there")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = planned(options)
+        plan = read_plan(options)
         self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
         try:
-            self.elsewhere = csv_tables.read(plan, options["elsewhere"])
+            self.elsewhere = csv_tables.read_reports(plan, options["elsewhere"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.last_line, self.width = 0.0, 0
-        self.counted: tuple[float, State] = (0.0, foreground.state(plan, self.elsewhere))
-        self.stdout.write(plan_text(plan, self.counted[1], self.elsewhere))
+        self.counted: tuple[float, State] = (0.0, foreground.read_state(plan, self.elsewhere))
+        self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
         if options["plan"]:
             return
         failed: list[Experiment] = []
@@ -117,12 +117,12 @@ class Command(BaseCommand):
             try:
                 failed = self.run()
             except KeyboardInterrupt:
-                self.clear()
+                self.clear_line()
                 self.stderr.write("Stopped. The same command goes on from here.")
                 sys.exit(130)
             except OSError as error:  # a full disk; the step is queued again
                 raise CommandError(f"{error}\nThe same command goes on from here.") from error
-        self.stdout.write(f"Report: {report.write(plan, self.folder, self.elsewhere)}")
+        self.stdout.write(f"Report: {report.write_report(plan, self.folder, self.elsewhere)}")
         if failed:
             reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
             raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
@@ -130,25 +130,25 @@ class Command(BaseCommand):
     def run(self) -> list[Experiment]:
         """Everything that is not over; returns what did not finish."""
         left = []
-        for cell, experiment in foreground.carry_through(self.plan, self.said, self.elsewhere):
-            self.clear()
-            self.stdout.write(ended_text(cell, experiment))
+        for cell, experiment in foreground.run_experiments(self.plan, self.print_progress, self.elsewhere):
+            self.clear_line()
+            self.stdout.write(describe_end(cell, experiment))
             if experiment.status != Experiment.Status.FINISHED:
                 left.append(experiment)
-            report.write(self.plan, self.folder, self.elsewhere)
+            report.write_report(self.plan, self.folder, self.elsewhere)
         return left
 
-    def said(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
+    def print_progress(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
         """One line of progress, at most so often."""
         now = time.monotonic()
         if now - self.last_line < (0.5 if self.stdout.isatty() else LINE_SECONDS):
             return
         self.last_line = now
         if now - self.counted[0] > STATE_SECONDS:
-            self.counted = now, foreground.state(self.plan, self.elsewhere)
+            self.counted = now, foreground.read_state(self.plan, self.elsewhere)
         if experiment.status != Experiment.Status.RUNNING:
             return
-        line = progress_text(cell, progress.of(experiment), self.counted[1])
+        line = describe_progress(cell, progress.of(experiment), self.counted[1])
         if self.stdout.isatty():
             self.stdout.write(f"\r{line:<{self.width}}", ending="")
             self.width = len(line)
@@ -156,31 +156,31 @@ class Command(BaseCommand):
         else:
             self.stdout.write(line)
 
-    def clear(self) -> None:
+    def clear_line(self) -> None:
         if self.width:
             self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
             self.width = 0
 
 
-def tasks_help() -> str:
+def describe_tasks() -> str:
     return f"{', '.join(catalog.tasks())}; or problems, by name ({EXAMPLES})"
 
 
-def planned(options: dict[str, Any]) -> Plan:
+def read_plan(options: dict[str, Any]) -> Plan:
     """The plan that the arguments describe. Raises CommandError for one that cannot be run."""
     try:
-        plan = plans.made(
+        plan = plans.make_plan(
             tasks=options["tasks"],
             methods=options["methods"],
-            candidates=budget(options["budget"]),
+            candidates=parse_budget(options["budget"]),
             experiments=options["experiments"],
             judge=options["judge"],
             judge_options=options["judge_option"],
             preset=options["preset"],
             iterations=options["iterations"],
             seed=options["seed"],
-            model=named(options["model"]) if options["model"] else environment_model(),
-            **{role: named(options[role]) for role in ROLES if options[role]},
+            model=find_model(options["model"]) if options["model"] else environment_model(),
+            **{role: find_model(options[role]) for role in ROLES if options[role]},
             label=options["label"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
@@ -192,7 +192,7 @@ def planned(options: dict[str, Any]) -> Plan:
     return plan
 
 
-def budget(text: str) -> int:
+def parse_budget(text: str) -> int:
     """N of "candidates=N"."""
     name, _, value = text.partition("=")
     if name.strip() != "candidates" or not value.strip().isdecimal() or int(value) < 1:
@@ -200,7 +200,7 @@ def budget(text: str) -> int:
     return int(value)
 
 
-def named(name: str) -> LanguageModel | None:
+def find_model(name: str) -> LanguageModel | None:
     """The row of this name; None for the offline writer. Raises ValueError for a name that nobody has."""
     model = LanguageModel.objects.filter(name=name).first()
     if model is None and name == OFFLINE:
@@ -214,7 +214,7 @@ def named(name: str) -> LanguageModel | None:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
+def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
     """What will be run, and how long that takes."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
@@ -224,20 +224,22 @@ def plan_text(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = 
             over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in foreground.OVER)]
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
             lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
-    lines += elsewhere_lines(rows, elsewhere)
-    paces = experiment_results.seconds_per_candidate(plan, plan.tasks)
+    lines += describe_elsewhere(rows, elsewhere)
+    paces = experiment_results.measure_seconds_per_candidate(plan, plan.tasks)
     known = ", ".join(f"{task} {paces[task]:.1f} s a candidate" for task in plan.tasks if task in paces)
     left = (
-        f"about {duration(state.seconds_left)}" if state.seconds_left is not None else "not known before a first round"
+        f"about {format_duration(state.seconds_left)}"
+        if state.seconds_left is not None
+        else "not known before a first round"
     )
     lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to try; time: {left}.")
     if known:
         lines.append(f"Measured here: {known}.")
-    lines.append(ceiling_text(ceiling(plan, state.experiments - state.finished)))
+    lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
     return "\n".join(lines)
 
 
-def elsewhere_lines(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
+def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
     """What of it is read from other reports, and what of that had been begun here."""
     here = {number for number, row in rows.items() if row.status == Experiment.Status.FINISHED}
     folders = Counter(result.folder for number, result in elsewhere.items() if number not in here)
@@ -246,7 +248,7 @@ def elsewhere_lines(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uui
     return lines + [f"Begun here, finished there: {name}. That one counts." for name in begun]
 
 
-def ceiling_text(most: Ceiling) -> str:
+def describe_ceiling(most: Ceiling) -> str:
     """What language models may cost at most."""
     if most.free:
         return "No endpoint is asked: no tokens are paid for."
@@ -255,7 +257,7 @@ def ceiling_text(most: Ceiling) -> str:
     return f"In {most.experiments} experiments: {tokens}, {dollars} (--token-budget, --dollar-budget)."
 
 
-def ended_text(cell: Cell, experiment: Experiment) -> str:
+def describe_end(cell: Cell, experiment: Experiment) -> str:
     if experiment.status != Experiment.Status.FINISHED:
         return f"{experiment.name}: {experiment.get_status_display().lower()}"
     winner = experiment.winner
@@ -263,8 +265,8 @@ def ended_text(cell: Cell, experiment: Experiment) -> str:
     return f"{experiment.name}: {winner.key if winner else '-'}{rts}"
 
 
-def progress_text(cell: Cell, now: progress.Progress, state: State) -> str:
-    left = "" if state.seconds_left is None else f", {duration(state.seconds_left)} left"
+def describe_progress(cell: Cell, now: progress.Progress, state: State) -> str:
+    left = "" if state.seconds_left is None else f", {format_duration(state.seconds_left)} left"
     whole = 100 * state.candidates / state.budget
     place = min(state.finished + 1, state.experiments)
     return (
@@ -273,7 +275,7 @@ def progress_text(cell: Cell, now: progress.Progress, state: State) -> str:
     )
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     minutes = seconds / 60
     if minutes < 2:
         return f"{seconds:.0f} s"

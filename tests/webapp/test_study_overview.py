@@ -1,4 +1,4 @@
-"""The live board of a study, and what its answers say, from rows that a study leaves."""
+"""The page of a study, and what its answers say, from rows that a study leaves."""
 
 from datetime import timedelta
 
@@ -39,7 +39,7 @@ def vote(person, number=1, best="A", worst="F", seconds=20):
 
 
 def kinds(study):
-    return {place.participant.label: place.kind for place in overview.board(study).places}
+    return {place.participant.label: place.kind for place in overview.build_overview(study).places}
 
 
 def test_who_is_where():
@@ -64,10 +64,10 @@ def test_who_is_where():
         "invited": "invited",
         "done": "finished",
     }
-    found = overview.board(study)
+    found = overview.build_overview(study)
     assert ("choosing", "to choose", 1) in found.counts
     assert [place.words for place in found.failed] == ["The disk is full."]
-    assert not Screening.objects.exists()  # looking at the board draws nothing for anybody
+    assert not Screening.objects.exists()  # looking at the page draws nothing for anybody
 
 
 def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
@@ -98,10 +98,11 @@ def test_what_is_used_and_still_to_come():
         Job.objects.create(
             experiment=person.experiment, kind=kind, status="done", started_at=started, finished_at=ended
         )
-    use = overview.board(study).use
-    assert (use.train_seconds, use.samples, use.calls, use.tokens) == (50, 1000, 1, 1200)
-    assert use.cost == pytest.approx(0.0125)
-    assert (use.rounds_left, use.round_seconds, use.seconds_left) == (2, 60, 120)
+    found = overview.build_overview(study)
+    usage, remaining = found.usage, found.remaining
+    assert (usage.train_seconds, usage.samples, usage.calls, usage.tokens) == (50, 1000, 1, 1200)
+    assert usage.cost == pytest.approx(0.0125)
+    assert (remaining.rounds, remaining.round_seconds, remaining.seconds) == (2, 60, 120)
 
 
 def test_rounds_of_answers_to_a_problem_are_still_to_come_until_they_are_tested():
@@ -116,7 +117,7 @@ def test_rounds_of_answers_to_a_problem_are_still_to_come_until_they_are_tested(
             payload={"iteration": iteration, "candidates": []},
             status=status,
         )
-    assert overview.board(person.study).use.rounds_left == 2
+    assert overview.build_overview(person.study).remaining.rounds == 2
 
 
 def test_answers_by_hand():
@@ -126,7 +127,7 @@ def test_answers_by_hand():
         vote(person, 1, "A", "F", seconds)
         vote(person, 2, "A", "B", seconds + 5)
     Vote.objects.filter(screening__participant__label="P02", request__payload__iteration=2).update(cannot_tell=True)
-    found = reliability.answers_of(study)
+    found = reliability.read_answers(study)
     assert (found.votes, found.undecided) == (4, 1)
     assert found.best_places.counts == (3, 0, 0, 0, 0, 0)
     assert found.worst_places.counts == (0, 1, 0, 0, 0, 2)
@@ -147,7 +148,7 @@ def test_somebody_who_has_an_arm_twice_has_two_lines():
     again.save()
     Experiment.objects.filter(pk=again.experiment.pk).update(status="running")
     vote(person, 1, "A", "F", 10)
-    lines = reliability.answers_of(study).scores[study.arms.get()]
+    lines = reliability.read_answers(study).scores[study.arms.get()]
     assert {name: len(line) for name, line in lines.items()} == {"P01": 1, "P01, 2": 1}
 
 
@@ -164,11 +165,11 @@ def test_more_people_under_way_cost_no_more_queries(django_assert_num_queries):
 
     under_way("P1")
     with CaptureQueriesContext(connection) as few:
-        overview.board(study)
+        overview.build_overview(study)
     for number in range(2, 12):
         under_way(f"P{number}")
     with django_assert_num_queries(len(few)):
-        found = overview.board(study)
+        found = overview.build_overview(study)
     assert found.counts == [("practising", "robots practise", 11), ("choosing", "to choose", 11)]
 
 
@@ -177,13 +178,13 @@ def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_que
     for number in range(30):
         rows.participant(study, consented=False, label=f"P{number:02}")
     with django_assert_max_num_queries(20):
-        assert len(overview.board(study).places) == 30
+        assert len(overview.build_overview(study).places) == 30
 
 
 def test_one_vote_gives_no_test_and_no_quartiles(ada):
     study = rows.study()
     vote(rows.participant(study), seconds=20)
-    table = reliability.summary_table(study, reliability.answers_of(study)).rows
+    table = reliability.build_summary_table(study, reliability.read_answers(study)).rows
     assert ("seconds to the answer, median", 20.0, "too few for quartiles") in table
     assert [value for name, value, _ in table if name.startswith("place of")] == ["too few", "too few"]
     for ending in ("svg", "pdf"):
@@ -204,7 +205,7 @@ def test_members_of_a_panel_agree():
     letters = dict(zip(other.order, "ABCDEF", strict=True))
     ballot.cast_vote(first, one.token, ballot.Choice("A", "B"))
     ballot.cast_vote(second, other.token, ballot.Choice(letters[one.order[0]], letters[one.order[1]]))
-    assert reliability.answers_of(study).agreement.alpha == pytest.approx(1.0)
+    assert reliability.read_answers(study).agreement.alpha == pytest.approx(1.0)
 
 
 def test_the_page_and_its_files(ada):

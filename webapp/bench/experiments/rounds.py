@@ -1,0 +1,180 @@
+"""The rounds of an experiment as its page shows them: candidates as cards, requests as steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from webapp.base import charts
+from webapp.experiments import progress
+from webapp.experiments.kinds import KINDS
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
+from webapp.review import panels
+
+
+@dataclass(frozen=True)
+class Card:
+    """One candidate in its round's row."""
+
+    candidate: Candidate
+    clips: dict[int, Clip]
+    fraction: float | None
+    """How far its training is, while it trains."""
+    share: float | None
+    """Its score divided by the experiment's highest, for the bar."""
+    badges: tuple[str, ...]
+    """Among best, worst, winner."""
+    parent_key: str
+
+    @property
+    def key(self) -> str:
+        return self.candidate.key
+
+    @property
+    def aside(self) -> bool:
+        """Whether it belongs to an earlier flow of the method and today's flow does not use it."""
+        return self.candidate.status == Candidate.Status.ASIDE
+
+    @property
+    def clip(self) -> Clip | None:
+        """The latest clip that can be played."""
+        ready = [clip for clip in self.clips.values() if clip.status == Clip.Status.READY]
+        return max(ready, key=lambda clip: clip.percent, default=None)
+
+    @property
+    def failed_clips(self) -> list[Clip]:
+        return [clip for clip in self.clips.values() if clip.status == Clip.Status.FAILED]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request of a round, and how long it took."""
+
+    kind: str
+    status: str
+    seconds: float | None
+
+    @property
+    def verb(self) -> str:
+        return KINDS[self.kind].verb
+
+
+@dataclass(frozen=True)
+class Round:
+    iteration: Iteration
+    cards: tuple[Card, ...]
+    steps: tuple[Step, ...]
+    jobs: tuple[Job, ...]
+    pooled: tuple[panels.PanelResult, ...] = ()
+
+    @property
+    def number(self) -> int:
+        return self.iteration.number
+
+    @cached_property
+    def scores(self) -> tuple[float, ...]:
+        scores = (charts.finite(card.candidate.rts) for card in self.cards if not card.aside)
+        return tuple(score for score in scores if score is not None)
+
+    @property
+    def top(self) -> float | None:
+        return max(self.scores, default=None)
+
+    @property
+    def mean(self) -> float | None:
+        return sum(self.scores) / len(self.scores) if self.scores else None
+
+    @property
+    def job(self) -> Job | None:
+        """The job that people wait for: training rather than the films that follow it."""
+        order = ("train", "write", "ask", "film")
+        return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
+
+    @property
+    def shown(self) -> Card | None:
+        """The card that stands for the round in the timeline: the pick, or the first with a clip."""
+        picked = (card for card in self.cards if "best" in card.badges)
+        return next(picked, None) or next((card for card in self.cards if card.clip), None)
+
+    @property
+    def phase(self) -> str:
+        """What the round waits for: writing, training, picking (a person), judging (a model); or done, or failed."""
+        if any(step.status == Request.Status.FAILED for step in self.steps):
+            return "failed"
+        if self.iteration.aside:
+            return "set aside"
+        if self.iteration.finished_at:
+            return "done"
+        waiting = next((KINDS[step.kind] for step in self.steps if step.status == Request.Status.OPEN), None)
+        if waiting is None:
+            return "trained"
+        return "judging" if waiting.judgement and self.jobs else waiting.phase  # with a job, a model judges
+
+
+def read_rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
+    candidates = list(
+        Candidate.objects.filter(iteration__experiment=experiment)
+        .select_related("iteration")
+        .defer("source", "trace", "metric_trace")
+    )
+    clips: dict[int, dict[int, Clip]] = defaultdict(dict)
+    for clip in Clip.objects.filter(candidate__iteration__experiment=experiment):
+        clips[clip.candidate_id][clip.percent] = clip
+    steps, pooled, iteration_of = _read_steps(experiment)
+    keys = {candidate.pk: candidate.key for candidate in candidates}
+    scores = [abs(score) for candidate in candidates if (score := charts.finite(candidate.rts)) is not None]
+    rows = []
+    for iteration in experiment.iterations.all():
+        own = tuple(job for job in jobs if iteration_of.get(job.request_id) == iteration.number)
+        fractions = _read_fractions(own)
+        cards = tuple(
+            Card(
+                candidate=candidate,
+                clips=clips[candidate.pk],
+                fraction=fractions.get(candidate.key),
+                share=_scale_score(candidate.rts, max(scores, default=0)),
+                badges=_list_badges(candidate, iteration, experiment),
+                parent_key=keys.get(candidate.parent_id or 0, ""),
+            )
+            for candidate in candidates
+            if candidate.iteration_id == iteration.pk
+        )
+        rows.append(Round(iteration, cards, tuple(steps[iteration.number]), own, tuple(pooled[iteration.number])))
+    return tuple(rows)
+
+
+def _read_steps(
+    experiment: Experiment,
+) -> tuple[dict[int, list[Step]], dict[int, list[panels.PanelResult]], dict[int | None, int]]:
+    """The requests of each round, how panels decided in it, and each request's round. The final choice counts to the
+    last round."""
+    steps: dict[int, list[Step]] = defaultdict(list)
+    pooled: dict[int, list[panels.PanelResult]] = defaultdict(list)
+    iteration_of: dict[int | None, int] = {}
+    fields = ("pk", "kind", "status", "created_at", "finished_at", "payload__iteration", "pooled")
+    rows = experiment.requests.exclude(status=Request.Status.ASIDE)
+    for pk, kind, status, begun, ended, iteration, result in rows.values_list(*fields):
+        if iteration is not None:
+            steps[iteration].append(Step(kind, status, (ended - begun).total_seconds() if ended else None))
+            iteration_of[pk] = iteration
+        if result:
+            pooled[iteration or max(steps, default=0)].append(panels.read_pooled(kind, result))
+    return steps, pooled, iteration_of
+
+
+def _read_fractions(jobs: Iterable[Job]) -> dict[str, float]:
+    """How far each candidate's training is, by its id."""
+    entries = [progress.said_of(job) for job in jobs if job.kind == Job.Kind.TRAIN]
+    return {key: float(str(entry["fraction"])) for job_entries in entries for key, entry in job_entries.items()}
+
+
+def _scale_score(rts: float | None, highest: float) -> float | None:
+    value = charts.finite(rts)
+    return None if value is None or not highest else max(0.0, value / highest)
+
+
+def _list_badges(candidate: Candidate, iteration: Iteration, experiment: Experiment) -> tuple[str, ...]:
+    marked = {"winner": experiment.winner_id, "best": iteration.best_id, "worst": iteration.worst_id}
+    return tuple(name for name, pk in marked.items() if pk == candidate.pk)
