@@ -1,6 +1,6 @@
-"""What answers a writer's questions, whatever stands behind it: the protocol, its replies, and how far they are.
+"""The protocol of chat backends: replies, and the progress of requests.
 
-Nothing that is slow to import: every process that plays an experiment reads this.
+It imports nothing slow, because every process that runs an experiment imports it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Reply:
 
     text: str
     finish_reason: str
-    """stop, or length when the answer was cut off; LOST for what came of one that ended in the middle."""
+    """stop, or length when the answer was cut off; LOST for one that broke off in the middle."""
     usage: prices.Usage | None
     cost: float | None
     """US dollars; None when the price is unknown."""
@@ -77,7 +77,7 @@ def request_hash(request: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Underway:
-    """How far the requests of one call of `complete` are."""
+    """The progress of the requests of one call of `complete`."""
 
     tokens: int
     """Pieces of text heard so far in answers that have not ended: about as many tokens. 0 where nothing is streamed."""
@@ -88,18 +88,20 @@ class Underway:
 
 
 Watch = Callable[[Underway], None]
-"""Told of the progress several times a second. What it raises gives all requests up and goes on to the caller."""
+"""Receives the progress several times a second. An exception that it raises ends all requests and reaches the
+caller."""
 
 
 OnReply = Callable[[Reply], None]
 LOST = "broken off"
-"""The finish reason of what is no answer and was paid for."""
+"""The finish reason of a reply that was paid for and is no answer."""
 MODEL_LETTERS = 120
-"""What is kept of the name that a server calls its model by: some say the whole path of a file."""
+"""Letters kept of a server's name for its model, which may be the whole path of a file."""
 
 
 class ChatBackend(Protocol):
-    """What writers talk to. `complete` asks the same question `count` times, with seeds seed, seed + 1, ...
+    """The interface of everything that answers a writer. `complete` asks the same question `count` times, with seeds
+    seed, seed + 1, ...
 
     It returns the replies that arrived, ordered by seed; fewer than `count` when some requests failed. It raises a
     ModelError when none arrived, or when one failed permanently. `on_reply` is called, one call at a time, with each
@@ -120,7 +122,7 @@ class ChatBackend(Protocol):
         tokens: int = 0,
         watch: Watch | None = None,
     ) -> list[Reply]:
-        """As said above. Raises errors.ModelError, and what `on_reply` and `watch` raise."""
+        """See the class. Raises errors.ModelError, and what `on_reply` and `watch` raise."""
 
 
 def without_credentials(url: str) -> str:

@@ -1,4 +1,4 @@
-"""The backend that asks anything that speaks OpenAI's chat completions."""
+"""The backend for every server that speaks OpenAI's chat completions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llm.wire import Answer
 
 MAX_RETRIES = 5
 PLUMBING = ("messages", "stream", "stream_options")
-"""What is sent and has no part in what is asked."""
+"""Parts of a request that do not shape its answer."""
 
 
 class OpenAIBackend:
@@ -101,11 +101,11 @@ class OpenAIBackend:
         return sorted(replies, key=lambda r: r.seed)
 
     def _check_address(self) -> None:
-        """Raises Unreachable for what can be no address, before a client trips over it."""
+        """Raises Unreachable for an invalid address, before a client fails on it."""
         try:
             parts = urlsplit(self._base_url)
             possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # a port that is none
+        except ValueError:  # an invalid port
             possible = False
         if not possible:
             raise failures.unreachable_error(self.endpoint or repr(self._base_url))
@@ -145,13 +145,15 @@ class OpenAIBackend:
 
 
 def estimate_usage(messages: Sequence[Message], pieces: Sequence[str]) -> prices.Usage:
-    """About what an answer in these pieces cost, where the endpoint does not say; a piece is a token or more."""
+    """An estimate of what an answer in these pieces cost, where the endpoint does not say; a piece is a token or
+    more.
+    """
     written = max(len(pieces), token_estimate([{"content": "".join(pieces)}]))
     return prices.Usage(token_estimate(messages), written, estimated=True)
 
 
 def _strip_unstorable(text: str) -> str:
-    """Without what JSON can carry and files and databases cannot: lone surrogates and NUL."""
+    """The text without lone surrogates and NUL, which JSON allows and files and databases do not."""
     return text.encode(errors="replace").decode().replace("\0", "")
 
 

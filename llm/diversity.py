@@ -13,7 +13,7 @@ from llm.records import Outcome
 
 T = TypeVar("T")
 WATCHED = ("mean", "speed")
-"""What counts of each coordinate in Outcome.states."""
+"""The numbers of each coordinate in Outcome.states that are compared."""
 SMALL = 0.05
 """Differences of this size, in metres, radians or per second, are hardly seen."""
 
@@ -24,12 +24,12 @@ def by_code(outcomes: Sequence[Outcome]) -> float | None:
 
 
 def by_behaviour(outcomes: Sequence[Outcome]) -> float | None:
-    """Mean distance of all pairs of films, of those whose states are known; None for fewer than two."""
+    """Mean distance of all pairs of films whose states are known; None for fewer than two."""
     return _mean_of_pairs([watched(o) for o in outcomes if o.ok and o.states], canberra)
 
 
 def features(source: str) -> frozenset[str]:
-    """What a program reads and which functions it applies, wherever and under whatever names."""
+    """The inputs that a program reads and the functions that it applies; places and names of variables do not count."""
     tree = extract.parse(source)
     if tree is None:
         return frozenset()

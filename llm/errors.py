@@ -1,4 +1,4 @@
-"""Everything that can go wrong between a method and a model. Each message says what to do about it."""
+"""Errors between a method and a model. Each message says what to do about it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unauthorized(ModelError):
 
 
 class UnknownModel(ModelError):
-    """The endpoint knows no such model, or its address is wrong."""
+    """The endpoint does not have this model, or its address is wrong."""
 
     permanent = True
 
@@ -44,7 +44,7 @@ class BadRequest(ModelError):
 
 
 class TooLong(BadRequest):
-    """The prompt is longer than the model has room for. `room`: its context in tokens, 0 where nobody says so."""
+    """The prompt is longer than the model has room for. `room`: its context in tokens, 0 where unknown."""
 
     def __init__(self, message: str, room: int = 0) -> None:
         super().__init__(message)
@@ -82,7 +82,7 @@ class BrokenOff(ModelError):
 
 
 def unscored_text(candidate: str, instead: str) -> str:
-    """What to say of a trained candidate without a task score; `instead`: what to do on a task that has none."""
+    """The message about a trained candidate without a task score; `instead`: advice for a task that has none."""
     return (
         f"candidate {candidate} has no task score: its task has no metric ({instead}), or its training ended before "
         "anything was counted (train longer)"

@@ -1,4 +1,4 @@
-"""Find the reward function in what a model wrote, and mend what can be mended without asking again."""
+"""Find the reward function in a model's answer, and repair what needs no further question."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[ \t]*$")
 
 
 def source(text: str) -> str | None:
-    """The last code in `text` that defines compute_reward, mended; None when there is none.
+    """The last code in `text` that defines compute_reward, repaired; None when there is none.
 
-    Accepts fences that are indented, never closed or missing, and drops what a reasoning model thinks aloud.
+    Accepts fences that are indented, never closed or missing, and drops the thoughts of a reasoning model.
     """
     answer = without_thinking(text)
     blocks = [b for b in fenced_blocks(answer) if _DEFINES.search(b)]

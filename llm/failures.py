@@ -1,4 +1,4 @@
-"""What the failures of an endpoint mean: whether to ask again, when, and what to tell the person who waits."""
+"""What an endpoint's failure means: whether and when to ask again, and what to tell the person who waits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAILURES = (openai.OpenAIError, httpx2.HTTPError, ValueError, BrokenOff, NoAnswe
 OPTIONAL = ("seed", "temperature", "max_tokens", "max_completion_tokens", "stream_options", "stream")
 """Parameters that a server may refuse; it is asked again without the one that it complains about."""
 FINAL = ("context_length_exceeded", "content_filter", "insufficient_quota", "invalid_api_key", "model_not_found")
-"""What servers say instead of a status, in an answer that began well, where asking again changes nothing."""
+"""Codes that servers send instead of a status, within an answer that began well; asking again changes nothing."""
 LONGEST_PAUSE = 600.0
 """Seconds: an endpoint that asks for a longer pause has failed."""
 FIRST_BACKOFF, LAST_BACKOFF = 0.5, 8.0
@@ -40,20 +40,20 @@ def may_pass(failure: Failure) -> bool:
 
 
 def is_silence(failure: Failure | None) -> bool:
-    """Whether the server took the request and then let its time pass: it has read it, and may have thought."""
+    """Whether the server accepted the request and then timed out: it may have charged for the prompt."""
     cause = failure.__cause__ if isinstance(failure, openai.APITimeoutError) else failure
     return isinstance(cause, httpx2.ReadTimeout)
 
 
 def is_passing_status(status: int) -> bool:
-    """Whether what this status speaks of may be over a little later."""
+    """Whether this status may pass a little later."""
     return status in (408, 409, 429) or status >= 500
 
 
 def status_of(failure: openai.APIError) -> int:
     """The status; where the error came with a success (an event of a stream, or in place of an answer) its body's.
 
-    500 where it says nothing known: what failed in the middle of an answer had been understood.
+    500 for an unknown code, because a request whose answer began was understood.
     """
     if isinstance(failure, openai.APIStatusError):
         return failure.status_code
@@ -72,7 +72,7 @@ def pause_before_next_try(failure: Failure, tries: int) -> float:
 
 
 def pause_asked_for(failure: Failure) -> float | None:
-    """What the server's answer asks for, in seconds; None where it asks for nothing that can be read."""
+    """What the server's answer asks for, in seconds; None where it names no readable time."""
     if not isinstance(failure, openai.APIStatusError):
         return None
     headers = failure.response.headers
@@ -105,8 +105,8 @@ ROOM = re.compile(
 
 
 def context_named(failure: Failure) -> int | None:
-    """The model's context in tokens, as a refusal of what is too long for it names it; 0 where it names none; None of
-    any other failure.
+    """The model's context in tokens, as a refusal of a prompt that is too long names it; 0 where it names none; None
+    for any other failure.
     """
     if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 413, 422):
         return None
@@ -118,7 +118,7 @@ def context_named(failure: Failure) -> int | None:
 
 
 def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
-    """Which optional parameter a 400 or 422 does not know, if any: one that only minds its value keeps it."""
+    """The optional parameter that a 400 or 422 does not know; None where it only refuses the value."""
     if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 422):
         return None
     said = f"{failure.param or ''} {server_words(failure)}".lower()
@@ -166,7 +166,7 @@ def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets
             )
         case openai.APIStatusError():
             return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
-        case openai.APIError() if not is_passing_status(status_of(failure)):  # said within a success
+        case openai.APIError() if not is_passing_status(status_of(failure)):  # sent within a success
             return errors.BadRequest(f"{where} refuses the request with status {failure.code}. It said: {said}")
         case openai.APIError():
             return errors.ServerFailed(f"{where} failed while it answered; try again later. It said: {said}")
@@ -176,7 +176,7 @@ def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets
 
 
 def unreachable_error(where: str) -> errors.Unreachable:
-    """What is said of an address that cannot be reached, or can be none."""
+    """The message about an address that is invalid or cannot be reached."""
     return errors.Unreachable(
         f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."
     )

@@ -1,4 +1,4 @@
-"""Who may ask an endpoint now: requests at once, requests and tokens a minute, and pauses that it asked for."""
+"""The limits of an endpoint: requests at once, requests and tokens a minute, and pauses that it asked for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ WAIT_SECONDS = 0.2
 
 
 class Gate(Protocol):
-    """One endpoint's door. Any thread may call it."""
+    """The gate of one endpoint. Any thread may call it."""
 
     def enter(self, tokens: int) -> Any | None:
-        """A ticket for one request of about this many tokens; None where it has to wait: ask again a little later.
+        """A ticket for one request of about this many tokens; None where it has to wait and try again later.
 
         May raise errors.BudgetSpent where no waiting helps, but never while a request that it let in is under way.
         """
@@ -24,7 +24,7 @@ class Gate(Protocol):
         """The request is over and took this many tokens; None where that is not known."""
 
     def rest(self, seconds: float) -> None:
-        """The endpoint asked not to be asked for so long, by anybody."""
+        """The endpoint asked for a pause of all requests."""
 
 
 class Slots:
@@ -45,13 +45,15 @@ class Slots:
         self._free.release()
 
     def rest(self, seconds: float) -> None:
-        """Let nobody in for so long; a longer rest that was asked for before stays."""
+        """Start no request for this time; a longer pause that is running stays."""
         self._closed_until = max(self._closed_until, time.monotonic() + seconds)
 
 
 @contextmanager
 def inside(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Iterator[None]:
-    """Beyond the gate, once it lets somebody in; `waiting` is called now and then until it does, and may raise."""
+    """A context that is entered once the gate permits it; until then `waiting` is called now and then, and may
+    raise.
+    """
     while (ticket := gate.enter(tokens)) is None:
         waiting()
         time.sleep(WAIT_SECONDS)

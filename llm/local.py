@@ -102,7 +102,7 @@ class LocalWriter:
         )
 
     def _design(self, reading: Reading, seed: int) -> tuple[str, Usage]:
-        """A program of the components that the model chooses, and what choosing took."""
+        """A program of the components that the model chooses, and the tokens of choosing."""
         offered = derive(reading)[:MOST_QUANTITIES]
         body = {
             "messages": [{"role": "user", "content": question(reading, offered)}],
@@ -110,7 +110,7 @@ class LocalWriter:
             "seed": int(hashlib.sha256(f"{seed}".encode()).hexdigest()[:7], 16),
             "temperature": self.temperature,
             "max_tokens": 400,
-            "cache_prompt": False,  # what was asked before changes the last digits, and with them the choice
+            "cache_prompt": False,  # earlier questions change the last digits, and with them the choice
         }
         said = _server(str(self.path)).handle_chat_completions(body)
         if "choices" not in said:
@@ -122,7 +122,7 @@ class LocalWriter:
 
 
 def question(reading: Reading, offered: Sequence[Quantity]) -> str:
-    """What the model is asked, in few words: it may be small."""
+    """The question to the model, in few words, because it may be small."""
     wants = {"more": "more is better", "less": "less is better", "staying": "paid in every step"}
     listed = "\n".join(f"- {q.name}: {wants.get(q.aim, f'best {q.aim}')}" for q in offered)
     earlier = ""

@@ -66,7 +66,8 @@ def values_text(components: Mapping[str, Sequence[float]]) -> str:
 
 
 PLACE = ("x", "y")
-"""Where a free body is. How far and fast it went is the hidden metric of the locomotion tasks, so no prompt says it."""
+"""The coordinates of a free body's place, which prompts leave out: how far and fast it went is the hidden metric of the
+locomotion tasks."""
 
 
 def states_text(states: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the rest of the product knows of a method, and of the options that methods and judges have."""
+"""The description of a method, and of the options of methods and judges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Option:
     help: str
     """A sentence for the form and the command line."""
     choices: tuple[str, ...] = ()
-    """What a text may be; empty for anything."""
+    """The texts that are allowed; empty for any."""
     low: float = -math.inf
     high: float = math.inf
 
@@ -55,7 +55,9 @@ def _parsed(given: Any, kind: type) -> Value | None:
 
 
 def settings(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Value]:
-    """What `given` sets to something else than the default, checked. Raises ValueError for what `whose` cannot be."""
+    """The values in `given` that differ from their defaults, checked. Raises ValueError for an option that `whose` does
+    not have.
+    """
     known = {option.name: option for option in options}
     for name in given:
         if name not in known:
@@ -76,16 +78,16 @@ class Method:
     k: int = 6
     """Candidates a round, by default."""
     least_k: int = 2
-    """Below this nothing is left to choose from."""
+    """The smallest K with something to choose from."""
     n: int = 5
     """Rounds, by default."""
     options: tuple[Option, ...] = ()
     rounds: Callable[[int, Mapping[str, Any]], int] | None = None
-    """The rounds that follow from K and the options, of a method that does not go by N."""
+    """The number of rounds by K and the options, for a method that ignores N."""
     uses_metric: bool = False
-    """By its definition the model, or the search, sees values of the hidden metric, and nobody is asked to judge."""
+    """Whether by its definition the model, or the search, sees values of the hidden metric, and no judge is asked."""
     asks_judge: bool = True
-    """Whether it ever has a judge, who may be a person, pick or compare. Those that use the metric never do."""
+    """Whether it asks a judge, who may be a person. Methods that use the metric never do."""
     chooses: bool = True
     """Whether its judge, after several rounds, is asked for the best of the rounds' bests."""
     compares: bool = False
@@ -103,10 +105,10 @@ class Method:
         return settings(self.options, given, self.title)
 
     def rounds_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
-        """How many rounds an experiment with these K, N and options has, whatever its row says of N."""
+        """The number of rounds of an experiment with these K, N and options."""
         return self.rounds(k, given) if self.rounds else n
 
     def candidates_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
-        """How many candidates an experiment may put to the test: its option `budget`, else K in each round."""
+        """The number of candidates that an experiment may try: its option `budget`, else K in each round."""
         own = next((option for option in self.options if option.name == "budget"), None)
         return int(given.get("budget", own.default)) if own else k * self.rounds_of(k, n, given)

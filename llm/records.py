@@ -1,7 +1,7 @@
 """The requests a method yields and the results it receives: frozen, plain, JSON-able.
 
-A method is a generator (design idea 1). Everything it yields or receives passes through
-`to_json` / `from_json`, so that a replay from the database sees exactly what the first run saw.
+A method is a generator. Everything it yields or receives passes through `to_json` / `from_json`, so that a replay from
+the database sees exactly what the first run saw.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ as its content, in OpenAI's format; those that methods write are text."""
 Span = tuple[int, int]
 """Start and end of a part of a text, in characters."""
 ROLES = ("writer", "describer", "judge", "vision")
-"""Whom an Ask is for: each may be another model."""
+"""The roles that answer an Ask; each may be another model."""
 
 
 REWARD, ANSWER, PROGRAM = "reward", "answer", "program"
@@ -53,7 +53,7 @@ class Candidate:
     thought: str = ""
     """What the model wrote before the code, where the Write asked for it."""
     notes: tuple[str, ...] = ()
-    """What the check noted about the program, though it may be trained: statements that have no effect."""
+    """The check's notes about a program that may be trained: statements without effect."""
 
     @property
     def annotated_source(self) -> str:
@@ -63,7 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What trying a candidate gave: training under a reward, judging a program, checking an answer."""
+    """The result of trying a candidate: training under a reward, judging a program, checking an answer."""
 
     candidate: Candidate
     ok: bool
@@ -75,7 +75,7 @@ class Outcome:
     rts: float | None = None
     states: Mapping[str, Any] = field(default_factory=dict)
     """What the robot does in its film, in numbers: as simulation.rollout_statistics gives it; empty where that is not
-    known. Of a program: {"outputs": a digest of what it printed}, which says nothing about whether that is right."""
+    known. Of a program: {"outputs": a digest of what it printed}, which does not reveal whether that is right."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Write:
     thought: bool = False
     """Keep what the model wrote before the code, as Candidate.thought."""
     tokens: int = 0
-    """The most tokens that an answer may have; 0: as many as the model gives by itself."""
+    """The largest number of tokens of an answer; 0: no limit."""
     optional: tuple[Span, ...] = ()
     """Parts of the last message that can be left out where it is too long for the model, the first to go first."""
 
@@ -132,7 +132,7 @@ class Train:
 
 @dataclass(frozen=True)
 class Run:
-    """Hold answers against the reference, or run programs on test cases. Result: tuple[Outcome, ...], in order."""
+    """Compare answers with the reference, or run programs on test cases. Result: tuple[Outcome, ...], in order."""
 
     iteration: int
     candidates: tuple[Candidate, ...]
@@ -145,7 +145,7 @@ class Judge:
     iteration: int
     outcomes: tuple[Outcome, ...]
     worst: bool = True
-    """Whether the worst matters; a model is asked for the best alone where it does not."""
+    """Whether the worst is asked for; without it a model names the best alone."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Look:
 
 
 Judged = Judge | Choose | Compare
-"""What a judge answers: the proxy, a model or a person."""
+"""The requests that a judge answers: the proxy, a model or a person."""
 Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
 KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
 TRIED = ("Train", "Run")

@@ -1,4 +1,4 @@
-"""Several requests to one endpoint at once: who starts when, who is asked again, and giving all of them up."""
+"""Several concurrent requests to one endpoint: when each starts, which is repeated, and how all are given up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from llm.gate import Gate
 from llm.prices import Usage
 
 TICK_SECONDS = 0.2
-"""How often the caller is told how far the answers are, and may give them up."""
+"""Seconds between two reports of progress to the caller, who may give the answers up."""
 
 
 @dataclass
@@ -40,8 +40,8 @@ class RequestBatch:
     """`body(seed)` is what to send now; `on_end` takes each turn with its answer or its last failure.
 
     `on_loss` takes a turn whose try ended in the middle, also because it was given up, with what the server says that
-    it cost: what was heard is paid for. `on_refusal` notes a parameter that the endpoint does not take. `size` is about
-    how many tokens one request costs.
+    it cost: because it is paid for. `on_refusal` notes a parameter that the endpoint does not take. `size` is about how
+    many tokens one request costs.
     """
 
     gate: Gate
@@ -72,8 +72,8 @@ class RequestBatch:
             raise
 
     def _give_up_all(self, reason: BaseException) -> None:
-        """End what is under way. Every place at the gate is left, also where an answer cannot be saved; such an error
-        is noted on the reason for giving up, and does not take its place.
+        """End the running requests. Every place at the gate is left, also where an answer cannot be saved; such an
+        error is noted on the reason for giving up, and does not take its place.
         """
         for future in self.running:
             future.cancel()
@@ -131,7 +131,7 @@ class RequestBatch:
             self.gate.leave(turn.ticket, _tokens_of(answer))
 
     def _report_loss(self, turn: Turn, failure: failures.Failure | None) -> None:
-        """What was heard is paid for, and what was read where the server only kept silent for too long."""
+        """Report what a lost try cost: the answer so far, and the prompt where the server timed out."""
         usage = failure.usage if isinstance(failure, wire.BrokenOff) else None
         if turn.heard or usage or failures.is_silence(failure):
             self.on_loss(turn, usage)
@@ -173,7 +173,7 @@ def _tokens_of(answer: wire.Answer | None) -> int | None:
 
 @contextmanager
 def open_client(base_url: str, api_key: str, timeout: float) -> Iterator[openai.AsyncOpenAI]:
-    """A client for one call of `complete`; its connections are closed at the end, whatever they were doing."""
+    """A client for one call of `complete`; its connections are closed at the end, also running ones."""
     client = wire.client(base_url, api_key, timeout)
     try:
         yield client

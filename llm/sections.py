@@ -1,4 +1,4 @@
-"""Texts of prompts whose least needed parts are marked, so that a writer can leave them out where room is short."""
+"""Texts of prompts with marked optional parts, which a writer leaves out where a prompt is too long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from llm.prompts import template
 from llm.records import Message, Span
 
 REMARK, EXAMPLE = 0, 1
-"""Ranks of optional parts: what was said before of a candidate goes before any whole candidate does."""
+"""Ranks of optional parts: earlier words about a candidate are left out before whole candidates."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a Write is made from: the messages, and the optional parts of the last one, the first to go first."""
+    """The parts of a Write: the messages, and the optional parts of the last one, the first to go first."""
 
     messages: tuple[Message, ...]
     optional: tuple[Span, ...] = ()

@@ -27,7 +27,7 @@ Body = dict[str, Any] | str
 
 
 class BadCall(Exception):
-    """A request that cannot be answered: HTTP status, OpenAI's error type, and what is wrong."""
+    """A request that cannot be answered: HTTP status, OpenAI's error type, and the reason."""
 
     def __init__(self, status: int, kind: str, message: str, param: str | None = None) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(self.completion)
 
     def answer(self, action: Callable[[], Body]) -> None:
-        """Send what the action gives, or the failure in OpenAI's form."""
+        """Send the action's result, or the failure in OpenAI's form."""
         status, body = 500, None
         try:
             self.authorise()
@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data.encode())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing: request lines are of no use, and headers must never reach a log."""
+        """Log nothing: request lines are of no use, and headers must never reach a log."""
 
 
 def complete(body: dict[str, Any]) -> dict[str, Any]:

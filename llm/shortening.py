@@ -1,4 +1,4 @@
-"""Prompts that are longer than a model has room for: what is left out of them, and what the prompt says about it."""
+"""Shortening of prompts that are too long for a model: what is left out, and what the prompt says about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llm.records import Message, Span
 ANSWER_TOKENS = 2000
 """Kept free for the answer."""
 LETTERS_PER_TOKEN = 3
-"""Of code and numbers; prose has more, so that a prompt is rather taken for longer than it is."""
+"""Letters of a token in code and numbers; prose has more, so that the estimate is rather too high."""
 TOKENS_PER_IMAGE = 500
 PARTS_LEFT_OUT = "(The oldest {} left out: too long for this model.)\n\n"
 ATTEMPTS_LEFT_OUT = "(Earlier attempts are left out: too long for this model.)\n\n"
@@ -49,7 +49,7 @@ class Conversation:
 
     @property
     def left_out(self) -> int:
-        """How many pieces are left out in all."""
+        """The number of pieces that are left out."""
         return self.parts_left_out + self.attempts_left_out
 
     @property

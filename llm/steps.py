@@ -1,4 +1,4 @@
-"""What every method shares: the type of its generator, seeds, and the outcomes a judge may name."""
+"""Shared by all methods: the type of the generator, seeds, and the outcomes that a judge may name."""
 
 from __future__ import annotations
 

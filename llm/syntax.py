@@ -28,8 +28,8 @@ def _undisturbed() -> Iterator[None]:
     """No other thread runs while CPython builds a tree here.
 
     CPython 3.11 counts the depth of the tree that it builds in one place for all threads. A thread is suspended in the
-    midst of that only where a garbage collection begins there and runs Python code; a thread that parses then makes
-    the count of the first wrong (SystemError: AST constructor recursion depth mismatch). Hence no collection meanwhile;
+    midst of that only where a garbage collection begins there and runs Python code; a thread that parses then makes the
+    count of the first wrong (SystemError: AST constructor recursion depth mismatch). So no collection runs meanwhile;
     the lock is for those who switch it off and on.
     """
     with _LOCK:

@@ -1,7 +1,7 @@
 """One chat completion over HTTP: streamed where the server can, read whole where it cannot.
 
 All requests of a process run in one event loop, in a thread of its own. So the caller can give them up at any moment:
-the connection is closed then, and the server stops writing what is paid for by the token.
+the connection is closed then, and the server stops writing tokens that must be paid.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Answer:
 
 
 class BrokenOff(Exception):
-    """The answer ended before its end: nothing says that it is whole, or half of a JSON text came.
+    """The answer broke off: nothing says that it is whole, or half of a JSON text came.
 
-    `usage`: what the server says that it cost, if it says so.
+    `usage`: the cost that the server reports, if any.
     """
 
     def __init__(self, usage: Usage | None = None) -> None:
@@ -94,7 +94,7 @@ class Beginning(httpx2.AsyncByteStream):
                 return
 
     async def aclose(self) -> None:
-        """The connection may go."""
+        """Close the connection."""
         await self.body.aclose()
 
 
@@ -103,9 +103,9 @@ CUT_OFF = ("length", "max_tokens", "model_length")
 GIVEN_UP = ("error", "abort", "insufficient_system_resource")
 """What servers say of an answer that they did not finish."""
 MOST_BYTES = 64 << 20
-"""Of one answer, events and all: about 250 bytes a token. What goes on for ever fills no memory."""
+"""Bytes of one answer with its events, about 250 a token: an endless answer must not fill the memory."""
 MOST_ERROR_BYTES = 64 << 10
-"""Of what comes with another status than a success, compressed or not; the rest is not read."""
+"""Bytes read of an error, compressed or not."""
 AFTER_END = 20.0
 """Seconds in which a stream that gave its reason for the end may still say what it cost, and that it is done."""
 WORDS = ("reasoning_content", "reasoning", "content")
@@ -157,7 +157,7 @@ async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """What comes, as it comes. Raises NoAnswer where it is more than any answer can be."""
+    """The lines as they arrive. Raises NoAnswer where they are longer than any answer can be."""
     size = 0
     async for piece in response.aiter_bytes():
         size += len(piece)
@@ -259,7 +259,7 @@ def _whole(data: Any) -> Answer:
 
 
 def _usage(usage: Any) -> Usage | None:
-    """The tokens, where the endpoint reports them as numbers."""
+    """The tokens where the endpoint reports numbers."""
     if not isinstance(usage, dict):
         return None
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")

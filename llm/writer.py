@@ -1,4 +1,4 @@
-"""From a Write request to executable candidates: ask, extract, check, repair, ask afresh; nothing paid for is lost."""
+"""From a Write request to executable candidates: ask, extract, check, repair, ask again; every paid reply is used."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Checked(Protocol):
 
     @property
     def reason(self) -> str:
-        """What to change; empty where nothing."""
+        """What to change; empty where nothing is wrong."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth telling the writer of a program that may be trained."""
+        """Notes for the writer about a program that may be trained."""
 
 
 Check = Callable[[Sequence[str]], Sequence[Checked]]
 StopCheck = Callable[[], None]
-"""Raises an exception of the caller's when no more answers are to be bought."""
+"""Raises the caller's exception when no more answers may be bought."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Written:
-    """What writing gave. `error` is empty when all candidates asked for are there."""
+    """The result of writing. `error` is empty when all candidates are there."""
 
     candidates: tuple[Candidate, ...]
     calls: tuple[Reply, ...]
@@ -92,7 +92,7 @@ class Asked:
 
 
 class OutOfBudget(Exception):
-    """As many replies were asked for as the request may cost."""
+    """The request has used up its budget of replies."""
 
 
 @dataclass
@@ -103,7 +103,7 @@ class ReplyBuyer:
     seed: int
     budget: int
     saved: Mapping[str, dict[int, Reply]]
-    """Those not used yet, by what was asked, then by seed."""
+    """Unused saved replies, by their question, then by seed."""
     on_call: OnReply | None
     stop_check: StopCheck | None = None
     tokens: int = 0
@@ -112,7 +112,7 @@ class ReplyBuyer:
     left_out: int = 0
     calls: list[Reply] = field(default_factory=list)
     used: int = 0
-    """Seeds gone by."""
+    """Seeds that were used."""
     borrowed: set[int] = field(default_factory=set)
     """Seeds of saved replies that stood in for others: they are not asked again."""
     asked: int = 0
@@ -130,7 +130,9 @@ class ReplyBuyer:
         return given
 
     def shorten(self, conversation: Conversation, images: Sequence[str] = (), wanted: int = 1) -> Conversation:
-        """What of it the model has room for beside these images: all where all the wanted answers were given before."""
+        """The conversation, shortened to the model's room beside these images; unchanged where all wanted answers are
+        saved.
+        """
         if len(self.unused_replies(with_images(conversation.messages, images))) >= wanted:
             return conversation
         shorter = shorten(conversation, self.room, len(images))
@@ -138,7 +140,9 @@ class ReplyBuyer:
         return shorter
 
     def get_replies(self, messages: Sequence[Message], seeds: Sequence[int]) -> list[Reply]:
-        """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when that is hopeless."""
+        """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when asking again is
+        useless.
+        """
         saved = self.use_saved([self.unused_replies(messages)] * len(seeds), seeds)
         new = [seed for seed, reply in zip(seeds, saved, strict=True) if reply is None]
         found = [reply for reply in saved if reply is not None]
@@ -149,7 +153,7 @@ class ReplyBuyer:
         return self.saved.get(canonical(hash_images(messages)), {})
 
     def use_saved(self, pools: Sequence[dict[int, Reply]], seeds: Sequence[int]) -> list[Reply | None]:
-        """Out of each pool of unused replies the one that is used now; None where one has to be bought.
+        """The reply to use from each pool of unused replies; None where one has to be bought.
 
         It is the reply of the same seed. Where that one never came, and an earlier run went on without it, it is
         another of the pool: there is none where nothing failed.
@@ -195,7 +199,7 @@ def _runs_of_seeds(seeds: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def saved_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
-    """Whole replies by what was asked, then by seed: from any model and with any parameters, for they are paid for."""
+    """Whole replies by their question, then by seed: of any model and parameters, because they are paid for."""
     found: dict[str, dict[int, Reply]] = {}
     for reply in saved:
         if reply.finish_reason != LOST:
@@ -246,7 +250,7 @@ def write(
     buyer = ReplyBuyer(backend, request.seed, budget, *shared)
     conversation = buyer.shorten(Conversation(request.messages, request.optional), wanted=request.count)
     messages = conversation.messages
-    accepted: dict[str, Answer] = {}  # by the essence of its program
+    accepted: dict[str, Answer] = {}  # by the normalised program
     refused: list[Refused] = []
     error, permanent, named = "", False, 0
     try:
@@ -360,7 +364,7 @@ def ask_for_repair(answer: Answer, refusal: Refused, problem: Problem) -> Conver
 
 
 def too_few_text(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
-    """What failed most, for the person who has to decide what to change."""
+    """The most frequent failures, for the person who decides what to change."""
     stage, times = Counter(r.stage for r in refused).most_common(1)[0] if refused else ("no reply", asked)
     last = next((r.reason for r in reversed(refused) if r.stage == stage), "")
     return (

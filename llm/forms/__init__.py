@@ -1,4 +1,4 @@
-"""The kinds of problems. What differs between rewards, written answers and programs is in the file of each."""
+"""The kinds of problems: rewards, written answers and programs, each with a file."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ class Answer(Form):
         return self.chat(self.statement)
 
     def candidate_text(self, candidate: Candidate) -> str:
-        """The answer itself: never what became of it."""
+        """The answer itself, without its result."""
         return candidate.source.strip()
 
     def tried_text(self, outcome: Outcome) -> str:
-        """The answer itself: what trying it showed is a score."""
+        """The answer itself, because its only result is a score."""
         return self.candidate_text(outcome.candidate)
 
     def listed_text(self, number: int, candidate: Candidate) -> str:

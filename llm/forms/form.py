@@ -1,4 +1,4 @@
-"""What every kind of problem says about itself."""
+"""The interface of a kind of problem."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Form(ABC):
     prefix: ClassVar[str]
     """How the names of its prompt files begin."""
     trial: ClassVar[type[Train] | type[Run]]
-    """The request that puts its candidates to the test."""
+    """The request that tries its candidates."""
     traced: ClassVar[bool]
     """Whether trying a candidate leaves a trace that prompts show."""
     checked: ClassVar[bool]
-    """Whether a candidate is checked before it is tried, and repaired where it fails; else another is asked for."""
+    """Whether a candidate is checked before it is tried, and repaired where it fails; else it is replaced."""
 
     def render(self, name: str, /, **values: str | int) -> str:
         """The prompt of this name for this kind of problem."""
@@ -60,7 +60,7 @@ class Form(ABC):
 
     @abstractmethod
     def tried_text(self, outcome: Outcome) -> str:
-        """The candidate with what trying it showed that is no score."""
+        """The candidate with its results except scores."""
 
     @abstractmethod
     def listed_text(self, number: int, candidate: Candidate) -> str:
@@ -68,15 +68,15 @@ class Form(ABC):
 
     @abstractmethod
     def example(self, outcome: Outcome, measures: bool = False) -> dict[str, str]:
-        """The variables by which a prompt shows a candidate; `measures`: with what was measured in its film."""
+        """The variables by which a prompt shows a candidate; `measures`: with the measurements of its film."""
 
     @abstractmethod
     def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
-        """The question what the later of two bests changed; `traces`: whether their traces are shown."""
+        """The question how the later of two bests differs; `traces`: whether it shows their traces."""
 
     @abstractmethod
     def judge_text(self, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
-        """The question to a model which of these is best, and worst; `pictures`: how many it sees of each."""
+        """The question which of these is best, and worst; `pictures`: the number that the model sees of each."""
 
     @abstractmethod
     def final_answer(self, outcome: Outcome) -> str:
@@ -84,7 +84,7 @@ class Form(ABC):
 
     @abstractmethod
     def same_answer(self, first: str, second: str) -> bool | None:
-        """Whether two final answers are one; None where only a model could say."""
+        """Whether two final answers are the same; None where only a model can decide."""
 
     @abstractmethod
     def read(self, text: str) -> str | None:

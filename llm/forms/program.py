@@ -30,16 +30,16 @@ class Program(Answer):
         return f"```{self.problem.language}\n{candidate.source.strip()}\n```"
 
     def tried_text(self, outcome: Outcome) -> str:
-        """The program with what the compiler said, but nothing of the test cases."""
+        """The program with the compiler's message, without the test cases."""
         said = f"\n\nThe compiler said:\n\n{outcome.reason}" if outcome.reason else ""
         return self.candidate_text(outcome.candidate) + said
 
     def final_answer(self, outcome: Outcome) -> str:
-        """What it prints; one that prints nothing stands alone."""
+        """What it prints; a program that prints nothing is equal to no other."""
         return str(outcome.states.get("outputs") or f"{outcome.candidate.id} printed nothing")
 
     def same_answer(self, first: str, second: str) -> bool | None:
-        """Programs print alike or do not."""
+        """Whether both programs print the same."""
         return first == second
 
     def read(self, text: str) -> str | None:

@@ -52,7 +52,7 @@ class Reward(Form):
         return {"source": outcome.candidate.annotated_source, "trace": trace_text(outcome.trace) + seen}
 
     def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
-        """Both programs, with their traces where these are shown at all: else the answer would tell of them."""
+        """Both programs, with their traces only where prompts show traces, because the answer speaks of them."""
         programs = {"earlier": earlier.candidate.source.strip(), "later": later.candidate.source.strip()}
         description = self.problem.description.strip()
         if not traces:
@@ -78,7 +78,7 @@ class Reward(Form):
         return f"Rewards what it reads from: {', '.join(sorted(extract.arguments(outcome.candidate.source)))}"
 
     def same_answer(self, first: str, second: str) -> bool | None:
-        """The same inputs are the same answer; of others only a model could say."""
+        """True for the same inputs; else None, because only a model can decide."""
         return first == second or None
 
     def read(self, text: str) -> str | None:

@@ -33,7 +33,7 @@ class Question:
     ask: Ask
     judged: Judged
     order: tuple[Outcome, ...]
-    """Shuffled, so that a liking for the first place does no systematic harm."""
+    """Shuffled, so that a preference for the first place favours no candidate systematically."""
 
 
 def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str, int] | None = None) -> Question:

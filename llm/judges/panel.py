@@ -1,4 +1,4 @@
-"""Many judgements made one: best-worst scaling and Bradley-Terry, with intervals."""
+"""Many judgements as one: best-worst scaling and Bradley-Terry, with intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llm.records import Pick
 QUANTILE = 1.959963984540054
 """Of the standard normal distribution: two-sided 95%."""
 DISSENT = "(of somebody who liked another one best)"
-"""Stands before a reason that speaks of another best than the panel's."""
+"""Prefix of a reason about another best than the panel's."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Comparison:
     loser: str
     weight: float = 1.0
     share: float = 1.0
-    """How much of an independent comparison it is worth: less where one answer says several. Only intervals heed it."""
+    """Its weight against an independent comparison: below 1 where one answer implies several. Only intervals use it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ class Rating:
 
 
 def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
-    """What best and worst of K say of pairs: the best beats every other, every other beats the worst (2K - 3 pairs)."""
+    """The pairs that best and worst of K imply: the best beats every other, every other beats the worst (2K - 3
+    pairs).
+    """
     share = independence(len(shown), pick.worst is not None)
     found = [Comparison(pick.best, other, share=share) for other in shown if other != pick.best]
     if pick.worst is not None:
@@ -48,8 +50,8 @@ def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
 
 
 def independence(k: int, worst: bool = True) -> float:
-    """What each of the 2K - 3 pairs of one best and worst of K says, against a comparison asked by itself: 0.36 for 6.
-    Without a worst there are K - 1 pairs: 2/K.
+    """The information of each of the 2K - 3 pairs of one best and worst of K, relative to a separate comparison: 0.36
+    for 6. Without a worst there are K - 1 pairs: 2/K.
 
     Fisher information about a contrast, of equals: the choice of the best of K has 1/K, that of the worst of the rest
     1/K - 1/(K (K-1)^2); as many independent pairs would have half of their number over K - 1.
@@ -60,7 +62,7 @@ def independence(k: int, worst: bool = True) -> float:
 
 
 def read_comparison(first: str, second: str, answer: str) -> list[Comparison]:
-    """What an answer to a Compare says: one comparison, half of one each way for `equal`, none for `skip`."""
+    """The comparisons in an answer to a Compare: one comparison, half of one each way for `equal`, none for `skip`."""
     if answer == "skip":
         return []
     if answer == "equal":
@@ -191,5 +193,5 @@ def reason_text(pick: Pick) -> str:
 
 
 def tags_text(tags: Sequence[str]) -> str:
-    """The tags in their order, each once; behind one that several people gave stands how many."""
+    """The tags in their order, each once, with the number of people where several gave it."""
     return ", ".join(f"{tag} ({times} people)" if times > 1 else tag for tag, times in Counter(tags).items())

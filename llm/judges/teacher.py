@@ -35,12 +35,12 @@ class Teacher:
     equal: float = 0.0
 
     def errs(self, rng: random.Random) -> bool:
-        """Whether this answer is turned round; draws from `rng` only where answers can be."""
+        """Whether this answer is reversed; draws from `rng` only where answers can be reversed."""
         return self.mistake > 0 and rng.random() < self.mistake
 
 
 def utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None = None) -> list[float]:
-    """What each is worth to this teacher, in units of |`unit`|: the mean |RTS| of all that the experiment has trained.
+    """The utility of each to this teacher, in units of |`unit`|: the mean |RTS| of all that the experiment has trained.
 
     Without it, or where it is 0, the mean size of those shown: a poor pair then looks as good as any other.
     The score (RTS); for a myopic teacher sum_t gamma^(T-t) m_t / sum_t gamma^(T-t) over the samples m_1..m_T of the

@@ -1,4 +1,4 @@
-"""Eureka (Ma et al. 2024, Algorithm 1): greedy search by the task score, which the model is told."""
+"""Eureka (Ma et al. 2024, Algorithm 1): greedy search by the task score, which prompts show."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from llm.steps import Steps, by_id, make_seed, outcome_named
 
 @dataclass(frozen=True)
 class Round:
-    """What one iteration leaves for the later prompts."""
+    """What later prompts use of one iteration."""
 
     iteration: int
     best: Outcome
@@ -30,7 +30,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What a prompt after the first holds; the published ablations leave these out, each also what is above it."""
+    """Parts of later prompts; each published ablation leaves one out, with those above it."""
 
     traces: bool = True
     """The reward traces of earlier bests. Without: w/o RT."""
@@ -131,13 +131,13 @@ def history_entry(entry: Round, shown: Feedback) -> str:
 
 
 def difference_text(entry: Round) -> str:
-    """What set this round's best apart from the one before, on lines of its own; empty where nobody has said it."""
+    """What set this round's best apart from the one before, on lines of its own; empty where it is unknown."""
     return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
 
 
 def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: Feedback) -> tuple[Message, ...]:
-    """What the second model is asked about two consecutive bests: without their traces where later prompts are not to
-    hold them, for it would tell of them.
+    """The question to the describer about two consecutive bests, without traces where later prompts must not speak of
+    them.
     """
     form = form_of(problem)
     return form.chat(form.describe_text(earlier, later, shown.traces))
@@ -156,7 +156,7 @@ _OPTIONS = (
 
 
 def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
-    """On problems, which have no traces, one without traces alone would be ICPL itself."""
+    """Problems have no traces, so the ablation without them would be ICPL itself."""
     told_apart = not shown.differences
     return Method(name, title, summary, partial(icpl, shown=shown), options=_OPTIONS, reasoning=told_apart)
 

@@ -13,8 +13,8 @@ from llm.steps import Steps, by_id, make_seed, outcome_named
 def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Steps:
     """K x N candidates from one prompt, in N rounds of K so that a person never compares more than K at once.
 
-    Nothing of a judgement reaches a later prompt: each only finds the round's best, and the last choice is among those,
-    which is the best of all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be tried.
+    No judgement reaches a later prompt: each finds the round's best, and the last choice among those finds the best of
+    all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be tried.
     """
     form, bests = form_of(problem), list[Outcome]()
     for iteration in range(1, n + 1):

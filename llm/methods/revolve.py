@@ -37,13 +37,13 @@ class Island:
 
 
 class Fitness(Protocol):
-    """What the islands select by."""
+    """The fitness by which islands select."""
 
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
-        """Take in a generation, asking for what is needed."""
+        """Take in a generation, with the requests that this needs."""
 
     def value_of(self, outcome: Outcome) -> float:
-        """The fitness of a candidate that was taken in, as known now."""
+        """The present fitness of a candidate that was taken in."""
 
     def fitness_text(self, parent: Outcome) -> str:
         """The fitness of a parent, as its children's prompt says it."""
@@ -59,7 +59,7 @@ class ByScore:
     """Automatic fitness: the task score (RTS)."""
 
     def judge(self, iteration: int, outcomes: Sequence[Outcome]) -> Generator[Request, Any, None]:
-        """Asks nobody. Raises MethodError where a candidate has no score."""
+        """Asks no judge. Raises MethodError where a candidate has no score."""
         for outcome in outcomes:
             if outcome.rts is None:
                 raise MethodError(unscored_text(outcome.candidate.id, "use revolve_human"))
@@ -74,7 +74,7 @@ class ByScore:
         return f"Fitness: {number(parent.rts)} (the task score; more is better)"
 
     def remarks_on(self, parent: Outcome) -> str:
-        """Nothing: a score says no words."""
+        """Nothing, because a score has no words."""
         return ""
 
     def remarks(self) -> str:
@@ -229,7 +229,7 @@ def weights(values: Sequence[float]) -> list[float]:
 
 
 def join(island: Island, newcomer: Outcome, fitness: Fitness, founding: bool = False) -> bool:
-    """Let the newcomer in when it is at least as fit as the island's mean, and the least fit out beyond the cap."""
+    """Add the newcomer when it is at least as fit as the island's mean, and remove the least fit above the limit."""
     if island.members and not founding and fitness.value_of(newcomer) < mean(island, fitness):
         return False
     island.members.append(newcomer)

@@ -24,7 +24,7 @@ from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Wri
 from llm.steps import Steps, by_id, make_seed, outcome_named
 
 TRIES = 3
-"""How often a model that groups is asked before what no rule could compare counts as different."""
+"""Tries of a grouping model before answers that no rule can compare count as different."""
 _GROUP = re.compile(r"\[([\d,\s]+)\]")
 
 

@@ -49,7 +49,7 @@ class OfflineWriter:
         tokens: int = 0,
         watch: Watch | None = None,
     ) -> list[Reply]:
-        """As any backend; it answers at once, so that `watch` is told of waiting alone."""
+        """See ChatBackend. It answers at once, so `watch` hears only of waiting."""
         replies: list[Reply] = []
         told = partial(watch, Underway(0, 0, count, held=True)) if watch else lambda: None
         for number in range(seed, seed + count):
@@ -79,7 +79,7 @@ class OfflineWriter:
 
 
 def tokens(text: str) -> int:
-    """Words and punctuation marks: the rules' own measure of length, there is no tokenizer."""
+    """Words and punctuation marks, the rules' measure of length in place of a tokenizer's."""
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
@@ -123,6 +123,6 @@ def _program(reading: Reading, seed: int, rng: random.Random, quantities: list[Q
 
 
 def stuck(reading: Reading) -> bool:
-    """Whether a task score is told that no moment of the training raised: then every other answer is a new draft."""
+    """Whether the prompt shows a task score that never rose in training: then every other answer is a new draft."""
     row = reading.preferred.trace.get("task_score") if reading.preferred else None
     return row is not None and len(row.samples) > 1 and max(row.samples[1:]) <= row.samples[0]

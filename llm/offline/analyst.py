@@ -112,7 +112,7 @@ def measures(program: Program, component: str, quantity: Quantity) -> float:
 
 
 def judge_staying(known: Known) -> Judged:
-    """Judges the subtask of staying in the episode, by restarts in the film or else by the length of episodes."""
+    """Judge the subtask of staying in the episode, by restarts in the film or else by the length of episodes."""
     if known.falls is not None:
         value = 1.0 if known.falls == 0 else 0.5 if known.falls <= 2 else 0.0
         return Judged(value, f"the episode began anew {known.falls} times in the film", "each time it had ended early")

@@ -1,4 +1,4 @@
-"""Answers to those who ask for a choice: which of these programs is best and worst, which answers are equivalent."""
+"""Answers to prompts that ask for a choice: which of these programs is best and worst, which answers are equivalent."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from llm.offline.syntax_tree import Program
 from llm.records import Message
 
 BOUNDED = {MORE: "saturating", NEAR_ONE: "peak", NEAR_ZERO: "bell", LESS: "decay", STAYING: "linear"}
-"""Forms between 0 and 1, where what should be more is not counted below 0."""
+"""Forms between 0 and 1; a quantity that should grow counts from 0."""
 BONUS = 5.0
 _FAILED = re.compile(r"^- Subtask (\d+) \(.*?\) scores ([\d.]+)", re.MULTILINE)
 _NUMBERED = re.compile(r"^(\d+)\.\s+(.+)$", re.MULTILINE)

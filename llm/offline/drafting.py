@@ -110,11 +110,11 @@ def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list
     top = [q for q in goals if q.relevance > 0.5 * goals[0].relevance] or goals[:1]
     rest = [q for q in quantities if q not in top]
     chosen = rng.sample(goals if plan.indirect else top, min(plan.goals[0], len(top)))
-    if any("command" in q.tags for q in chosen) and not plan.indirect:  # what is asked together is followed together
+    if any("command" in q.tags for q in chosen) and not plan.indirect:  # ask for one, ask for all
         chosen += [q for q in top if "command" in q.tags and q not in chosen]
     parts = [component(rng, q, _around(rng, plan.goals[1]), _goal_form(rng, q, plan.plain)) for q in chosen]
     nearby = [q for q in rest if "distance" in q.tags and q.relevance > 0]
-    if nearby and any("opening" in q.tags for q in chosen):  # what opens must be reached first
+    if nearby and any("opening" in q.tags for q in chosen):  # a thing that is to be opened must be reached first
         parts.append(component(rng, rng.choice(nearby), _around(rng, 0.5), "peak"))
         rest = [q for q in rest if q not in nearby]
     steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING) and q not in chosen]
@@ -125,7 +125,7 @@ def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list
 
 
 def _goal_form(rng: random.Random, goal: Quantity, plain: bool) -> str:
-    """A goal never costs: where only costs are to be had, ending early pays."""
+    """A goal is never a cost, because with costs alone it pays to end the episode early."""
     if goal.aim == MORE and plain:
         return "linear"
     return rng.choice([form for form in FORMS[goal.aim] if form not in ("absolute", "cost")])

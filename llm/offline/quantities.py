@@ -131,7 +131,7 @@ def relevance(quantity: Quantity, text: str) -> float:
 
 
 def shape(text: str) -> tuple[int, ...] | None:
-    """Dimensions after num_envs; () for one number per environment; None for what is not per environment."""
+    """Dimensions after num_envs; () for one number per environment; None for a value that is not per environment."""
     match = re.search(r"\(\s*num_envs\s*,?([\d,\s]*)\)", text)
     return tuple(int(d) for d in re.findall(r"\d+", match[1])) if match else None
 
@@ -201,7 +201,7 @@ def _upright(of: str, name: str, first: int) -> Quantity:
 
 
 def _height(of: str, name: str, reading: Reading) -> Quantity:
-    """A good height is a great one, except for who should lie."""
+    """A large height is good, except for a robot that should lie."""
     lying = words(reading.task) & LYING
     return _quantity(f"{of}height", f"{name}[:, 2]", LESS if lying else MORE, 0.5, "height upright")
 
@@ -230,7 +230,7 @@ def _motion(of: str, name: str, first: int, reading: Reading) -> Iterator[Quanti
 
 
 def _vectors(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
-    """Three numbers whose name says what they are."""
+    """Three numbers that are known by their name."""
     for name, dims in shapes.items():
         kind, of = words(name), _prefix(name)
         if dims == (4,) and not of and kind & {"quat", "quats", "rot"} and "up_vec" not in shapes:
@@ -270,7 +270,7 @@ def _bodies(shapes: Shapes) -> list[str]:
 
 
 def _places(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
-    """Where to be: a point that the task text names, the target of the moment, another body."""
+    """Places to reach: a point that the task text names, the present target, another body."""
     point = re.search(r"\(\s*(-?[\d.]+),\s*(-?[\d.]+),\s*(-?[\d.]+)\s*\)", reading.task)
     itself = next((name for name in _bodies(shapes) if not _prefix(name)), None)
     if point and itself:
@@ -287,7 +287,7 @@ def _places(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
 
 
 def _targets(shapes: Shapes) -> Iterator[Quantity]:
-    """Nearness to the target of the moment, speed towards it, facing it: all on the ground."""
+    """Nearness to the present target, speed towards it, facing it: all on the ground."""
     away = "(targets[:, 0:2] - root_states[:, 0:2])"
     towards = f"torch.nn.functional.normalize({away}, dim=-1)"
     yield _quantity("target_distance", f"torch.norm({away}, dim=-1)", NEAR_ZERO, 2.0, "distance")

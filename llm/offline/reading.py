@@ -1,4 +1,4 @@
-"""What the offline writer can tell from a chat: exactly the messages that a language model would get."""
+"""What the offline writer reads from a chat: exactly the messages that a language model gets."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def written(message: Message) -> str:
 
 
 def pictures(message: Message) -> bool:
-    """Whether there is anything in the message that is not text."""
+    """Whether the message holds anything but text."""
     content = message["content"]
     return not isinstance(content, str) and any(part["type"] != "text" for part in content)
 

@@ -20,7 +20,7 @@ DOMINATES = 3.0  # a component this much larger than all others together drowns 
 
 @dataclass
 class Search:
-    """What the strategies look at. `program` is edited in place; `done` says how, for the answer."""
+    """The state that strategies work on. `program` is edited in place; `done` lists the edits, for the answer."""
 
     program: Program
     rng: random.Random
@@ -34,7 +34,7 @@ class Search:
         return self.reading.preferred.trace if self.reading.preferred else {}
 
     def meaning(self, name: str) -> Quantity | None:
-        """What one of the program's components is about; None where no quantity resembles it."""
+        """The quantity of one of the program's components; None where none resembles it."""
         return meaning(self.program, name, self.quantities)
 
     def serves_goal(self, name: str) -> bool:
@@ -154,7 +154,7 @@ def away_from_rejected(search: Search) -> None:
 
 
 def heed(search: Search) -> None:
-    """What the judge's words speak of counts more."""
+    """Raise the components that the judge's words speak of."""
     for name in search.program.components():
         about = search.meaning(name)
         if about is not None and about.spoken > 0:
@@ -173,7 +173,7 @@ def shares(example: Example | None, search: Search) -> dict[Quantity, float]:
 
 
 def mind_the_trace(search: Search) -> None:
-    """Shrink what drowns the rest, wake what is flat, drop what is negligible."""
+    """Shrink components that drown the rest, change flat ones, drop negligible ones."""
     sizes = {name: size(search.trace.get(name)) for name in search.program.components()}
     for name, value in sizes.items():
         row = search.trace.get(name)

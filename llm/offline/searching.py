@@ -44,7 +44,7 @@ class Family:
     others: tuple[Example, ...]
     """Elites, nodes of the path, nodes of other branches, or the second parent."""
     gained: bool | None
-    """Whether the last step of the path raised the score; None where that is not said."""
+    """Whether the last step of the path raised the score; None where the prompt does not say."""
 
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
@@ -126,7 +126,7 @@ def parameters(search: Search, family: Family) -> Search:
 
 
 def crossover(search: Search, family: Family) -> Search:
-    """What the elites care about joins; what both care about moves towards the elite's share."""
+    """Add components of the elites, and move shared ones towards the elite's share."""
     own = shares(family.parent, search)
     for elite in family.others:
         theirs = shares(elite, search)
@@ -162,7 +162,7 @@ def along_path(search: Search, family: Family) -> Search:
 
 
 def different(search: Search, family: Family) -> Search:
-    """Of several fresh programs the one that shares least with all that are shown."""
+    """The one of several new programs that shares least with all that are shown."""
     shown = [shares(example, search) for example in (family.parent, *family.others)]
     drafts = [draft(search.rng, search.rng.randrange(6), search.quantities) for _ in range(8)]
 

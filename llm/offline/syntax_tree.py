@@ -22,7 +22,7 @@ class Program:
 
     @classmethod
     def parse(cls, source: str) -> Program | None:
-        """None for what is not a function compute_reward that ends in `return total, components`."""
+        """None unless the text is a function compute_reward that ends in `return total, components`."""
         tree = extract.parse(source)
         function = tree.body[0] if tree and len(tree.body) == 1 else None
         if not isinstance(function, ast.FunctionDef) or function.name != extract.FUNCTION:
@@ -83,7 +83,7 @@ class Program:
         return seen
 
     def reads(self, component: str) -> frozenset[str]:
-        """What the component takes from the inputs, as code: "root_states[:, 7]", "actions"."""
+        """The component's inputs, as code: "root_states[:, 7]", "actions"."""
         value, involved = self.components().get(component), self.involved(component)
         statements = [
             value,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from llm.extract import without_thinking
 
 TITLES = ("key final answer", "all final answers", "final answer", "reasoning", "explanation", "justification", "proof")
-"""How titles begin that are asked for, or that models add: a bold line is a heading only with one of them."""
+"""Beginnings of known titles: a bold line is a heading only with one of them."""
 _HEADING = re.compile(
     r"^[ \t]*(?:(?P<hash>#{1,6}[ \t]*)(?=\S)|(?:\d+[.)][ \t]+|[-*+][ \t]+)?(?=\*\*))(?P<line>.*)$", re.M
 )
@@ -28,7 +28,7 @@ LANGUAGES = {"cpp": ("cpp", "c++", "cc", "cxx"), "python": ("python", "py")}
 """How fences name a language, versions apart."""
 _PROGRAM = {"cpp": re.compile(r"\bmain\s*\("), "python": re.compile(r"\S")}
 _UNNAMED = {"cpp": _PROGRAM["cpp"], "python": re.compile(r"\b(?:print|write|writelines)\b")}
-"""What a program has that stands in a fence without a name, where samples of its output stand too."""
+"""What tells a program from a sample of its output, in a fence without a name."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _heading(line: re.Match[str]) -> tuple[str, str] | None:
 
 
 def _fences(text: str) -> list[_Fence]:
-    """All fenced code. A fence that nobody closes goes to the end."""
+    """All fenced code. An unclosed fence goes to the end."""
     found, lines, place = list[_Fence](), list[str](), 0
     opened: re.Match[str] | None = None
     start = 0
@@ -115,7 +115,7 @@ def _language(info: str) -> str:
 
 
 def final_answer(text: str, titles: Sequence[str]) -> str | None:
-    r"""What the answer ends up with: the section of the first of `titles`, its last box where it has one.
+    r"""The final answer: the section of the first of `titles`, its last box where it has one.
 
     Without that section: the last \boxed{...} of the whole answer, then the last "the answer is ...". None where there
     is nothing of the kind.

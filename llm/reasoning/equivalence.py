@@ -15,11 +15,11 @@ CLOSE = 1e-9
 POINTS = 3
 """At how many points formulas with symbols are compared: two that agree at all of them count as the same."""
 PARTS = 100
-"""Longer lists are not compared: of two sets every part is held against every other."""
+"""Longer lists are not compared, because every part of one set is compared with every part of the other."""
 DEPTH = 20
 """Brackets within brackets, at most."""
 TINY = 1e-12
-"""What values of formulas may differ from nothing by rounding."""
+"""Values of formulas below this may be zero but for rounding."""
 _OPPOSITES = {"yes": "no", "true": "false", "even": "odd", "converges": "diverges"}
 _WORDS = {*_OPPOSITES, *_OPPOSITES.values(), "none", "infinite", "impossible"}
 _SPACES = re.compile(r"\\[,;:!> ]|\\q?quad\b|\\(?:displaystyle|limits|left|right|big|Big|bigl|bigr)(?![A-Za-z])|~|\\\s")
@@ -38,9 +38,9 @@ _LETTER = re.compile(r"\(?[A-Za-z]\)?")
 _NUMBER_AND_LETTERS = re.compile(r"[^A-Za-z]*\d[^A-Za-z]*[A-Za-z]{2,}[^A-Za-z]*(?:/[^A-Za-z]*[A-Za-z]+[^A-Za-z]*)?")
 """A number with maybe a unit that is not known, as in 25 ft, maybe two symbols."""
 _CONSTANT = re.compile(r"C(?:_\w)?")
-"""Maybe one of integration, of which any other is as good."""
+"""A possible constant of integration, which any other may replace."""
 _LOG = re.compile(r"\\l(?:og|g)(?![A-Za-z])")
-"""To base e, 10 or 2: nobody knows."""
+"""Logarithms whose base (e, 10 or 2) is unknown."""
 _SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/", "π": "\\pi ", "∞": "\\infty "})
 
 _FUNCTIONS = r"(?:arc(?:sin|cos|tan)|(?:sin|cos|tan)h?|exp|ln|log|lg)"
@@ -78,7 +78,7 @@ _AMBIGUOUS = re.compile(
         )
     )
 )
-"""What the grammar of formulas reads in one way, and its writer may have meant in another."""
+"""Notations that the grammar reads in one way and a writer may mean in another."""
 _PROSE = re.compile(
     r"(?<![\\A-Za-z])(?:[A-Za-z]{4,}|mod|gcd|lcm|max|min|lim|sup|inf|var|det|deg|arg|sec|csc|cot|abs|sgn|"
     r"one|two|six|ten|all|any|the|not|and|no|or|of|is|if|to|per|for|vs)(?![A-Za-z])",

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 Value = Fraction | float | complex
 LETTERS, DEPTH, BITS = 2000, 60, 20_000
-"""Of a formula that is read; of its nesting; of an exact number."""
+"""Limits of a formula's letters, of its nesting, and of an exact number's bits."""
 _TOKEN = re.compile(r"\s*(\\[A-Za-z]+|\d+(?:\.\d+)?|\.\d+|[A-Za-zΑ-ω](?:_\{[^{}]*\}|_[A-Za-z0-9])?|[-+*/^!(){}\[\]|])")
 _FUNCTIONS = {
     **{"sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "exp": cmath.exp, "ln": cmath.log, "log": cmath.log},
@@ -29,7 +29,7 @@ _NO_SYMBOLS = re.compile(r"\\(infty|pm|mp|cup|cap|in|to|l?dots|cdots|[lg]eq?|neq
 
 
 class NoFormula(Exception):
-    """The text is none, or too large a one."""
+    """The text is no formula, or a too large one."""
 
 
 def value(text: str, point: int = 0) -> Value:

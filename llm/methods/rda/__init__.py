@@ -18,7 +18,7 @@ from llm.steps import Steps, by_id, make_seed, outcome_named
 
 Part = Generator[Request | list[Request], Any, list[Summary]]
 TRIES = 3
-"""Of an analysis that scores no subtask."""
+"""Tries of an analysis that scores no subtask."""
 
 
 @dataclass(frozen=True)

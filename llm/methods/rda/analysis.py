@@ -24,7 +24,7 @@ class Finding:
     """0, 0.5 or 1."""
     behaviour: str = ""
     evidence: str = ""
-    """What shows that it was done although an earlier one failed; empty for nothing."""
+    """Evidence that it was done although an earlier one failed; empty for none."""
     reason: str = ""
 
 
@@ -73,7 +73,7 @@ def _labelled_text(block: str, label: str) -> str:
 
 
 def cascade_failures(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What follows a failed subtask fails too, unless there is evidence for it. One that nobody saw has not failed."""
+    """Subtasks after a failed one fail too, unless there is evidence for them. An unseen one has not failed."""
     result: list[Finding] = []
     failed = 0
     for number, finding in enumerate(findings, 1):
@@ -114,7 +114,7 @@ def _reasons(column: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def summary_text(summary: Summary, subtasks: Sequence[str]) -> str:
-    """Mean score; what is done; what is not, with why."""
+    """Mean score, subtasks that are done, and those that are not, with the reasons."""
     done = [str(i) for i, score in enumerate(summary.scores, 1) if score == 1]
     lines = [f"Mean score of all subtasks: {summary.score:.2f}. Done: {', '.join(done) or 'none'}."]
     for i, (subtask, score, reasons) in enumerate(zip(subtasks, summary.scores, summary.failures, strict=True), 1):

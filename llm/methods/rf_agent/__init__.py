@@ -1,4 +1,4 @@
-"""RF-Agent: Monte Carlo tree search over reward functions, with the model as the one who expands and values."""
+"""RF-Agent: Monte Carlo tree search over reward functions, in which the model expands and values nodes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ _SCALE = re.compile(r"[\[(]?[-\u2212]1(?:\.0)?\s*(?:,|to|and|\.\.+)\s*\+?1(?:\.0
 def rating(answer: str) -> float:
     """The v of a self-verification: the number after the last "Rating:", else the last number; clipped to [-1, 1].
 
-    0, which favours nobody, where there is no number at all.
+    0, which favours no node, where there is no number.
     """
     text = _SCALE.sub(" ", answer)
     found = _RATED.findall(text) or _PLAIN.findall(text)

@@ -1,4 +1,4 @@
-"""The search tree of RF-Agent and its arithmetic: selection, backup, elites. No prompt and no request is made here."""
+"""The search tree of RF-Agent and its arithmetic: selection, backup, elites. It makes no prompt and no request."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Node:
     score: float = 0.0
     """F, what training gave."""
     verdicts: list[str] = field(default_factory=list)
-    """What came of it, the oldest first: its task score, or what the judge said in each round that showed it."""
+    """Verdicts on it, the oldest first: its task score, or the judge's in each round that showed it."""
     q: float = 0.0
     visits: int = 1
     children: list[Node] = field(default_factory=list)
 
     @property
     def trained(self) -> Outcome:
-        """What became of its candidate. The root has none."""
+        """The outcome of its candidate. The root has none."""
         assert self.outcome is not None, "the root was never trained"
         return self.outcome
 
@@ -142,7 +142,7 @@ def backup(node: Node) -> None:
 
 
 def rebuild(root: Node, expanded: Sequence[Node]) -> None:
-    """Compute all Q and N from the scores, which a judge may have moved; `expanded` is in order of expansion."""
+    """Compute all Q and N from the scores, which a judge may have changed; `expanded` is in order of expansion."""
     for node in root.below():
         node.q, node.visits = node.score, 1
     root.q, root.visits = 0.0, 1

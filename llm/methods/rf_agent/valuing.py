@@ -20,17 +20,17 @@ class Value(Protocol):
     """Scores the nodes in every iteration, after its children have joined the tree."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
-        """Set score and verdicts of every node, asking for what is needed. `outcomes` are this iteration's."""
+        """Set score and verdicts of every node, with the requests that this needs. `outcomes` are this iteration's."""
 
     def winner(self, root: Node) -> str:
         """The id of the best of all."""
 
 
 class ByMetric:
-    """F is the RTS, as published. Nobody is asked."""
+    """F is the RTS, as published. No judge is asked."""
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
-        """Asks nobody. Raises MethodError where a node has no task score."""
+        """Asks no judge. Raises MethodError where a node has no task score."""
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError(unscored_text(node.id, "use RF-Agent with a judge"))
