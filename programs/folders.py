@@ -34,7 +34,7 @@ def remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # just removed, another user's, or not a folder
+        except OSError:  # removed meanwhile, another user's, or not a folder
             continue
         try:
             if time.time() - os.fstat(handle).st_mtime > NEW_SECONDS:

@@ -33,9 +33,9 @@ class Ended:
     """Processor time of the program itself, children included."""
     memory_mb: float
     timed_out: bool
-    """By the wall clock."""
+    """Seconds by the wall clock."""
     errors: str
-    """The beginning of what it wrote to stderr."""
+    """The beginning of its stderr."""
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Become a jailed program: lock this process, say so, exec. Started by programs.jail and by nothing else."""
+"""Become a jailed program: lock this process, report it, exec. Only programs.jail starts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from programs.records import JailError
 
 
 def request(permissions: Permissions, command: list[str], status: int) -> str:
-    """What `main` reads from its argument. `status` is the descriptor that it reports on."""
+    """The argument of `main`. `status` is the descriptor that it reports on."""
     return json.dumps({"permissions": asdict(permissions), "command": command, "status": status})
 
 

@@ -68,7 +68,7 @@ def _judge_one(
 
 
 def _compile_cpp(source: str, folder: Path) -> str:
-    """Write the program file; what the compiler said where there is none. Raises JailError without a compiler."""
+    """Write the program file. Returns the compiler's message where it refuses. Raises JailError without a compiler."""
     compiler = shutil.which("g++", path="/usr/bin:/usr/local/bin")
     if compiler is None:
         raise JailError(NO_COMPILER)
@@ -100,7 +100,7 @@ def _compile_cpp(source: str, folder: Path) -> str:
 
 
 def _compile_python(source: str, folder: Path) -> str:
-    """Write the program file; Python's words where it is no Python. Parsing runs in the jail too."""
+    """Write the program file. Returns Python's message where it does not parse. Parsing runs in the jail too."""
     program = folder / "program.py"
     program.write_text(source)
     command = [*_python(), "-c", "import sys; compile(sys.stdin.buffer.read(), 'program.py', 'exec')"]
@@ -168,7 +168,7 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True)
 class Subtask:
-    """What a program earned on one subtask: all of its points, where every case was right, or none."""
+    """A program's points on one subtask: all of its points, where every case was right, or none."""
 
     number: int
     points: float

@@ -1,7 +1,8 @@
-"""The jail of a foreign program: set in the process that becomes it, right before exec. It cannot be undone.
+"""The jail of a foreign program: the process that becomes the program locks itself right before exec. It cannot be
+undone.
 
-A reward function is an allow-listed text; a program is anything. So where this machine cannot provide a part of the
-jail, nothing is run. What it stops and what it does not: docs/decisions/0013-reasoning-problems.md.
+A reward function is an allow-listed text; a program is anything. So nothing is run where this machine cannot provide a
+part of the jail. What it stops and what it does not: docs/decisions/0013-reasoning-problems.md.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ COMPILE = """
 
 @dataclass(frozen=True)
 class Permissions:
-    """What a program may use: processor time, memory, file size, and files by their paths."""
+    """A program's permissions: processor time, memory, file size, and files by their paths."""
 
     cpu_seconds: int
     memory_bytes: int

@@ -1,4 +1,4 @@
-"""What is run, under which limits, and what came of it."""
+"""Programs and test cases, limits, and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Limits:
 
     @property
     def wall_seconds(self) -> float:
-        """Generous, because the machine may be busy: it ends what sleeps or waits."""
+        """Generous, because the machine may be busy; it only ends programs that sleep or wait."""
         return 5.0 * self.cpu_seconds + 5.0
 
 
@@ -35,30 +35,30 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of one case."""
+    """The result of one case."""
 
     verdict: str
     """One of VERDICTS."""
     seconds: float
     """Processor time."""
     memory_mb: float
-    """The most that was resident at once; what started it took 20 MB, so that less is not seen."""
+    """The largest resident size; the launcher takes 20 MB, so smaller sizes do not show."""
     note: str = ""
-    """What the program said on stderr, or which signal ended it; shortened."""
+    """The program's stderr, or the signal that ended it; shortened."""
     output: str = ""
     """SHA-256 of what it printed, white space evened out: equal for equal answers, empty where it failed."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one program."""
+    """The result of one program."""
 
     compiled: bool
     message: str = ""
-    """What the compiler said, where it did not compile."""
+    """The compiler's message where it did not compile."""
     results: tuple[CaseResult, ...] = ()
     """One a case, in order; none where it did not compile."""
 
 
 class JailError(RuntimeError):
-    """The jail could not be built, or the compiler is missing: says nothing about the program."""
+    """The jail could not be built, or the compiler is missing; this is no verdict on the program."""

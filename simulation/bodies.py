@@ -21,7 +21,7 @@ def root_states(qpos: Tensor, qvel: Tensor) -> Tensor:
 
 
 def contact_wrenches(sensors: Tensor, centres: Tensor) -> Tensor:
-    """What the ground does to k bodies (n, 6k): per body force in N and torque in Nm about its centre, world frame.
+    """The ground's effect on k bodies (n, 6k): per body force in N and torque in Nm about its centre, world frame.
 
     `sensors` (n, 9k) are readings of <contact reduce="netforce" data="force torque pos"/> with the ground first,
     `centres` (n, k, 3) the points that the torques are taken about.

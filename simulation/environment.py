@@ -22,7 +22,7 @@ from simulation.worlds import Worlds
 
 @dataclass(frozen=True)
 class Step:
-    """What one control step did, each (num_envs,)."""
+    """The result of one control step, each (num_envs,)."""
 
     terminated: Tensor
     """bool: the task ended the episode (a fall), or the world diverged."""
@@ -134,7 +134,7 @@ class Environment:
             self._begin(ids, qpos, qvel, torch.zeros(len(ids), dtype=torch.int64))
 
     def keep(self, groups: Sequence[int]) -> None:
-        """Go on with these groups only, in this order."""
+        """Keep these groups only, in this order."""
         ids = torch.arange(self.num_envs, device=self.device).view(self.groups, -1)[list(groups)].flatten()
         physics = self._physics.state()[ids]
         self._state, self._noise = self._state.rows(ids), self._noise[ids]
@@ -203,7 +203,7 @@ class Environment:
         """The noise of one step: uniform in [0, 1), (num_envs, noise_size)."""
         noise = self._source.next()
         if noise.device != self.device:
-            noise = noise.to(self.device)  # before it is repeated: one group's crosses over
+            noise = noise.to(self.device)  # before it is repeated, so that only one group's noise is moved
         return noise[0] if self.groups == 1 else noise.expand(self.groups, -1, -1).flatten(0, 1)
 
     def _begin(self, ids: Tensor, qpos: Tensor, qvel: Tensor, progress: Tensor) -> None:
@@ -223,7 +223,7 @@ class Environment:
         self._begin(ids, old.start_qpos, old.start_qvel, old.progress_buf)
 
     def _outcome(self, diverged: Tensor | None) -> Step:
-        """How the step ended; None: no world diverged."""
+        """The result of the step; `diverged` is None where no world diverged."""
         state = self._state
         terminated = self._task.terminated(state)
         if diverged is not None:

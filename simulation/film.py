@@ -57,7 +57,7 @@ def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) 
     """Film one rollout into `clip` and its poster. `renderers` keeps a renderer per task for the next clip.
 
     Raises ValueError on an unusable rollout, FilmError where rendering or encoding fails, OSError where `clip` cannot
-    be written. What was there before stays untouched then.
+    be written. Earlier files stay untouched then.
     """
     rollout = read_rollout(rollout_path)
     info = catalog.task(rollout.task)
@@ -69,7 +69,7 @@ def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) 
     parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in (poster, clip)}
     try:
         encode(frames, parts[clip], parts[poster])
-        for path, part in parts.items():  # the poster first: where a clip is, its poster is
+        for path, part in parts.items():  # the poster first, so that every clip has one
             os.replace(part, path)
     finally:
         for part in parts.values():

@@ -1,6 +1,6 @@
-"""A task's MuJoCo model: as filmed (everything) and as stepped (without what is only there to be looked at).
+"""A task's MuJoCo model: for films (everything) and for physics (without what only viewers see).
 
-Geoms of group 2 and mocap bodies (targets, ghosts, arrows) are only there to be looked at.
+Only viewers see geoms of group 2 and mocap bodies (targets, ghosts, arrows).
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from torch import Tensor
 class SharedNoise:
     """One stream per distinct seed, drawn on the CPU so that it is the same on every device.
 
-    What is drawn has a first dimension of K, a row per group; of 1 where all groups have the same seed, to be
-    broadcast.
+    Every draw has a first dimension of K, a row per group; of 1 where all groups have the same seed, to be broadcast.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -75,7 +74,7 @@ class StepNoise:
         self._shape = (worlds, size)
         self._steps = min(32, max(1, self.LARGEST // max(1, worlds * size)))
         self._ahead: list[Tensor] = []
-        """Drawn and not used yet, the next one last: each (K or 1, M, size)."""
+        """Draws that are not used yet, the next one last: each (K or 1, M, size)."""
 
     def next(self) -> Tensor:
         """The noise of the next step: float32 in [0, 1), (K or 1, M, size)."""

@@ -35,7 +35,7 @@ def choose_backend() -> None:
         os.environ["MUJOCO_GL"] = "osmesa"
     else:
         raise FilmError(f"no OpenGL library that renders without a screen; {INSTALL}")
-    # MuJoCo reads the variable when it is imported, which may have been before
+    # MuJoCo reads the variable when it is imported, and that may have happened
     importlib.reload(gl_context)
 
 

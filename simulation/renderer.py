@@ -21,9 +21,9 @@ SUN = np.array([0.22, 0.26, -1.0])
 """Direction in which the shadow falls: steep, so that a foot above the ground is apart from its shadow."""
 SHADOW_COLOUR = np.array([0.52, 0.56, 0.59, 1.0], dtype=np.float32)
 SHADOW_HEIGHT = 0.003
-"""Metres above the ground; lower flickers against it in the depth buffer."""
+"""Metres above the ground; a lower shadow flickers against it in the depth buffer."""
 MARK_HEIGHT = 0.01
-"""Metres; what has its centre lower is a mark on the ground and has no shadow."""
+"""Metres; a geom with a lower centre is a mark on the ground and has no shadow."""
 FOLLOW_SECONDS = 0.4
 """Standard deviation of the Gaussian that smooths the camera's path."""
 DIP_FRAMES, DIP_BRIGHTNESS = 4, 0.5
@@ -114,7 +114,7 @@ class RolloutRenderer:
     def _targets(self, qpos: np.ndarray, restart: np.ndarray, rate: int) -> np.ndarray:
         """Where the camera looks in each frame (count, 3): along the smoothed path of the centre of mass.
 
-        Its height is constant, so that a jump is seen as a jump.
+        Its height is constant, so that a jump looks like one.
         """
         path = np.empty((len(qpos), 3))
         for step, state in enumerate(qpos):
@@ -150,7 +150,7 @@ class RolloutRenderer:
 
 
 def _make_cheap(model: mujoco.MjModel) -> None:
-    """Settings of a visual model that software rendering pays for and an eye hardly sees."""
+    """Turn off settings that cost software rendering time and are hardly seen."""
     model.vis.global_.offwidth, model.vis.global_.offheight = WIDTH, HEIGHT
     quality = model.vis.quality
     quality.shadowsize, quality.offsamples = 1, 0

@@ -1,4 +1,4 @@
-"""The rollout file: what a policy did, as joint positions over time, for filming. Imports neither torch nor mujoco."""
+"""The rollout file: a policy's joint positions over time, for filming. Imports neither torch nor mujoco."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot did in its film, in numbers, for models that cannot see it. Imports neither torch nor mujoco."""
+"""Numbers that describe a robot's film, for models that cannot see it. Imports neither torch nor mujoco."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulation.rollout import read_rollout
 
 
 def state_statistics(rollout: Path) -> dict[str, Any]:
-    """What a rollout file shows: {"seconds", "falls", "coordinates": [{"name", "start", "end", ...}]}.
+    """The contents of a rollout file in numbers: {"seconds", "falls", "coordinates": [{"name", "start", "end", ...}]}.
 
     `falls` counts the episodes that began because the one before had failed. An episode that began because the one
     before was over in time, or had reached its goal, does not count: that would tell a hidden metric. (In files that

@@ -40,7 +40,7 @@ class StackedAdam:
         parameters.addcdiv_(steps, self.second.sqrt().add_(root * self.EPSILON), value=-1.0)
 
     def _direction(self, gradient: Tensor) -> Tensor:
-        """What a step with a learning rate of 1 adds."""
+        """The change by a step with a learning rate of 1."""
         direction = torch.zeros_like(gradient)
         steps = torch.full((), self.steps - 1.0, device=gradient.device)  # adam counts this one
         adam(

@@ -24,7 +24,7 @@ UNREADABLE = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, RuntimeError, TypeError),
     *(ValueError, pickle.UnpicklingError, struct.error),
 )
-"""What reading a damaged file can raise, when its bytes are taken for a pickle."""
+"""Errors of reading a damaged file as a pickle."""
 VERSION = 1
 """Version of the files' contents; files without one are of version 1."""
 
@@ -170,7 +170,7 @@ def _row(values: object, length: int) -> Tensor | None:
 
 
 def _require_fit(path: Path, task: str, num_obs: int, num_actions: int) -> None:
-    """That this version has the task, with as many observations and actions as the policy was trained on."""
+    """Check that this version has the task, with the policy's numbers of observations and actions."""
     if task not in catalog.tasks():
         raise ValueError(f"{path} was trained on {task}, a task that this version has not")
     info = catalog.task(task)

@@ -1,4 +1,4 @@
-"""Collect one horizon of experience from K candidates' worlds, and what to trace about it."""
+"""Collect one horizon of experience from K candidates' worlds, with the sums for traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trained policy does without exploring, over fixed seeds: score, error, films.
+"""Evaluation of a trained policy without exploration, over fixed seeds: score, error, films.
 
 A policy is tensors, read without running anything; no reward function is needed, and none is run. Episodes are whole:
 one per world, from its reset to its end, so that short ones are not counted more often than long ones.
@@ -28,7 +28,7 @@ FIRST_SEED = 3_000_000_019
 """Seed 0 of an evaluation: far from the seeds of training, so that no reset is one that the policy was trained on."""
 FILMS = ("best", "median", "worst")
 SHARE = "share of episodes"
-"""How the metric begins where an episode succeeds or fails."""
+"""The beginning of a metric's text where an episode succeeds or fails."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Film:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one policy's episodes were like."""
+    """Figures of one policy's episodes."""
 
     checkpoint: str
     task: str
@@ -105,7 +105,7 @@ def run_steps(policy: Policy, env: Environment) -> Iterator[tuple[Step, torch.Te
 
 
 def run_episodes(policy: Policy, seed: int, episodes: int, tell: Callable[[float], None]) -> list[Episode]:
-    """That many whole episodes of this seed; `tell` is called with the share of the longest episode that is done."""
+    """Run this many whole episodes of the seed; `tell` is called with the share of the longest episode that is done."""
     env = episode_worlds(policy, episodes, seed)
     running = torch.ones(episodes, dtype=torch.bool)
     terminated, diverged = torch.zeros(2, episodes, dtype=torch.bool)
@@ -129,7 +129,7 @@ def run_episodes(policy: Policy, seed: int, episodes: int, tell: Callable[[float
 def evaluate(
     checkpoint: Path, seeds: Sequence[int], episodes: int, tell: Callable[[float], None] = lambda fraction: None
 ) -> tuple[Evaluation, list[Episode]]:
-    """Run `episodes` episodes of every seed with the policy's mean actions; what they were like, and each of them.
+    """Run `episodes` episodes of every seed with the policy's mean actions; return their figures, and each of them.
 
     Raises ValueError, saying what is wrong, where `checkpoint` is no policy that can be run here.
     """

@@ -1,4 +1,4 @@
-"""What K candidates lived through in one horizon."""
+"""The experience of K candidates in one horizon."""
 
 from __future__ import annotations
 

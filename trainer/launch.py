@@ -21,7 +21,7 @@ from trainer.records import TrainJob, read_job, read_result, write_json
 
 CHECK_START_SECONDS = 240.0
 CHECK_SECONDS = 30.0
-"""What checking may take for each source. Its own limits are stricter: only a checker that hangs meets these."""
+"""Seconds for checking one source. The checker's own limits are stricter, so only a hanging checker meets these."""
 
 
 def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> subprocess.Popen[bytes]:
@@ -39,7 +39,7 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
     result = read_result(job_dir)
     if result is not None and result.error:
         (job_dir / "result.json").unlink()
-    (job_dir / "cancel").unlink(missing_ok=True)  # it meant an earlier attempt, which ended before it saw it
+    (job_dir / "cancel").unlink(missing_ok=True)  # meant for an earlier attempt, which ended before it saw the file
     write_json(description, job)
     command = [sys.executable, "-m", "trainer.run", str(job_dir.resolve())]
     if die_with_parent:
@@ -57,7 +57,7 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
 
 
 def _plain(job: TrainJob) -> dict[str, Any]:
-    """As it reads in a file."""
+    """The job as a file holds it."""
     described: dict[str, Any] = json.loads(json.dumps(asdict(job)))
     return described
 
@@ -114,7 +114,7 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
 
 
 def stop(process: subprocess.Popen[bytes] | subprocess.Popen[str], timeout: float = 3.0) -> None:
-    """End a process started here and everything it started: politely, after `timeout` seconds for good."""
+    """End a process started here and all its children: by SIGTERM, and after `timeout` seconds by SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

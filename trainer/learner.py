@@ -1,4 +1,4 @@
-"""What every learning algorithm offers: K candidates, all in lockstep, no row of which touches another."""
+"""The interface of a learning algorithm: K candidates in lockstep, whose rows never mix."""
 
 from __future__ import annotations
 

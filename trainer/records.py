@@ -56,8 +56,8 @@ class TrainJob:
     """All K start from the policy in warm.pt of the folder (a policies/<index>.pt of another run), not from random
     weights."""
     seeds: tuple[int, ...] = ()
-    """A seed for each of the K, in place of `seed`: several seeds, or several experiments, in one batch. What comes of
-    a candidate is what would come of it in a job with its seed alone."""
+    """A seed for each of the K, in place of `seed`: several seeds, or several experiments, in one batch. A candidate's
+    result is the same as in a job with its seed alone."""
 
     def seed_of(self, index: int) -> int:
         """The seed of a candidate."""
@@ -66,7 +66,7 @@ class TrainJob:
 
 @dataclass(frozen=True)
 class CandidateProgress:
-    """Where one candidate is."""
+    """The progress of one candidate."""
 
     index: int
     status: str = "training"
@@ -92,7 +92,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class CandidateResult:
-    """What one candidate's training gave."""
+    """The result of one candidate's training."""
 
     index: int
     ok: bool

@@ -32,7 +32,7 @@ class ReplayBuffer:
         self._next = 0
 
     def add(self, rows: Tensor) -> None:
-        """Take in rows (K, N, features), over the oldest ones where it is full."""
+        """Add rows (K, N, features), in place of the oldest where it is full."""
         rows = rows[:, -self.capacity :]
         first = min(rows.shape[1], self.capacity - self._next)
         self.rows[:, self._next : self._next + first] = rows[:, :first]

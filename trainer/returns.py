@@ -26,7 +26,7 @@ class ReturnScale:
 
     @property
     def scale(self) -> Tensor:
-        """What rewards are multiplied by, [K, 1]: 1 / max(std(G), max|G| / VALUE_LIMIT)."""
+        """The factor of rewards, [K, 1]: 1 / max(std(G), max|G| / VALUE_LIMIT)."""
         return torch.maximum(self._statistics.scale, self._largest / VALUE_LIMIT).reciprocal()
 
     def update(self, rewards: Tensor, ended: Tensor) -> None:

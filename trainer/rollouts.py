@@ -1,4 +1,4 @@
-"""Record what each policy does, for filming: deterministic, from the same start, one world per candidate."""
+"""Record each policy for filming: deterministic, from the same start, one world per candidate."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ CANCEL_SECONDS = 15.0
 
 
 class ParentGone(Exception):
-    """The process that this run was to live and die with has ended."""
+    """The process that this run should end with has ended."""
 
 
 def main() -> int:
@@ -76,7 +76,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def locked(job_dir: Path) -> Iterator[None]:
-    """Hold the folder, so that two coordinators never write into it at once; waits for a dying one to let go."""
+    """Lock the folder, so that two coordinators never write into it at once; waits for an ending one."""
     (job_dir / "checkpoints").mkdir(exist_ok=True)
     with (job_dir / "checkpoints" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -169,7 +169,7 @@ def device_in_words(job_dir: Path) -> str:
 
 
 def device() -> str:
-    """Where a run would begin now. Raises ValueError where the device that is asked for is not here."""
+    """The device of a run that would begin at present. Raises ValueError where the named device is missing."""
     return device_here(asked_for())
 
 
@@ -196,7 +196,7 @@ def read_split(file: Path, count: int) -> Split:
 
 
 def require_warm(job_dir: Path, job: TrainJob, shards: list[Shard]) -> None:
-    """That the policy to start from is there, where training is yet to begin. Raises ValueError where it is not."""
+    """Check that the policy to start from exists, before training has begun. Raises ValueError where it does not."""
     begun = all((shard.folder / "checkpoint.pt").exists() for shard in shards)
     if job.warm and not begun and not (job_dir / WARM).exists():
         raise ValueError(

@@ -35,7 +35,7 @@ LOG_STD = (-5.0, 2.0)
 TARGET_ENTROPY = -0.5
 """For each action."""
 LAST_LEARNING_RATE = 0.1
-"""Of the first, at the end of the budget."""
+"""The share of the first learning rate that is left at the end of the budget."""
 
 
 def squashed(mean: Tensor, raw_log_std: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,7 +56,7 @@ def projected(probabilities: Tensor, values: Tensor) -> Tensor:
     """
     spacing = 2 * VALUE_LIMIT / (ATOMS - 1)
     position = (values.clamp(-VALUE_LIMIT, VALUE_LIMIT) + VALUE_LIMIT) / spacing
-    lower = position.floor().nan_to_num_(0.0).clamp_max_(ATOMS - 2)  # what is not a number stays so, at some atom
+    lower = position.floor().nan_to_num_(0.0).clamp_max_(ATOMS - 2)  # NaN stays NaN, at some atom
     upward, below = (position - lower) * probabilities, lower.long()
     nearest = torch.zeros_like(probabilities).scatter_add_(-1, below, probabilities - upward)
     return nearest.scatter_add_(-1, below + 1, upward)
@@ -280,8 +280,8 @@ class SAC:
 
     @torch.no_grad()
     def _wanted(self, next_observations: Tensor, rewards: Tensor, goes_on: Tensor, noise: Tensor) -> Tensor:
-        """What the critics should say (K, B, Z): r + gamma (Z(s', a') - temperature log p(a')), with Z by the target
-        critic that expects less; r alone where the episode was terminated.
+        """The critics' target (K, B, Z): r + gamma (Z(s', a') - temperature log p(a')), with Z by the target critic
+        that expects less; r alone where the episode was terminated.
         """
         actions, log_probs = squashed(*self._policy(self.actors, next_observations), noise)
         probabilities = self._log_probs(self.targets, next_observations, actions).exp_()

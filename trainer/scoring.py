@@ -20,14 +20,14 @@ Called = TypeVar("Called")
 
 @dataclass(frozen=True)
 class Score:
-    """What one candidate's reward function said about a horizon."""
+    """The result of one candidate's reward function on a horizon."""
 
     rewards: Tensor
     """(T * M,) totals; zeros where it failed."""
     sums: dict[str, float]
     """"total" and every component -> its sum over steps and worlds; empty where it failed."""
     reason: str = ""
-    """Why it failed."""
+    """The reason of a failure."""
 
 
 class Scorer:
@@ -42,7 +42,7 @@ class Scorer:
         self.parts = memory.Parts(f"the reward of {name}")
 
     def score(self, inputs: Mapping[str, Any], per_state: set[str]) -> Score:
-        """The reward's word on these inputs, of which `per_state` have a row for each state."""
+        """The reward's result on these inputs, of which `per_state` have a row for each state."""
         states = inputs[self.reward.world_input]
         try:
             total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))

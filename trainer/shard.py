@@ -71,11 +71,11 @@ class Shard:
 
     @property
     def done(self) -> bool:
-        """Whether its result, or the certainty that there will be none, is here."""
+        """Whether it has a result, or certainly will have none."""
         return bool(self.failure) or self.process is None
 
     def over(self) -> bool:
-        """Look after the child; whether it is done. Restarts it after a crash; OSError when the disk is full."""
+        """Check the child, and return whether it is done. Restarts it after a crash; OSError when the disk is full."""
         if self.process is None or self.failure or self.process.poll() is None:
             return self.done
         status = self.process.returncode

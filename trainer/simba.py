@@ -53,7 +53,7 @@ class SimbaShape:
 
     @property
     def interpolation(self) -> float:
-        """What an interpolation vector is multiplied by: a block begins by changing 1 / (blocks + 1)."""
+        """The factor of an interpolation vector: a block begins by changing 1 / (blocks + 1)."""
         return math.sqrt(self.width) / (self.blocks + 1)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Reward traces: what every component, the total, the episode length and the hidden metric did over a run."""
+"""Reward traces: the course of every component, the total, the episode length and the hidden metric over a run."""
 
 from __future__ import annotations
 

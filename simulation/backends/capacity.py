@@ -13,7 +13,7 @@ STEPS = 240
 HELD = 10
 """Physics steps for which a random control is held."""
 MARGIN = 1.5
-"""Room above the most that was seen: a policy finds postures that chance does not."""
+"""Factor above the largest number seen, because a policy finds postures that chance does not."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def measured(model: mujoco.MjModel) -> Sizes:
-    """Room for MARGIN times the most that random controls need, from the initial and from tumbled postures.
+    """Buffers for MARGIN times the most that random controls need, from the initial and from tumbled postures.
 
     Always the same for the same model.
     """

@@ -24,7 +24,7 @@ INSTALL = "pip install -r requirements-gpu.txt (docs/gpu.md)"
 
 
 def resolve_device(requested: str = "auto") -> str:
-    """What `auto`, `cpu`, `cuda`, `cuda:<index>` or a name of BRIDGES stands for on this machine.
+    """The device that `auto`, `cpu`, `cuda`, `cuda:<index>` or a name of BRIDGES means on this machine.
 
     `auto` is the first CUDA device where PyTorch sees one and MuJoCo Warp is installed, else the CPU. Raises ValueError
     where this machine does not have the device, or it is none.
@@ -47,12 +47,12 @@ def resolve_device(requested: str = "auto") -> str:
 
 
 def tensor_device(device: str) -> str:
-    """Where the tensors of this device's engine are: a bridge hands them over on the CPU."""
+    """The device of this engine's tensors; a bridge's are on the CPU."""
     return "cpu" if device in BRIDGES else device
 
 
 def engine(device: str, folder: str = "") -> StartPhysics:
-    """What starts the physics on this device (see `resolve_device`). Starts a bridge's worker.
+    """The function that starts the physics on this device (see `resolve_device`). Starts a bridge's worker.
 
     `folder`: the task's, for an engine that loads its own asset. Raises ValueError when something is not installed or
     not configured, and BridgeError when a worker cannot be started.

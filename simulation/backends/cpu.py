@@ -11,8 +11,8 @@ from mujoco.batch import Batch
 from torch import Tensor
 
 _START = 1.0
-"""When worlds begin, in s. MuJoCo resets a world that diverged silently, to time 0: that is how it is known. The counts
-of its warnings say the same, but lie in memory that nothing else reads."""
+"""When worlds begin, in s. MuJoCo silently resets a world that diverged to time 0, which identifies it. The counts of
+its warnings say the same, but reading their memory costs more."""
 
 
 class CpuPhysics:

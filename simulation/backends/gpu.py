@@ -27,9 +27,9 @@ STATE_FIELDS = (
     *("time", "qpos", "qvel", "act", "history", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied"),
     *("eq_active", "mocap_pos", "mocap_quat", "userdata", "plastic"),
 )
-"""MuJoCo's integration state (mjSTATE_INTEGRATION), in its order: what `state` holds."""
+"""MuJoCo's integration state (mjSTATE_INTEGRATION), in its order, as `state` returns it."""
 LOST = int(mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS))
-"""Overflows after which a world's contacts or constraints are incomplete. (A solver that stops early is no loss.)"""
+"""Overflows that leave a world's contacts or constraints incomplete. A solver that stops early is harmless."""
 LOST_CONTACTS = int(mjw.OverflowType.BROADPHASE | mjw.OverflowType.NARROWPHASE | mjw.OverflowType.CCD)
 HOLDING = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 """Constraints that hold bodies together: of closed chains."""
@@ -136,7 +136,7 @@ class WarpPhysics:
             view.copy_(part.view_as(view))
 
     def _allocate(self) -> None:
-        """Buffers for `self.sizes`, views of them, and what is launched in each step."""
+        """Allocate the buffers for `self.sizes`, views of them, and the graph of a step."""
         portion = min(self.worlds, max(PLACED_LEAST, self.worlds // PLACED_SHARE))
         with wp.ScopedDevice(self._device):
             data, small = (
@@ -152,14 +152,14 @@ class WarpPhysics:
             self._ctrl = wp.to_torch(data.ctrl)
             self._derive = _recorded(lambda: self._forward(small))
             self._advance = _recorded(lambda: self._control_step(data))
-            mjw.reset_data(self._warp_model, data)  # what the rehearsal did
+            mjw.reset_data(self._warp_model, data)  # of recording
 
     def _shaped(self, data: mjw.Data) -> dict[str, Tensor]:
         """Views of the fields that are read, in the shapes of MuJoCo's own, (worlds, ...)."""
         return {name: wp.to_torch(getattr(data, name)).view(-1, *shape) for name, shape in self._shapes.items()}
 
     def _control_step(self, data: mjw.Data) -> None:
-        """What the graph of a step holds."""
+        """The work that the graph of a step records."""
         for _ in range(self._substeps):
             self._move_bodies(data)
             mjw.step(self._warp_model, data)
@@ -186,7 +186,7 @@ class WarpPhysics:
                 compute(self._warp_model, data)
 
     def _overflowed(self, worlds: int, kinds: int) -> None:
-        """Count, and after GROW_AFTER such steps go on with buffers twice as large."""
+        """Count this step, and double the buffers after GROW_AFTER such steps."""
         self.overflows += worlds
         self._overflowing += 1
         if self._overflowing < GROW_AFTER:

@@ -1,4 +1,4 @@
-"""What every engine offers: many worlds of one model, stepped together, as tensors on one device."""
+"""The interface of an engine: many worlds of one model, stepped together, as tensors on one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Physics(Protocol):
 
     device: torch.device
     engine: str
-    """Whose state `state` returns: states of two engines do not continue each other."""
+    """The engine of `state`: one engine cannot continue another's states."""
 
     def step(self, ctrl: Tensor) -> Tensor | None:
         """Apply controls (worlds, nu) for one control step; None, or the ids (count,) of the worlds that failed."""
@@ -41,7 +41,7 @@ class Physics(Protocol):
 
 
 class StartPhysics(Protocol):
-    """Starts an engine: what an environment needs to build its physics, and to build it again with other worlds."""
+    """Starts an engine: an environment builds its physics with it, and builds it again with other worlds."""
 
     def __call__(
         self, model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int

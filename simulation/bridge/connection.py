@@ -197,7 +197,7 @@ def _shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]
 
 
 def _end(process: subprocess.Popen[bytes], channel: protocol.Channel) -> None:
-    """Hang up, and see the worker off."""
+    """Close the connection and end the worker."""
     channel.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(LEAVE_SECONDS)

@@ -85,7 +85,7 @@ class Channel:
         return self._frame(first, timeout), descriptors[0] if descriptors else None
 
     def close(self) -> None:
-        """Hang up; the other end notices."""
+        """Close the connection, which the other end notices."""
         self._socket.close()
 
     def _frame(self, begun: bytes, timeout: float | None) -> dict[str, Any]:

@@ -43,7 +43,9 @@ class Worker:
         self._views: dict[str, Any] = {}
 
     def serve(self) -> None:
-        """Answer until the client hangs up. What the engine refuses goes back as an error; the worker lives on."""
+        """Answer until the client closes the connection. A refusal of the engine goes back as an error, and the worker
+        continues.
+        """
         while True:
             try:
                 message = self._channel.receive()

@@ -36,8 +36,8 @@ IMPORTS = frozenset(
         *("isaacgym.torch_utils", "isaacgymenvs.utils.torch_jit_utils", "numpy"),
     }
 )
-"""Modules whose import lines are dropped: what they offer and is allowed is there anyway. Of numpy those are the
-constants, `np.pi` (`syntax` makes it math.pi)."""
+"""Modules whose import lines are dropped, because their allowed names are always available; of numpy these are the
+constants (`parsing` turns `np.pi` into math.pi)."""
 
 BUILTINS = frozenset(
     {"abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "sum", "tuple", "zip"}
@@ -113,7 +113,7 @@ METHODS = (
     )
 )
 ATTRIBUTES = frozenset({"shape", "device", "dtype", "ndim", "T", "mT", "values", "indices"})
-"""What may be read without a call."""
+"""Attributes that may be read without a call."""
 
 SIZED = frozenset(
     {
@@ -121,7 +121,7 @@ SIZED = frozenset(
         *("new_full", "new_ones", "new_zeros", "repeat"),
     }
 )
-"""Functions and methods that allocate what their arguments say: `guards.sized` bounds them."""
+"""Functions and methods that allocate by their arguments; `guards.sized` bounds them."""
 
 KEYWORDS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The allow-list, node by node: what a reward function's body contains that it must not (see `allowed`)."""
+"""The allow-list, node by node: everything in a reward function's body that is not allowed (see `allowed`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN_NODES = (
     *(ast.UAdd, ast.USub, ast.Not, ast.Invert, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
     *(ast.BinOp, ast.MatMult, ast.BitAnd, ast.BitOr, ast.BitXor),
 )
-"""Nodes that need no look of their own: their children are checked."""
+"""Nodes without a check of their own; their children are checked."""
 
 
 def dotted(node: ast.AST) -> str | None:
@@ -31,7 +31,7 @@ def dotted(node: ast.AST) -> str | None:
 
 
 def kind(node: ast.AST) -> str:
-    """How a person calls this construct."""
+    """The usual name of this construct."""
     names = {
         "While": "a while loop", "Try": "try", "With": "with", "Lambda": "a lambda", "Import": "an import",
         "ImportFrom": "an import", "Global": "global", "Nonlocal": "nonlocal", "JoinedStr": "an f-string",
@@ -115,7 +115,7 @@ class _Checker:
             self.target(node.target)
 
     def target(self, node: ast.expr) -> None:
-        """What is assigned to: a name or a tuple of them."""
+        """Check an assignment's target: a name or a tuple of names."""
         if isinstance(node, ast.Name):
             self.visit(node)
         elif isinstance(node, ast.Tuple | ast.List):

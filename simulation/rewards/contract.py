@@ -36,7 +36,7 @@ GENERATED_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, RuntimeError),
     *(TypeError, ValueError),
 )
-"""What allowed code can raise; torch asserts that it was built for the device of a name."""
+"""Errors that allowed code can raise; torch asserts that it was built for the device of a name."""
 
 
 class RewardFailure(Exception):
@@ -118,7 +118,7 @@ def compile_reward(source: str, task: str) -> RewardFunction:
 
 
 class _Guard(ast.NodeTransformer):
-    """Puts `guards` around what the syntax cannot bound, keeping line numbers; drops annotations."""
+    """Puts `guards` around operations that the syntax cannot bound, keeps line numbers, and drops annotations."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         arguments = ast.arguments([], [ast.arg(a.arg) for a in node.args.args], None, [], [], None, [])
@@ -171,7 +171,7 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
 
 
 def _index(node: ast.expr) -> ast.expr:
-    """What stands in brackets, as an argument: `:` becomes a slice object."""
+    """The index in brackets as an argument: `:` becomes a slice object."""
     if isinstance(node, ast.Tuple):
         return ast.copy_location(ast.Tuple([_index(element) for element in node.elts], ast.Load()), node)
     if isinstance(node, ast.Slice):
@@ -220,7 +220,9 @@ def _scope() -> dict[str, Any]:
 
 
 def _import(name: str, *details: Any) -> Any:
-    """What torch's C code calls, in the reward's frame, to load a part of torch late. Sources cannot name it."""
+    """The import that torch's C code calls in the reward's frame, to load a part of torch late. Sources cannot name
+    it.
+    """
     if name.partition(".")[0] != "torch":
         raise ImportError(f"{name} is not available")
     return builtins.__import__(name, *details)
@@ -252,7 +254,7 @@ def _is_component_name(name: str) -> bool:
 
 
 def _column(name: str, value: Any, world_input: Tensor) -> Tensor:
-    """The value as (n,) float32, or the failure that says why it is none."""
+    """The value as (n,) float32. Raises RewardFailure with the reason where it is not one."""
     worlds = len(world_input)
     what = "the total" if name == "total" else f"component {name!r}"
     if not isinstance(value, Tensor):

@@ -71,7 +71,7 @@ def _in_child(task: str, source: str, tried: list[Sample], timeout: float) -> Ve
 
 
 def _child(task: str, source: str, tried: list[Sample], writing: int) -> None:
-    """What the child does; never returns. It keeps one open file: the pipe to its parent."""
+    """The child's work; never returns. It keeps one open file: the pipe to its parent."""
     _die_with_parent()
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1):
@@ -86,7 +86,7 @@ def _child(task: str, source: str, tried: list[Sample], writing: int) -> None:
 
 
 def _read(reading: int, deadline: float) -> tuple[bytes, bool]:
-    """What the child wrote until it closed the pipe, and whether it did so before the deadline."""
+    """The child's output until it closed the pipe, and whether it did so before the deadline."""
     answer = b""
     while len(answer) <= ANSWER_BYTES:
         ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))

@@ -1,4 +1,4 @@
-"""What a compiled reward calls in place of the few operations whose cost or effect the syntax cannot bound.
+"""Replacements for the few operations whose cost or effect the syntax cannot bound.
 
 Multiplication and powers of integers, loops, allocations and assignments to elements run through these functions: see
 `contract` for where they are put. Each raises ValueError with what to change.
@@ -74,7 +74,7 @@ def put(target: Any, index: Any, value: Any) -> Any:
 
 
 def sized(function: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Call a torch function or tensor method that allocates what its arguments say, if that is at most MAX_ELEMENTS.
+    """Call a torch function or tensor method that allocates by its arguments, if that is at most MAX_ELEMENTS.
 
     The bound is the product of every whole number in the arguments (of the size alone for `full`), times the largest
     tensor among them, the tensor of a method included, unless the arguments alone say the size: never less than what is
@@ -135,7 +135,7 @@ def _stand_in(names: frozenset[str], module: Any) -> Any:
 
 
 class _Names:
-    """A bag of names."""
+    """An object that holds names."""
 
 
 TORCH = _stand_in(allowed.TORCH_FUNCTIONS | allowed.TORCH_CONSTANTS, torch)

@@ -131,12 +131,12 @@ def saturate(x: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 
 
 def scale(x: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """What is in [-1, 1], in [lower, upper]."""
+    """The tensor, scaled from [-1, 1] to [lower, upper]."""
     return 0.5 * (x + 1.0) * (upper - lower) + lower
 
 
 def unscale(x: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """What is in [lower, upper], in [-1, 1]."""
+    """The tensor, scaled from [lower, upper] to [-1, 1]."""
     return (2.0 * x - upper - lower) / (upper - lower)
 
 

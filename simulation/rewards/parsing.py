@@ -48,7 +48,7 @@ def parse(source: str, task: str) -> ast.FunctionDef:
 def statements_without_effect(function: ast.FunctionDef, source: str) -> tuple[str, ...]:
     """Each expression whose value is not used, with its line, five at most: a lone name, or a term added to nothing.
 
-    `append` alone among what a reward may call changes something.
+    Of all calls that a reward may make only `append` changes something.
     """
     alone = [node for node in ast.walk(function) if isinstance(node, ast.Expr) and not _is_text_or_append(node.value)]
     return tuple(_listed([(node.lineno, "this statement has no effect") for node in alone], source).splitlines())

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class SandboxError(RuntimeError):
-    """The jail could not be built, or the checking process failed: says nothing about the sources."""
+    """The jail could not be built, or the checking process failed; this is no verdict on the sources."""
 
 
 def lock(
@@ -70,7 +70,9 @@ def lock(
 
 
 def _clear_environment(writable: list[Path]) -> None:
-    """No secret of the environment, and what libraries that load late ask for: a temporary folder and a user's name."""
+    """Empty the environment of secrets; keep what libraries that load late need: a temporary folder and a user's
+    name.
+    """
     os.environ.clear()
     folder = next((path for path in writable if path.is_dir()), None)
     if folder is not None:
@@ -92,7 +94,7 @@ def _limit(memory_bytes: int | None, cpu_seconds: int | None) -> None:
 
 
 def _drop_privileges() -> None:
-    """No way to gain privileges, and none left: matters where the process runs as root."""
+    """Drop all privileges and forbid gaining any, which matters where the process runs as root."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.capset(header, (ctypes.c_uint32 * 6)()):

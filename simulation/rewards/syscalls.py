@@ -1,7 +1,7 @@
 """The system calls that a locked process may make; every other fails with EPERM.
 
-A list of what is allowed, because new kernels add calls. No network, no new process (threads only), no exec, no change
-of owners, modes or times, no signals to others, no tracing, mounts, namespaces, keys, bpf or io_uring.
+It lists allowed calls, because new kernels add calls. No network, no new process (threads only), no exec, no change of
+owners, modes or times, no signals to others, no tracing, mounts, namespaces, keys, bpf or io_uring.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Verdict:
     reason: str = ""
     """A sentence or short traceback that a model (or a person) can act on."""
     notes: tuple[str, ...] = ()
-    """Of an executable function: statements that have no effect. They do no harm, but are rarely what was meant."""
+    """Statements without effect in an executable function; they are harmless and rarely intended."""
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Verdict:

@@ -1,4 +1,4 @@
-"""What AllegroHand and ShadowHand do alike: a cube in a hand, to be turned to one goal after another.
+"""The common base of AllegroHand and ShadowHand: a cube in a hand, to be turned to one goal after another.
 
 Episodes begin, are driven and end as in IsaacGymEnvs. The hand's hinges come first in qpos, then the cube's free joint.
 """
@@ -24,7 +24,7 @@ POSITION_NOISE = 0.01
 JOINT_NOISE = 0.2
 """Part of the way to its limits that a hinge may begin away from 0."""
 GOAL_BELOW_START = 0.04
-"""Metres: the cube is let go above the place of its goal."""
+"""Metres above the place of its goal at which the cube is released."""
 GHOST_OFFSET = (-0.19, 0.0, 0.05)
 """Metres from the place of the goal to where a clip shows it."""
 NOISE_SIZE = 7

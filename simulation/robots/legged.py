@@ -1,4 +1,4 @@
-"""What all tasks of the ant, and all of the humanoid, do alike: joints, reset, sensors, fall; and what running adds."""
+"""The common base of the tasks of the ant and of the humanoid: joints, reset, sensors, fall; and running."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ForwardRun(LeggedRobot):
     """Running ahead, as IsaacGymEnvs measures it."""
 
     def begin(self, env: Worlds) -> None:
-        """What holds for a whole episode, and the potential at its start."""
+        """Set what lasts for an episode, and the potential at its start."""
         env.targets = torch.tensor(FAR_AHEAD).repeat(env.num_envs, 1)
         env.inv_start_rot = torch.tensor((0.0, 0.0, 0.0, 1.0)).repeat(env.num_envs, 1)
         start = torch.linalg.vector_norm(env.targets[:, :2] - env.start_qpos[:, :2], dim=-1)

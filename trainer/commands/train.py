@@ -89,7 +89,7 @@ def _job(options: argparse.Namespace) -> TrainJob:
 
 
 def names_of(job: TrainJob, paths: list[Path]) -> list[str]:
-    """What each candidate is called: its file, and its seed where there are several."""
+    """Each candidate's name: its file, and its seed where there are several."""
     files = [path.name for path in paths] * (len(job.sources) // len(paths))
     if not job.seeds:
         return files

@@ -1,4 +1,4 @@
-"""NVIDIA IsaacGym (Preview 4) behind the bridge, in its own Python 3.8. NOT YET RUN: it has never met the package.
+"""NVIDIA IsaacGym (Preview 4) behind the bridge, in its own Python 3.8. NOT YET RUN with the package.
 
 Written against its public interface (gymapi, gymtorch), which the tests mimic: one actor per world, loaded from `asset`
 (MJCF or URDF), which must have the joints and bodies of the task's model under the same names. Positions and velocities
@@ -233,7 +233,7 @@ class Host:
             self._gym.refresh_force_sensor_tensor(self._sim)
 
     def _write(self) -> None:
-        """Tell the simulation about the worlds that were placed since the last step: of several calls it heeds one."""
+        """Pass all worlds that were placed since the last step to the simulation, which obeys only one call."""
         actors = torch.nonzero(self._placed).squeeze(1).to(torch.int32)
         for tensor, setter in (
             (self._root, self._gym.set_actor_root_state_tensor_indexed),

@@ -15,7 +15,7 @@ JOINT_INPUTS = {
     "dof_vel_scale": "float",
     "contact_force_scale": "float",
 }
-"""What a reward of every task of this robot may read of its hinges, feet and motors."""
+"""Reward inputs of hinges, feet and motors that all tasks of this robot share."""
 
 INFO = TaskInfo(
     name="Ant",

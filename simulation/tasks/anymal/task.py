@@ -26,8 +26,8 @@ ARROW_SECONDS, ARROW_HEIGHT = 0.6, 0.95
 """The arrow is the way that the command goes in this time, drawn at this height in m."""
 ARROW_PARTS = 6
 COMMAND_NOISE, ANGLE_NOISE, VELOCITY_NOISE = slice(2, 5), slice(5, 17), slice(17, 29)
-"""Columns of the noise. These make the filmed episode (trainer.rollouts) ask for 1.4 m/s ahead, 0.6 to the left and
-0.6 rad/s, which no robot does that always walks straight."""
+"""Columns of the noise. With these the filmed episode (trainer.rollouts) asks for 1.4 m/s ahead, 0.6 to the left and
+0.6 rad/s, which a robot that only walks straight fails."""
 
 FALLEN_BODIES = [0, *(BODY_NAMES.index(f"{leg}_THIGH") for leg in LEGS)]
 SENSED_BODIES = [index for index, name in enumerate(BODY_NAMES) if not name.endswith("HIP")]
@@ -63,7 +63,7 @@ class Task:
         return qpos, qvel
 
     def begin(self, env: Worlds) -> None:
-        """The episode's command, and what never changes."""
+        """Set the episode's command and the constants."""
         env.commands = (2.0 * env.noise[:, COMMAND_NOISE] - 1.0) * torch.tensor(COMMAND_RANGES)
         env.commands_x, env.commands_y, env.commands_yaw = env.commands.unbind(1)
         env.default_dof_pos = self._standing.repeat(env.num_envs, 1)

@@ -20,8 +20,8 @@ BALL_RADIUS = 0.1
 TARGET_SPEED = 20.0
 """rad/s: how fast a full action moves a knee's position target."""
 TARGET_RANGE = (-0.4, 0.4)
-"""rad: knees reach farther, but a leg that is nearly straight, or folded, hardly moves the tray, and a tray that drops
-away from under a ball that hops does not catch it."""
+"""rad: knees reach farther, but a nearly straight or folded leg hardly moves the tray, and a tray that drops below a
+hopping ball does not catch it."""
 DISTANCES = (0.001, 0.4)
 """Metres from the tray's centre at which the ball begins."""
 HEIGHTS = (1.0, 2.0)

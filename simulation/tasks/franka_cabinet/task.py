@@ -84,7 +84,7 @@ class Task:
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:
-        """Nothing can go wrong for good, (n,) bool."""
+        """Never, because nothing fails irreversibly, (n,) bool."""
         return torch.zeros(env.num_envs, dtype=torch.bool)
 
     def finished(self, env: Worlds) -> Tensor:
