@@ -30,7 +30,7 @@ from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.review import trials
 from webapp.review.models import TrialPlan
 from webapp.studies import opening
-from webapp.studies.assigning import people_of
+from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant, Study
 from webapp.votes import opening as vote_opening
 from webapp.votes.models import Poll
@@ -103,7 +103,7 @@ class TestImport:
 
     def test_what_ran_is_told_as_it_was(self, saved_export, tmp_path):
         unfinished, _, _ = _at_work(restore.restore(saved_export.path, "ada"))
-        one = write_export(people_of(unfinished)[0].study, tmp_path / "one.zip", clips=False)
+        one = write_export(find_participants(unfinished)[0].study, tmp_path / "one.zip", clips=False)
         finished_study.empty_database()
         two = write_export(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip", clips=False)
         assert {"running", "failed"} <= {row["status"] for row in rows_of(one, "experiments")}
