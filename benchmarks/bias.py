@@ -1,4 +1,4 @@
-"""Where voting fails: a SIMULATED model that likes a wrong answer best, at growing batches, beside 3D scaling.
+"""Where voting fails: a SIMULATED model whose most frequent answer is wrong, at growing batches, beside 3D scaling.
 
 python -m benchmarks.bias [--repeats 300] [--figure docs/images/bias.svg]
 
@@ -28,7 +28,7 @@ from llm.replay import Finished, Saved, advance
 
 RIGHT, POPULAR = "17", "42"
 BELIEFS = {RIGHT: 0.30, POPULAR: 0.45, "12": 0.10, "24": 0.10, "36": 0.05}
-"""How likely the simulated model gives each final answer: right in 30 of 100, the popular error in 45."""
+"""The simulated model's probability of each final answer: right in 30 of 100, the popular error in 45."""
 PROBLEM = Problem("bias", "How many are there?", form=ANSWER, sections=("Final answer", "Reasoning"))
 BATCHES = (1, 3, 5, 9, 15, 25, 45)
 BUDGET = 15
@@ -36,7 +36,7 @@ BUDGET = 15
 
 @dataclass(frozen=True)
 class Way:
-    """A method at a size, and who judges."""
+    """A method with its size and its judge."""
 
     name: str
     method: str
@@ -64,7 +64,7 @@ def reasoner() -> SimulatedReasoner:
 
 
 def solve(way: Way, seed: int) -> bool:
-    """Run the method to its end; whether its answer is right."""
+    """Run the method to its end, and return whether its answer is right."""
     model, saved, sources = reasoner(), list[Saved](), dict[str, str]()
     while True:
         options = dict(way.options or {})
@@ -82,7 +82,7 @@ def solve(way: Way, seed: int) -> bool:
 
 
 def answered(request: Request, way: Way, model: SimulatedReasoner, seed: int) -> Any:
-    """What comes back for one request."""
+    """The result of one request."""
     match request:
         case Write():
             return writing.write(model, request, PROBLEM).candidates
@@ -113,7 +113,7 @@ def accuracy(way: Way, repeats: int) -> tuple[float, float, float]:
 
 
 def draw(votes: Mapping[int, tuple[float, float, float]], others: Mapping[str, float], path: Path) -> None:
-    """Accuracy of the vote over B, the other ways as lines across."""
+    """Draw the accuracy of the vote over B, with the other ways as horizontal lines."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -1,4 +1,4 @@
-"""What the bridge costs: MuJoCo through it against MuJoCo in this process, in turns, one thread each.
+"""The cost of the bridge: MuJoCo through it against MuJoCo in this process, in turns, one thread each.
 
 python -m benchmarks.bridge [--task Ant] [--worlds 64 512] [--steps 200] [--rounds 5] > table.md
 """

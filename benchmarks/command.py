@@ -1,4 +1,6 @@
-"""`./prefine benchmark`: run benchmarks for chosen tasks on this machine; what they print becomes one Markdown file."""
+"""`./prefine benchmark`: run benchmarks for chosen tasks on this machine, and write their output to one Markdown
+file.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from trainer.commands.train import duration
 from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
-"""Compared with where they are installed."""
+"""Libraries to compare with where they are installed."""
 HELPERS = {"adapters", "command", "machine", "peers", "published", "simulated"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
@@ -35,7 +37,7 @@ TASKWISE = {
     "learning",
     "diversity",
 }
-"""Take --tasks, or one --task at a time."""
+"""Benchmarks that have --tasks, or one --task at a time."""
 ONE_TASK = {"bridge", "learning", "diversity"}
 
 
@@ -46,7 +48,7 @@ def names() -> list[str]:
 
 
 def commands(name: str, tasks: list[str], rest: list[str]) -> Iterator[list[str]]:
-    """How to run a benchmark for these tasks; without tasks, for its own choice."""
+    """The command of a benchmark for these tasks; without tasks, for its own choice."""
     program = [sys.executable, "-u", "-m", f"benchmarks.{name}", *rest]
     if not tasks or name not in TASKWISE:
         yield program
@@ -57,7 +59,7 @@ def commands(name: str, tasks: list[str], rest: list[str]) -> Iterator[list[str]
 
 
 def run(command: list[str], name: str) -> tuple[str, str]:
-    """What it printed, shown here too as it comes, and why it failed, if it did."""
+    """Its output, which is also shown as it comes, and the reason of a failure."""
     printed: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
@@ -78,12 +80,12 @@ def introduction(chosen: list[str]) -> str:
 
 
 def as_called(command: list[str]) -> str:
-    """As one would type it, in the file before how long it took."""
+    """The command as a user types it, before its duration in the file."""
     return f"`python -m {' '.join(command[3:])}`, "
 
 
 def last_time(command: list[str], folder: Path) -> str:
-    """How long this took when a file in `folder` was last written with it; empty where none was."""
+    """The duration of this command in the newest file of `folder` that has it; empty where none has."""
     for file in sorted(folder.glob("*.md"), key=lambda file: file.stat().st_mtime, reverse=True):
         for line in file.read_text().splitlines():
             if line.startswith(as_called(command)):
@@ -102,7 +104,7 @@ def section(command: list[str], name: str) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Run what is asked for; exit status 1 when one of them failed."""
+    """Run the named benchmarks; exit status 1 when one failed."""
     parser = argparse.ArgumentParser(
         prog="./prefine benchmark",
         description="Run benchmarks on this machine and write one Markdown file.",
@@ -142,7 +144,7 @@ def default_file() -> Path:
 
 
 def run_benchmarks(chosen: list[str], tasks: list[str], rest: list[str], path: Path) -> int:
-    """Run them one after another; the file grows by each as it ends."""
+    """Run them one after another, and append each to the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(introduction(chosen))
     succeeded, began = True, time.monotonic()

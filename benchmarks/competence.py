@@ -1,4 +1,4 @@
-"""Does every task learn under its human-written reward? On two cores, several seeds, beside what the papers print.
+"""Does every task learn under its human-written reward? On two cores, several seeds, beside the papers' scores.
 
     ./prefine benchmark competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
 
@@ -61,7 +61,7 @@ class Run:
 
 
 def folder_of(job: TrainJob, data: Path) -> Path:
-    """Where this job's run is kept: another one when anything in the task's folder has changed."""
+    """The folder of this job's run; another one when anything in the task's folder has changed."""
     digest = hashlib.sha256(repr(asdict(preset_of(job))).encode())
     for file in sorted((catalog.TASKS_FOLDER / catalog.task(job.task).folder).iterdir()):
         if file.is_file():
@@ -71,7 +71,7 @@ def folder_of(job: TrainJob, data: Path) -> Path:
 
 
 def train(job: TrainJob, data: Path) -> list[Run]:
-    """Train and evaluate all seeds of this job, as far as that is not done."""
+    """Train and evaluate the seeds of this job that are missing."""
     folder = folder_of(job, data)
     result = read_result(folder)
     if result is None or result.error or result.cancelled:
@@ -94,7 +94,7 @@ def train(job: TrainJob, data: Path) -> list[Run]:
 
 
 def evaluated(folder: Path, seed: int, candidate: CandidateResult, seconds: float) -> Run:
-    """What one seed reached, and what its policy does without exploring."""
+    """The scores of one seed, and of its policy without exploration."""
     if not candidate.ok:
         return Run(seed, None, None, None, 0, candidate.samples, seconds, candidate.reason)
     found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", range(SEEDS), EPISODES)
@@ -104,7 +104,7 @@ def evaluated(folder: Path, seed: int, candidate: CandidateResult, seconds: floa
 
 
 def difference(task: str, preset_name: str) -> str:
-    """What to keep in mind where a score here stands beside a printed one."""
+    """Caveats for comparing a score here with a printed one."""
     presets = catalog.task(task).presets
     budget = f"{presets[preset_name].samples / 1e6:.3g} million samples"
     if "paper" in presets:
@@ -143,7 +143,7 @@ def scores_of(run: Run) -> tuple[float | None, float | None, float | None]:
 
 
 def wait(process: subprocess.Popen[bytes]) -> None:
-    """Until the next line of progress is due, or the end."""
+    """Seconds until the next line of progress, or the end."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(TELL_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Are a round's first candidates more unlike each other with ICPL's option `diverse`, as programs and in their films?
+"""Do a round's first candidates differ more with ICPL's option `diverse`, as programs and in their films?
 
     python -m benchmarks.diversity [--task Cartpole] [--seeds 0 1 2] [--k 6] [--iterations I] [--code-only]
 
@@ -38,7 +38,7 @@ class Round:
 
 
 def first_candidates(task: str, k: int, seed: int, diverse: bool) -> tuple[Candidate, ...]:
-    """What the method writes in its first round, up to the training that it asks for."""
+    """The candidates of the method's first round, before training."""
     info = catalog.task(task)
     problem = Problem(info.name, info.description, catalog.observation_source(task), info.inputs)
     steps: Any = icpl(problem, random.Random(seed), k, 1, diverse=diverse)
@@ -52,7 +52,7 @@ def first_candidates(task: str, k: int, seed: int, diverse: bool) -> tuple[Candi
 
 
 def trained(task: str, candidates: Sequence[Candidate], seed: int, overrides: dict[str, Any]) -> list[Outcome]:
-    """Each candidate with what training and its film gave."""
+    """Each candidate with the outcome of its training and film."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
         sources = tuple(c.source for c in candidates)

@@ -58,7 +58,7 @@ def measure(task: str, folder: Path) -> tuple[float, float, float]:
 
 
 def children_seconds() -> float:
-    """CPU time of the processes that this one started and that ended."""
+    """CPU time of this process's children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,4 +1,5 @@
-"""What a participant's pages weigh without videos and their stills, and when a slow line shows them, in Chromium.
+"""The size of a participant's pages without videos and their stills, and the time until a slow line shows them, in
+Chromium.
 
     python -m benchmarks.first_page
 
@@ -56,7 +57,7 @@ def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float,
     page.goto(address, wait_until="domcontentloaded", timeout=120_000)
     page.wait_for_function(f"() => {SEEN}", timeout=120_000)
     seen, done = page.evaluate(SEEN), page.evaluate(DONE)
-    page.wait_for_timeout(0 if slow else 1000)  # what is asked for later
+    page.wait_for_timeout(0 if slow else 1000)  # requested later
     kept = [size for request, size in sizes.items() if request not in video]
     page.context.close()
     return len(kept), sum(kept), seen, done

@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu [--tasks Ant Humanoid] [--worlds 1024 4096 16384] [--steps 400] > table.md
 
-Nobody has run it yet: where there is no CUDA device it says so, and ends with status 2.
+It has not run on a GPU yet. Without a CUDA device it says so, and ends with status 2.
 """
 
 from __future__ import annotations

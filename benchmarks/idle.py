@@ -1,8 +1,8 @@
-"""What an idle site costs, and how soon it wakes: `python -m benchmarks.idle [--seconds 60]`.
+"""The cost of an idle site, and the time until it wakes: `python -m benchmarks.idle [--seconds 60]`.
 
 A real supervisor with SQLite and the demonstration studies. Processor time of every program, with no page open and with
-a participant's page open; then how long a worker takes to begin a job, the reaper to set going an experiment that
-stands still, and an event to reach the open page.
+a participant's page open; then how long a worker takes to begin a job, the reaper to restart an experiment that stands
+still, and an event to reach the open page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.machine import machine
 from benchmarks.round import prefine
 
 SETTLE_SECONDS = 20.0
-"""After the start, imports and the first looks are over by then."""
+"""Seconds after the start; imports and first checks are over by then."""
 TIMES = 20
 PERSON = """
 from webapp.studies import assigning
@@ -106,7 +106,7 @@ def shell(data: Path, code: str) -> subprocess.Popen[str]:
 
 
 async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[str], list[float]]:
-    """What the site uses while this page is open and nothing happens, and how late events reach it."""
+    """The site's processor time while this page is open and nothing happens, and the delay of events to it."""
     token = shell(data, PERSON).communicate()[0].strip()
     address = f"{site.replace('http://', 'ws://')}/ws/s/{token}/"
     async with websockets.connect(address, origin=site) as socket:

@@ -36,7 +36,7 @@ class Trial:
 
 
 def run(method: str, seed: int, arguments: argparse.Namespace) -> Trial:
-    """Carry one experiment through in a data folder of its own, unless its record is there."""
+    """Run one experiment in a data folder of its own, unless its record is there."""
     data = Path(arguments.data) / f"{arguments.task}-{method}-{seed}-{arguments.k}-{arguments.n}-{arguments.iterations}"
     done = data / "done.json"
     if not done.exists():

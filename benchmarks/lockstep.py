@@ -1,4 +1,4 @@
-"""What training K=6 in lockstep is worth: `python -m benchmarks.lockstep [--tasks Ant] [--seconds 20] [--whole]`.
+"""The gain of training K=6 in lockstep: `python -m benchmarks.lockstep [--tasks Ant] [--seconds 20] [--whole]`.
 
 Six candidates of a task, the quick preset, on all cores of this machine: together, split over one process per core (as
 the trainer does); together in one process; two runs of one candidate side by side; and one after another. Samples per

@@ -1,4 +1,4 @@
-"""What a table was measured on: one line for all benchmarks."""
+"""The line above a table that names the machine."""
 
 from __future__ import annotations
 

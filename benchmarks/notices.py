@@ -61,7 +61,7 @@ def shell(data: str, code: str) -> list[str]:
 
 
 def begun(data: str) -> subprocess.Popen[str]:
-    """The process that makes every round ready, once it is told to."""
+    """The process that makes every round ready on request."""
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READY]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(command, env=os.environ | {"PREFINE_DATA": data}, text=True, **pipes)
@@ -109,7 +109,7 @@ async def told(site: str, tokens: list[str], data: str) -> list[tuple[list[float
 
 
 async def arrival(socket: websockets.ClientConnection) -> float:
-    """When the page was told that something changed."""
+    """The time at which the page was told of a change."""
     while json.loads(await socket.recv()).get("type") != "changed":
         pass
     return time.time()

@@ -1,4 +1,4 @@
-"""The environments of other libraries that are most like ours, for tables side by side. Their physics is their own."""
+"""The environments of other libraries that are most like ours, to compare with. Their physics is their own."""
 
 from __future__ import annotations
 

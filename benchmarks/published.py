@@ -1,4 +1,4 @@
-"""What the papers print of a task's human-written and sparse rewards, from docs/published.csv."""
+"""The papers' scores of a task's human-written and sparse rewards, from docs/published.csv."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ METRICS = ("task_score", "success_rate")
 
 
 def references(task: str) -> dict[str, str]:
-    """Of "Human" and "Sparse", what is printed: the number with its deviation, and where."""
+    """The printed scores of "Human" and "Sparse": each number with its deviation and its source."""
     with FILE.open(newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     own = [row for row in rows if row["task"] == task and row["metric"] in METRICS]

@@ -33,19 +33,19 @@ Row = tuple[str, str, Any, Any]
 
 
 def problem() -> records.Problem:
-    """What the prompts are made of."""
+    """The texts that prompts are made of."""
     info = catalog.task(TASK)
     return records.Problem(TASK, info.description, catalog.observation_source(TASK), info.inputs)
 
 
 def programs() -> Iterator[str]:
-    """Those of the offline writer, over and over."""
+    """The offline writer's programs, repeated without end."""
     replies = OfflineWriter().complete(first_prompt(problem()), PROGRAMS, SEED)
     return cycle([source for reply in replies if (source := extract.source(reply.text))])
 
 
 def answer(request: Any, sources: Iterator[str]) -> Any:
-    """Programs as they come; outcomes as long as real ones, with numbers drawn by chance; a pick."""
+    """Results of requests: programs in turn; outcomes as long as real ones, with random numbers; a pick."""
     from tests.llm.experiment import train
 
     match request:
@@ -70,7 +70,7 @@ def rows(count: int) -> Iterator[Row]:
 
 
 def turns(count: int) -> int:
-    """One more than the saved requests fill."""
+    """The number of turns: one more than the saved requests fill."""
     return count // PER_TURN + 1
 
 
@@ -98,7 +98,7 @@ def measured(count: int) -> str:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds, and what it gave."""
+    """Processor seconds, and the result."""
     before = time.process_time()
     gave = work()
     return time.process_time() - before, gave

@@ -1,4 +1,4 @@
-"""How long a newcomer waits: from "start" to a review page whose K videos all play, as a browser asks for them.
+"""A newcomer's wait: from "start" to a review page whose K videos all play, as a browser asks for them.
 
     python -m benchmarks.round [--tasks Cartpole Ant]
 
@@ -31,14 +31,14 @@ LIMIT_SECONDS = 1800
 
 
 class Browser:
-    """A person's browser, as far as forms and clips go."""
+    """A minimal browser: forms and clips."""
 
     def __init__(self, site: str) -> None:
         self.site = site
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
     def get(self, path: str) -> tuple[str, str]:
-        """The path one ends at, and the page."""
+        """The path after redirects, and the page."""
         return self._open(urllib.request.Request(self.site + path))
 
     def send(self, page: str, action: str, **fields: str) -> tuple[str, str]:

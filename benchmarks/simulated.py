@@ -1,5 +1,5 @@
-"""A SIMULATED reasoner: no language model. It draws answers from a distribution, so that effects of scaling can be
-shown where the truth is known; nothing about real models follows from it.
+"""A SIMULATED reasoner, not a language model. It draws answers from a distribution, to show effects of scaling where
+the truth is known; nothing about real models follows from it.
 
 Asked without an example, it draws from its distribution. Shown a preferred and a rejected answer, it
 repeats the one more often and the other less often: that is what the published method
@@ -64,7 +64,7 @@ class SimulatedReasoner:
     def complete(
         self, messages: Sequence[Message], count: int, seed: int, on_reply: Any = None, **_: Any
     ) -> list[Reply]:
-        """As llm.backend.ChatBackend has it."""
+        """See llm.backend.ChatBackend."""
         request = {"messages": list(messages)}
         return [
             Reply(self.say(messages, number), "stop", None, None, 0.0, NAME, "", request, str(number), number, "")
@@ -73,7 +73,7 @@ class SimulatedReasoner:
 
 
 def answer(final: str, reasoning: str = "") -> str:
-    """A written answer that ends up with `final`."""
+    """A written answer whose final answer is `final`."""
     return f"## Final answer\n\n${final}$\n\n## Reasoning\n\n{NOTICE} {reasoning}".strip()
 
 

@@ -26,7 +26,7 @@ ACTIVATIONS = {"silu": nn.SiLU, "elu": nn.ELU}
 
 
 class SkrlWorlds(Wrapper):
-    """For skrl, which resets nothing itself where there are several worlds."""
+    """The worlds in skrl's interface; with several worlds skrl itself resets nothing."""
 
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
         info = catalog.task(task)
@@ -46,7 +46,7 @@ class SkrlWorlds(Wrapper):
         return (self._worlds.env.obs_buf, *(column.unsqueeze(1) for column in columns), {})
 
     def state(self) -> None:
-        """It has observations alone."""
+        """Return the observations."""
 
     def render(self, *_: Any, **__: Any) -> None:
         """Nothing to see."""
@@ -75,7 +75,7 @@ class Policy(GaussianMixin, Model):
         self.log_std = nn.Parameter(torch.full((actions,), preset.initial_std).log())
 
     def compute(self, inputs: dict[str, Any], role: str = "") -> tuple[torch.Tensor, dict[str, Any]]:
-        """As the library calls it."""
+        """The library's interface."""
         return self.net(inputs["observations"]), {"log_std": self.log_std}
 
 

@@ -1,4 +1,4 @@
-"""How long `./prefine up` takes to a usable page: in a fresh clone with an empty virtual environment, and again.
+"""Seconds from `./prefine up` to a usable page: in a fresh clone with an empty virtual environment, and again.
 
     python -m benchmarks.startup [--starts 2]
 

@@ -50,7 +50,7 @@ class Ours:
         self.controls = self._controls()
 
     def _controls(self) -> torch.Tensor:
-        """What the task makes of the actions, (STEPS, worlds, nu): physics alone is stepped with the same."""
+        """The task's controls for the actions, (STEPS, worlds, nu), for stepping physics alone."""
         self.env.load_state_dict(self.start)
         controls, step = [], self.env._physics.step
 
@@ -112,7 +112,7 @@ class Ours:
 
 
 clock = time.perf_counter
-"""What `timed` reads; processor time with --best."""
+"""The clock of `timed`; processor time with --best."""
 
 
 @contextmanager
@@ -159,7 +159,7 @@ class Peer:
 
 
 def peers(task: str, threads: int) -> dict[str, tuple[int, Peer]]:
-    """Title -> worlds, peer; of the libraries that are installed and have such a task."""
+    """Title -> worlds, library, of the libraries that are installed and have such a task."""
     name, few, many = LIKE.get(task), 8, 64  # more processes or worlds only cost them
     found: dict[str, tuple[int, Peer]] = {}
     if name and find_spec("gymnasium"):

@@ -1,4 +1,5 @@
-"""End-to-end training speed beside peers: `python -m benchmarks.training [--tasks Ant] [--seconds 8] [--rounds 3]`.
+"""End-to-end training speed beside other libraries: `python -m benchmarks.training [--tasks Ant] [--seconds 8]
+[--rounds 3]`.
 
 Same task, reward and hyperparameters (the quick preset). The first table gives every contender one candidate and one
 core; the second gives all cores to the trainer as it is used, six candidates in lockstep, and to SB3. They

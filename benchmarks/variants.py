@@ -34,7 +34,7 @@ PROGRESS_HEIGHT = """def compute_reward(
 
 
 def rewards(task: str) -> dict[str, str]:
-    """Name -> source of what a person might write."""
+    """Name -> source of a reward that a person might write."""
     reference = catalog.reference_reward(task)
     if task != "Ant":
         return {"human reference": reference}

@@ -1,9 +1,9 @@
-"""How soon a vote is acknowledged while many people vote: `python -m benchmarks.voters [--people 100]`.
+"""The time until a vote is acknowledged while many people vote: `python -m benchmarks.voters [--people 100]`.
 
 A real supervisor with SQLite. Each person has a browser's cookies and an open connection, has opened their page, and
-sends one vote: best and worst of six as a participant, one of two as an evaluator. Either within half a minute, each at
-a moment of their own, or all at the same instant. Milliseconds until the answer says that the vote is saved, and until
-the next page is there as well; and the processor time that the site took for both.
+sends one vote: best and worst of six as a participant, one of two as an evaluator. They vote either within half a
+minute, each at a random moment, or all at the same instant. Milliseconds until the answer says that the vote is saved,
+and until the next page is there as well; and the processor time that the site took for both.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 
 @dataclass
 class Voter:
-    """Somebody in front of their page."""
+    """A person with an open page."""
 
     browser: httpx2.AsyncClient
     action: str
@@ -77,7 +77,7 @@ async def arrived(site: str, address: str) -> Voter:
 
 
 async def measured(site: str, addresses: Iterable[str], window: float) -> tuple[list[tuple[float, float]], float]:
-    """What each waited, and the site's processor seconds for one vote and the page after it."""
+    """Each person's wait, and the site's processor seconds for one vote and the page after it."""
     voters = [await arrived(site, address) for address in addresses]
     await asyncio.sleep(SETTLE_SECONDS)
     process, drawn = site_process(site), random.Random(0)
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.voters", description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=100)
     people = parser.parse_args().people
-    os.environ["PREFINE_UNDO_SECONDS"] = "3600"  # nothing but votes happens meanwhile
+    os.environ["PREFINE_UNDO_SECONDS"] = "3600"  # only votes happen meanwhile
     print(f"{machine('django', 'uvicorn')}; {people} people, one vote each\n")
     print("| who | when | saved, median | 95% | last | next page, median | processor a vote |")
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)

@@ -28,9 +28,9 @@ COLOURS = 96
 MOST_BYTES = 3_000_000
 PATIENCE_MS = 1_800_000
 NEXT_SECONDS = 60
-"""How long the next round is watched."""
+"""Seconds of the next round that are shown."""
 BEST_SECOND = 3.0
-"""The videos run from here on: by then a robot that learned nothing has fallen."""
+"""The second at which the videos begin; a robot that learned nothing has fallen by then."""
 MADE = """
 study = rows.study(title="Robots that learn to walk", task="{task}", k=6, n=3, seed=4)
 out["page"] = rows.participant(study).get_absolute_url()
@@ -69,12 +69,14 @@ class Recorder:
         self.page.screenshot(path=self.folder / f"{next(self.numbers):04}.png")
 
     def still(self, seconds: float) -> None:
-        """The page as it is, for this long."""
+        """Hold the page for this long."""
         for _ in range(round(seconds * FRAMES_PER_SECOND)):
             self.shot()
 
     def waiting(self, until: str, most: int, seconds: float = math.inf) -> None:
-        """A picture every three seconds, until this selector is there or for so long; `most` of them become frames."""
+        """Take a picture every three seconds, until this selector appears or for this long; `most` of them become
+        frames.
+        """
         kept = []
         ends = time.monotonic() + seconds
         while not self.page.locator(until).count() and time.monotonic() < ends:
@@ -93,7 +95,7 @@ class Recorder:
             self.shot()
 
     def press(self, selector: str, after: float) -> None:
-        """Move there, press, and let the videos run on."""
+        """Move to the element, press it, and let the videos run."""
         box = self.page.locator(selector).bounding_box()
         if box is None:
             raise SystemExit(f"{selector} is not on the page")
@@ -132,7 +134,7 @@ def assemble(folder: Path, out: Path) -> None:
 
 
 def main() -> None:
-    """Record, assemble, and say how large it became."""
+    """Record, assemble, and print the size."""
     parser = argparse.ArgumentParser(prog="python -m docs.images.record_round", description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="Ant")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("round.gif"))
