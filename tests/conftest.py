@@ -1,4 +1,4 @@
-"""In what order the files of tests begin."""
+"""The order in which test files begin."""
 
 from __future__ import annotations
 

@@ -17,5 +17,5 @@ for name in ("DATABASE_URL", "BROKER_URL"):
         os.environ[f"PREFINE_{name}"] = os.environ[f"PREFINE_TEST_{name}"]
 os.environ["PREFINE_DATA"] = tempfile.mkdtemp(prefix="prefine-test-")
 atexit.register(shutil.rmtree, os.environ["PREFINE_DATA"], ignore_errors=True)
-# A shell ignores Control-C in what it runs in the background, and children inherit that: tests that press it need it.
+# Background jobs of a shell and their children ignore Control-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -60,7 +60,7 @@ def row(*samples: float) -> dict[str, Any]:
 
 
 def make_film_states(score: float) -> dict[str, Any]:
-    """States of a film in which the body goes as fast as the score says: of Ant that is the metric itself."""
+    """States of a film in which the body moves at the speed of the score, which is Ant's metric."""
     names = ("start", "end", "mean", "min", "max", "travel", "speed")
     place = {name: float(f"{score:.4g}") for name in names}
     height = dict.fromkeys(names, 0.5)
@@ -146,7 +146,7 @@ def prompts(experiment: Experiment) -> list[str]:
 
 
 def name_case(value):
-    """A case as pytest shows it."""
+    """The case's id for pytest."""
     name, options = value
     return "-".join([name, *(f"{option}={setting}" for option, setting in options.items())])
 
@@ -156,7 +156,7 @@ def without_options(names):
 
 
 def make_small_experiment(name, options, kind=Experiment, n=3, budget=14, **values):
-    """The method at a size that is tested in a second."""
+    """An experiment with the method that takes a second."""
     limit = {"budget": budget} if any(option.name == "budget" for option in METHODS[name].options) else {}
     k = METHODS[name].least_k if METHODS[name].k == 1 else 3
     return kind(method=name, k=k, n=n, options={**limit, **options}, **values)

@@ -1,4 +1,4 @@
-"""A chat completions server that fails in every way that real ones do. Each test scripts its answers."""
+"""A chat completions server that fails as real ones do. Each test scripts its answers."""
 
 from __future__ import annotations
 

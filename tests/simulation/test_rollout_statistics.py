@@ -9,7 +9,7 @@ def test_a_walk_with_a_fall_by_hand(tmp_path):
     steps = 11
     qpos = np.zeros((steps, 8))
     qpos[:, 3] = 1.0
-    qpos[:, 0] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5]  # begins anew at the sixth
+    qpos[:, 0] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5]  # restarts at the sixth
     qpos[:, 2] = 0.5
     qpos[5, 3:7] = [np.cos(np.pi / 4), np.sin(np.pi / 4), 0, 0]  # a quarter turn about x
     qpos[:, 7] = np.linspace(-1, 1, steps)

@@ -103,7 +103,7 @@ def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():
 
 
 def limited(monkeypatch: pytest.MonkeyPatch, samples: int) -> None:
-    """Gradients of more than so many samples do not fit."""
+    """Gradients of more than `samples` samples do not fit."""
     gradient = PPO._gradient
 
     def refusing(self, rows, old_log_std):

@@ -87,7 +87,7 @@ class TestReturns:
         rewards = torch.tensor([[[1.0, 4.0], [2.0, 4.0], [3.0, 4.0]]])
         ended = torch.tensor([[[False, False], [True, False], [False, False]]])
         scale.update(rewards, ended)
-        # world 0: 1, 2.5, then anew 3; world 1: 4, 6, 7
+        # world 0: 1, 2.5, a restart, 3; world 1: 4, 6, 7
         seen = torch.tensor([1.0, 2.5, 3.0, 4.0, 6.0, 7.0])
         expected = 1 / max(seen.std(correction=0).item(), 7 / VALUE_LIMIT)
         assert scale.scale.item() == pytest.approx(expected, rel=1e-4)

@@ -1,6 +1,6 @@
 """Stand-ins for the processes that train, film and check: they answer at once, through the same files and lines.
 
-What is tested with them is the site's part. They read and write what trainer.records and simulation.film describe.
+Tests with them cover the site's part. They read and write the files of trainer.records and simulation.film.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fill a data folder as people and workers do, and leave everything half done. Started by make_fixture.py."""
+"""Fill a data folder as people and workers do, and leave everything unfinished. Started by make_fixture.py."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PLANS: list[tuple[str, dict[str, Any], Stop]] = [
     ("scaling_batch_vote", {}, ("advance", 4)),
     ("scaling_3d", {"judge": "model"}, ("ask", 1)),
 ]
-"""Method, what is not as usual, and before which job it stops: ("train", 2) is its second training."""
+"""Method, its settings, and the job before which it stops: ("train", 2) is its second training."""
 SOLVING: list[tuple[str, str, dict[str, Any], Stop]] = [
     ("scaling_3d", "staircase", {"model": "Simulated answers"}, ("train", 2)),
     ("scaling_batch_vote", "add", {"model": "Simulated programs"}, ("write", 2)),
@@ -176,7 +176,7 @@ def models(served: str, answering: str, programming: str) -> None:
 
 
 def comparison() -> None:
-    """One that runs: its first experiment is finished, its second trains."""
+    """A running comparison: its first experiment is finished, its second trains."""
     plan = {"tasks": ["Cartpole"], "methods": ["icpl:k=2", "open_loop:k=2"], "candidates": 4, "experiments": 1}
     row = rows("comparisons.Comparison").create(name="Two methods", iterations=3, seed=40, **plan)
     staff().post(f"/bench/comparisons/{row.public_id}/do/start/")
@@ -195,7 +195,7 @@ def problems(folder: Path) -> None:
 
 
 def exports(folder: Path, study: Any) -> None:
-    """One that is made, and comes in again as an import; one that is queued; the votes of a closed A/B vote."""
+    """One export that is made and imported again; one that is queued; the votes of a closed A/B vote."""
     data = Path(os.environ["PREFINE_DATA"])
     staff().post(f"/bench/data/{study.pk}/export/", {"clips": "on"})
     made = rows("archive.Export").get()
@@ -212,7 +212,7 @@ def exports(folder: Path, study: Any) -> None:
 
 
 def expected(visitors: dict[str, str]) -> dict[str, Any]:
-    """What a site that goes on with this has to show."""
+    """The pages and states that an upgraded site must show."""
     experiments = rows("experiments.Experiment").order_by("pk")
     return {
         "people": visitors,

@@ -1,4 +1,4 @@
-"""Go on with an upgraded site: one part of it, in a process of its own. Prints what it saw as a line of JSON.
+"""Continue one part of an upgraded site, in a process of its own. Prints its findings as a line of JSON.
 
 python tests/upgrades/go_on.py PART FOLDER
 """
@@ -32,7 +32,7 @@ ANSWERS = {simulated.answer("571", "By recursion."): 0.6, simulated.answer("570"
 GOOD = "Add them.\n\n```python\na, b = map(int, input().split())\nprint(a + b)\n```"
 HALF = "Small ones.\n\n```python\na, b = map(int, input().split())\nprint(a + b if a < 10 else 0)\n```"
 ENDS = ("thanks", "withdrawn", "stopped", "check_failed", "closed", "left", "unknown")
-"""Pages on which there is nothing more to do."""
+"""Pages without a further step."""
 
 
 @contextlib.contextmanager
@@ -58,7 +58,7 @@ def press(action: str, experiments: Any) -> None:
 
 
 def tick() -> None:
-    """What the reaper and the workers do, until nothing is left that they could."""
+    """Do the work of reaper and workers, until none is left."""
     call_command("reaper", once=True)
     drain()
 
@@ -67,7 +67,7 @@ def tick() -> None:
 
 
 def pages(folder: Path) -> dict[str, Any]:
-    """Every page of the bench, and the page of everybody with a link, as they are before anything goes on."""
+    """Read every page of the bench, and the page of every link, before anything continues."""
     client, failed = staff(), {}
     addresses = list(bench_pages())
     for address in addresses:
@@ -147,7 +147,7 @@ def training(folder: Path) -> dict[str, Any]:
 
 
 def people(folder: Path) -> dict[str, Any]:
-    """Everybody in a study goes on until there is nothing more to do."""
+    """Every participant continues to the last page."""
     expected = json.loads((folder / "expected.json").read_text())["people"]
     everybody = [Visitor(address) for address in expected if address.startswith("/s/")]
     judged = rows("experiments.Experiment").filter(judge="human", imported=None)
@@ -169,7 +169,7 @@ def people(folder: Path) -> dict[str, Any]:
 
 
 def goes_on(person: Visitor, most: int = 20) -> None:
-    """Does what there is to do before others or workers must do something."""
+    """Take all steps that need neither other people nor workers."""
     person.look()
     for _ in range(most):
         if person.state not in STEPS:
@@ -188,7 +188,7 @@ def code_of(person: Visitor) -> str:
 
 
 def votes(folder: Path) -> dict[str, Any]:
-    """Open votes get what they wait for, and close; what was counted before is counted as it was."""
+    """Complete the open votes, which close; earlier answers count as before."""
     before = (folder / "votes.csv").read_text()
     closed = rows("votes.Poll").filter(title="A closed vote").order_by("pk").first()
     after = staff().get(f"/bench/votes/{closed.public_id}/votes.csv").content.decode()
@@ -216,7 +216,7 @@ def answers_all(person: Visitor) -> None:
 
 
 def exports(folder: Path) -> dict[str, Any]:
-    """What is queued is made; a study is exported once more."""
+    """Make the queued export, and export a study once more."""
     for task in rows("archive.Export").filter(status="queued"):
         do_task("prefine.archive", "export", task.pk)
     study = rows("studies.Study").get(title="Poles", origin=None)
@@ -231,7 +231,7 @@ def exports(folder: Path) -> dict[str, Any]:
 
 
 def imports(folder: Path) -> dict[str, Any]:
-    """In a folder of its own: both exports come in, and can be looked at."""
+    """Import both exports in a folder of their own, and read their pages."""
     call_command("prepare")
     found = {}
     for name in ("study.zip", "again.zip"):

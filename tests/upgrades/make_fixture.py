@@ -1,4 +1,4 @@
-"""Make the fixture of a version: what a site of it has on its disk while everything is under way.
+"""Make the fixture of a version: the data folder of one of its sites in the middle of its work.
 
     python tests/upgrades/make_fixture.py [CHECKOUT]
 
@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from tests.upgrades import small  # noqa: E402
 
 LEFT_OUT = ("broker", "log", "static")
-"""Of the data folder: what every start makes again."""
+"""Parts of the data folder that every start creates."""
 WARM = "select public_id from experiments_experiment where method like 'rda%'"
 """Of experiments whose next training starts from a policy of the last one."""
 XZ = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 26}]
@@ -56,7 +56,7 @@ def fill(checkout: Path, python: Path, made: Path) -> None:
 
 
 def tidy(data: Path) -> None:
-    """Leave out what can be made again and what nothing goes on from, and have the database in one file."""
+    """Leave out what a start creates and what nothing needs, and put the database into one file."""
     for name in LEFT_OUT:
         shutil.rmtree(data / name, ignore_errors=True)
     with sqlite3.connect(data / "db.sqlite3") as database:
@@ -73,7 +73,7 @@ def tidy(data: Path) -> None:
 
 
 def names(folder: Path, word: str) -> bool:
-    """Whether any file in there has this in it."""
+    """Whether any file in the folder contains this."""
     return any(word.encode() in file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 

@@ -1,4 +1,4 @@
-"""The people of a fixture, each at a page of their own: of studies and of A/B votes. Part of fill.py."""
+"""The people of a fixture, each at another page, in studies and in A/B votes. Part of fill.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ People = dict[str, Visitor]
 
 
 def come() -> tuple[Any, dict[str, str]]:
-    """Everybody. Returns the largest study, and the page that each personal link shows."""
+    """Create all people. Returns the largest study, and the page that each personal link shows."""
     poles, people = study_of_poles()
     everybody = [*people.values(), *study_of_panels(), *study_of_answers(), demonstration()]
     draft = rows("studies.Study").create(title="A draft", **WORDS, **ETHICS)
@@ -92,7 +92,7 @@ def decides(person: Visitor, **said: Any) -> None:
 
 
 def asked(person: Visitor) -> str:
-    """The kind of what is asked: Judge, Compare or Choose."""
+    """The kind of the open judgement: Judge, Compare or Choose."""
     return rows("review.Screening").get(token=person.field("screening")).request.kind
 
 
@@ -100,7 +100,7 @@ def asked(person: Visitor) -> str:
 
 
 def study_of_poles() -> tuple[Any, People]:
-    """Two arms, with a check, practice and trials; somebody at every page that one may leave open for weeks."""
+    """Two arms, with a check, practice and trials, and a person at every page that may stay open for weeks."""
     arms = {"Words": {"method": "icpl", "k": 3}, "Ratings": {"method": "revolve_human", "options": {"islands": 1}}}
     made, people = study("Poles", arms, 18, practice=True, recruiting=True, seed=100, description="A pilot.")
     rows("review.TrialPlan").create(study=made, attention=1, gold=1, repeated=1)

@@ -1,4 +1,4 @@
-"""A Python of its own in which Cartpole's clips are short and small. All else is as it is."""
+"""A Python of its own in which Cartpole's clips are short and small. Nothing else differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site of an earlier version opens after `migrate`, and all that was under way in it goes to its end.
+"""A site of an earlier version opens after `migrate`, and all its running work ends.
 
 The fixtures beside this file were made with those versions; README.md says how. Each is unpacked into a data folder of
 its own and looked at by processes of their own, as an upgrade happens.

@@ -1,4 +1,4 @@
-"""What people and workers do on a site, by what every version has: addresses, names of models, names of Celery tasks.
+"""Steps of people and workers on a site, by the names that every version has: addresses, models, Celery tasks.
 
 Used in a process of its own, after django.setup(): to make a fixture with one version, and to go on with it in another.
 """
@@ -29,7 +29,7 @@ def rows(name: str) -> Any:
 
 
 def do_task(name: str, *arguments: Any) -> None:
-    """What a worker does when it is called so."""
+    """Do what a worker does for this Celery task."""
     app.loader.import_default_modules()
     app.tasks[name](*arguments)
 
@@ -70,19 +70,19 @@ def drain(most: int = 400) -> None:
 
 
 def browser() -> Client:
-    """One that knows nobody yet."""
+    """A browser without a session."""
     return Client(SERVER_NAME="localhost")
 
 
 def staff(name: str = "admin") -> Client:
-    """The browser of somebody with an account."""
+    """The browser of a person with an account."""
     client = browser()
     client.force_login(User.objects.get(username=name), "django.contrib.auth.backends.ModelBackend")
     return client
 
 
 class Visitor:
-    """Somebody with a personal link: of a study at /s/, of an A/B vote at /v/."""
+    """A person with a personal link: of a study at /s/, of an A/B vote at /v/."""
 
     def __init__(self, address: str, client: Client | None = None) -> None:
         self.address, self.client = address, client or browser()
@@ -113,7 +113,7 @@ class Visitor:
         return html.unescape(found[1])
 
     def offered(self, name: str) -> list[str]:
-        """The values of a field that one chooses from."""
+        """The values of a radio field."""
         return re.findall(rf'type="radio" name="{name}" value="([^"]*)"', self.text)
 
     def agree(self) -> str:
@@ -154,16 +154,16 @@ STEPS: dict[str, Callable[[Visitor], str]] = {
     "review": Visitor.choose,
     "debriefing": lambda person: person.send("debriefed"),
 }
-"""What somebody does on a page who goes on as they should."""
+"""The regular step on each page."""
 
 
 def without_undo_time() -> Any:
-    """A choice that was made before cannot be taken back in here: as if its time were over."""
+    """A context in which earlier choices cannot be undone."""
     return override_settings(UNDO_SECONDS=0)
 
 
 def go_to(person: Visitor, state: str, most: int = 30) -> None:
-    """Walk this person to the page of this name, without anything that others or workers would have to do."""
+    """Walk this person to the page of this name, without steps of other people or workers."""
     for _ in range(most):
         if person.look() == state:
             return

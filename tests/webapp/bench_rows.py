@@ -45,7 +45,7 @@ def create_training_experiment(k: int = 3) -> Experiment:
 
 
 def add_worker_results(row: Experiment, clips: bool = True) -> None:
-    """What workers would have left beside the results."""
+    """Add the rows and files that workers write beside results."""
     for candidate in Candidate.objects.filter(iteration__experiment=row).exclude(status="written"):
         if candidate.status == Candidate.Status.FAILED:
             candidate.reason = FAILURE

@@ -1,4 +1,4 @@
-"""What every test of pages needs: static files without a build, a data folder of its own."""
+"""Fixtures of all tests of pages: static files without a build, a data folder for each test."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""A panel of two who vote as soon as there is something to vote on, while others pull the plugs: see test_crash.py.
+"""A panel of two who vote as soon as they can, while test_crash.py kills processes.
 
     python -m tests.webapp.crash_driver SECONDS PORT SEED
 
@@ -55,7 +55,7 @@ def started() -> list[Experiment]:
 
 
 def counted(vote: Vote) -> bool:
-    """Whether it is in its round's answer: both of the panel are, and the answer is what they name."""
+    """Whether the vote is in its round's answer, with the other member's, and the answer is one that they name."""
     pooled, votes = vote.request.pooled, Vote.objects.filter(request=vote.request, undone_at=None)
     named = [panels.make_result(other) for other in votes]
     result = vote.request.result
@@ -65,7 +65,7 @@ def counted(vote: Vote) -> bool:
 
 
 def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
-    """What a test can check, without Django."""
+    """The facts that a test checks, as plain values."""
     events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
     once = ("started", "written", "trained", "described", "picked", "finished", "judge")
     clips = Clip.objects.filter(percent=100)

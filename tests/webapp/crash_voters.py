@@ -1,4 +1,4 @@
-"""People whose server is killed while they vote, and who press Confirm again until it has thanked them."""
+"""People whose server is killed while they vote, and who press Confirm again until it acknowledges."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ FIELD = re.compile(r'name="(csrfmiddlewaretoken|screening)" value="([^"]+)"')
 SECONDS = 60
 """For one answer."""
 MOMENT = 0.2
-"""The site is killed at a random moment of so many seconds after the first press of Confirm for a set of videos."""
+"""The site is killed within this many seconds after the first press of Confirm for a set of videos."""
 
 
 class Voter:
-    """Somebody at a browser, who always likes B better than A."""
+    """A person at a browser, who always prefers B to A."""
 
     def __init__(self, person: Participant, port: int, rng: random.Random) -> None:
         self.person, self.port, self.rng = person, port, rng
         self.address = f"http://127.0.0.1:{port}{person.get_absolute_url()}"
         self.browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
         self.form: dict[str, str] = {}
-        """What is to be sent until it is acknowledged."""
+        """The form that is sent until it is acknowledged."""
         self.thanked: list[str] = []
         """The screenings for which the page after the vote came."""
         self.presses, self.kills = 0, 0
@@ -74,12 +74,12 @@ class Voter:
     def kill_site(self) -> None:
         for pid, (_, command) in processes().items():
             if "uvicorn webapp.asgi" in command and f"--port {self.port} " in command:
-                with contextlib.suppress(ProcessLookupError):  # it was killed by somebody else
+                with contextlib.suppress(ProcessLookupError):  # another part of the test killed it
                     os.kill(pid, signal.SIGKILL)
                     self.kills += 1
 
     def lost(self) -> list[str]:
-        """Screenings whose vote was acknowledged and is not there, once, as it was cast."""
+        """Screenings whose vote was acknowledged and is not stored exactly once as cast."""
         return [token for token in self.thanked if not kept(Screening.objects.get(token=token))]
 
 

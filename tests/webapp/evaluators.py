@@ -18,14 +18,14 @@ SIDES = ("left", "right")
 
 @dataclass
 class Votes:
-    """What they did."""
+    """The evaluators' choices."""
 
     picked: dict[str, bytes] = field(default_factory=dict)
     """Label -> the film."""
     showings: dict[str, str] = field(default_factory=dict)
     """Label -> the token of what they were shown."""
     refused: list[str] = field(default_factory=list)
-    """Who came when there was nothing left to vote on."""
+    """Evaluators who came after the vote was full."""
 
 
 class Evaluator:
@@ -96,7 +96,7 @@ async def reloads(person: Evaluator) -> None:
 
 
 async def loses_connection(person: Evaluator) -> None:
-    """The answer goes nowhere; the link leads back to the question."""
+    """The answer is lost; the link leads back to the question."""
     await person.choose(person.page, person.side)
     await person.context.set_offline(True)
     async with person.page.expect_event("requestfailed", lambda asked: asked.method == "POST"):
@@ -118,7 +118,7 @@ async def uses_two_tabs(person: Evaluator) -> None:
 
 
 async def cheats(person: Evaluator) -> None:
-    """Votes for somebody else, for what is not offered, four times at once, and then the other way round."""
+    """Votes for another person, for an option that is not offered, four times at once, and then the other way round."""
     csrf = await person.page.locator("#ballot input[name=csrfmiddlewaretoken]").input_value()
     mine = person.votes.showings[person.label]
     for label, showing in list(person.votes.showings.items()):

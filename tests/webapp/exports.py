@@ -1,4 +1,4 @@
-"""Exports for the tests of what leaves and comes in: taken, opened, changed, put together again."""
+"""Exports for the tests of export and import: made, opened, changed, packed again."""
 
 import hashlib
 import io
@@ -37,7 +37,7 @@ def open_zip(path):
 
 @dataclass(frozen=True)
 class SavedExport:
-    """What was taken out of a study whose rows are gone again: most tests need no more."""
+    """The exports of a study whose rows are deleted; most tests need no more."""
 
     folder: Path
     media: Path
@@ -66,7 +66,7 @@ def saved_export(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 def make_export(folder, media):
-    """Everything is rolled back before the first test: another installation could not be emptier."""
+    """The caller rolls everything back, so that tests begin with an empty installation."""
     made = finished_study.create_finished_study()
     request = made.first.experiment.requests.get(kind="Train", step=1)
     for name, content in (("checkpoints/policies/1.pt", "weights"), ("traces/1.csv", "interval,samples\n0,1\n")):
@@ -102,7 +102,7 @@ def read_all(package):
 
 
 def read_staff_pages(client, study):
-    """Everything that staff see of a study's experiments and votes, with what differs by installation taken out."""
+    """Every page of staff about a study's experiments and votes, without what differs by installation."""
     experiments = finished_study.experiments_of(study)
     baselines = Experiment.objects.filter(assignments=None).order_by("pk")
     addresses = [reverse("bench:index")]
@@ -131,7 +131,7 @@ def normalize_page(response):
 
 
 def repack(source, target, changes=None, extra=(), manifest=None, without=()):
-    """The zip with these files changed, its manifest telling the truth about them."""
+    """The zip with these files changed, and a manifest that fits them."""
     changes = changes or {}
     old = open_zip(source)
     about = json.loads(old.read("manifest.json"))

@@ -1,4 +1,4 @@
-"""Experiments for the tests of the loop, and a player of the workers' part: results as they would come."""
+"""Experiments for the tests of the loop, and made-up results in place of workers'."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def start_experiment(**values: Any) -> Experiment:
 
 
 def advance(row: Experiment) -> None:
-    """What an advance job does."""
+    """Do what an advance job does."""
     with transaction.atomic():
         loop.advance(loop.lock(row.pk))
     row.refresh_from_db()
@@ -84,7 +84,8 @@ def find_open_requests(row: Experiment) -> list[Request]:
 
 
 def do_work(row: Experiment, failed: tuple[int, ...] = (), until: str = "") -> None:
-    """Do the workers' part until a person must answer, a request of kind `until` is open, or all is over."""
+    """Answer requests as workers would, until a person must answer, a request of kind `until` is open, or all is
+    done."""
     while True:
         advance(row)
         waiting = [r for r in find_open_requests(row) if r.kind in RESULTS and r.kind != until]

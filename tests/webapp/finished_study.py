@@ -1,4 +1,4 @@
-"""A study as it is after people took part, with everything that an export may and may not hold."""
+"""A study after people took part, with everything that an export may and may not hold."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def add_closed_poll(person: Participant) -> Poll:
 
 
 def move_into_past(days: int) -> None:
-    """As if all that people did had been so long ago."""
+    """Move everything that people did this many days into the past."""
     then = timezone.now() - timedelta(days=days)
     Study.objects.exclude(closed_at=None).update(closed_at=then)
     Vote.objects.update(created_at=then)
@@ -164,7 +164,7 @@ def move_into_past(days: int) -> None:
 
 
 def secrets_of(study: Study) -> set[str]:
-    """What nobody may find in an export."""
+    """Texts that no export may contain."""
     people = Participant.objects.filter(study=study)
     tokens = {person.token for person in people} | {
         KEY,
@@ -191,7 +191,7 @@ def experiments_of(study: Study) -> list[Experiment]:
 
 
 def empty_database() -> None:
-    """Another installation: none of our rows is there. Users are."""
+    """Delete all rows of Prefine's own models, as in another installation; users stay."""
     for model in reversed(list_own_models()):
         every = model._base_manager.all()
         every._raw_delete(every.db)  # without signals: files stay, and no row of the audit log tells of it

@@ -1,4 +1,4 @@
-"""Somebody who wants to be told, and what no notice may say."""
+"""A participant who wants notices, and words that no notice may contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SECRETS = ("icpl", "ICPL", "proxy", "Ant", "score", "round 1", "Round 1", "seed"
 
 
 def create_waiting_participant() -> Participant:
-    """Somebody for whom a round is ready."""
+    """A participant for whom a round is ready."""
     someone = rows.participant(rows.study(notify_email=True, notify_push=True))
     rows.create_round(someone)
     return someone

@@ -1,4 +1,4 @@
-"""How the participants of a study confirm what they chose, each in a way of their own, and their whole way together."""
+"""The ways in which participants confirm a choice, each in their own, and their whole way through a study."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def loses_connection(person: Person, pick: Pick) -> None:
 
 
 async def changes_mind(person: Person, pick: Pick) -> None:
-    """Takes it back, and chooses it the other way round."""
+    """Takes the choice back, and chooses the opposite."""
     await confirms(person, pick)
     await person.press("Take it back")
     await person.still_chosen()
@@ -52,7 +52,7 @@ async def changes_mind(person: Person, pick: Pick) -> None:
 
 
 async def uses_two_tabs(person: Person, pick: Pick) -> None:
-    """The second tab hears nothing of what happens in the first, and then wants something else."""
+    """The second tab does not know of the first, and then sends another choice."""
     second = await person.context.new_page()
     await second.route_web_socket("**/ws/**", lambda socket: None)
     await second.route("**/live/**", lambda route: route.abort())
@@ -85,7 +85,7 @@ async def changes_device(person: Person, pick: Pick) -> None:
 
 
 async def cheats(person: Person, pick: Pick) -> None:
-    """Votes for others, twice, out of order, wrongly; the vote that counts is one."""
+    """Votes for others, twice, out of order, wrongly; exactly one vote counts."""
     crowd, csrf = person.crowd, await person.token(person.page)
     best, worst = person.letters
     others = next(tokens for label, tokens in crowd.ballots.items() if tokens and label != person.label)
@@ -128,7 +128,7 @@ async def leaves(person: Person) -> None:
 
 LATE, LEAVER, CHEATER = 7, 5, 6
 WRITERS = (1, LEAVER)
-"""Who says why."""
+"""Participants who give a reason."""
 LEAVES_IN_ROUND = 2
 HABITS: dict[tuple[int, int], Habit] = {
     (1, 1): changes_mind,

@@ -46,7 +46,7 @@ class Pick:
 
 @dataclass
 class Memory:
-    """What one participant did."""
+    """The choices of one participant."""
 
     confirmed: list[Pick] = field(default_factory=list)
     taken_back: list[Pick] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Crowd:
     site: Site
     browser: Browser
     forbidden: tuple[str, ...]
-    """What no page may say."""
+    """Words that no page may contain."""
     memories: dict[str, Memory] = field(default_factory=dict)
     ballots: dict[str, list[str]] = field(default_factory=dict)
     """Person -> tokens of the ballots that they have opened."""
@@ -71,7 +71,7 @@ class Crowd:
     somebody_voted: asyncio.Event = field(default_factory=asyncio.Event)
     somebody_left: asyncio.Event = field(default_factory=asyncio.Event)
     dead_films: list[str] = field(default_factory=list)
-    """Addresses of films of somebody who has left."""
+    """Addresses of films of a person who has left."""
 
     @contextlib.contextmanager
     def database(self) -> Iterator[sqlite3.Connection]:
@@ -87,13 +87,13 @@ class Crowd:
         return [keys[pk] for pk in json.loads(drawn)]
 
     def let_time_pass(self, screening: str) -> None:
-        """So much that the standing vote cannot be taken back any more."""
+        """Move the vote so far into the past that it cannot be taken back."""
         late = "update review_vote set created_at = datetime(created_at, '-1 day') where undone_at is null and "
         with self.database() as database:
             database.execute(f"{late} screening_id = (select id from review_screening where token = ?)", [screening])
 
     async def context(self, **options: object) -> BrowserContext:
-        """A browser of somebody's own. Nothing plays by itself in it, which two cores would not stand."""
+        """A browser for one person. Nothing plays by itself in it, because two cores are too slow for that."""
         wanted = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options}
         context = await self.browser.new_context(**wanted)
         context.set_default_timeout(SECONDS)
@@ -107,7 +107,7 @@ class Crowd:
 
 
 Habit = Callable[["Person", Pick], Awaitable[None]]
-"""How somebody confirms what they have chosen."""
+"""A way to confirm a choice."""
 
 
 class Person:
@@ -160,7 +160,7 @@ class Person:
     async def choose(self, best: str, worst: str | None) -> None:
         """Pick, and watch for long enough."""
         page = self.page
-        await page.wait_for_load_state()  # nobody is so quick as to press what is not there yet
+        await page.wait_for_load_state()  # a person cannot press a button before it appears
         self.letters = (best, worst or "")
         await page.locator(f"#clip-{best} .pick.best").click()
         if worst:
@@ -232,7 +232,7 @@ class Person:
         return await page.locator("#ballot input[name=csrfmiddlewaretoken]").input_value()
 
     async def post(self, what: str, csrf: str, **form: str) -> str:
-        """What no page of ours would send."""
+        """Post a form that no page would send."""
         sent = {"csrfmiddlewaretoken": csrf, **form}
         answer = await self.context.request.post(f"{self.url}{what}/", form=sent)
         assert answer.status == 200, answer.status

@@ -45,7 +45,7 @@ def model(answers: dict[str, float]) -> Iterator[tuple[LanguageModel, Any]]:
 
 
 def drive(**values: Any) -> Experiment:
-    """A new experiment, carried through in this process as far as it goes."""
+    """A new experiment, run in this process as far as it can."""
     from webapp.experiments import loop
 
     row = Experiment(**{"name": "e", "task": "sum", "method": "scaling_3d", "judge": "proxy", "k": 3, "n": 2, **values})
@@ -58,7 +58,7 @@ def drive(**values: Any) -> Experiment:
 
 
 def open_judgement(problem: Problem, sources: list[str], details: list[dict[str, Any]] | None = None) -> str:
-    """The address of a person who is to judge these answers; the rows are as the loop would have made them."""
+    """The address of a person who judges these answers, on rows as the loop makes them."""
     from llm.records import Candidate as MethodCandidate
     from llm.records import Judge, Outcome, fingerprint, payload
     from tests.webapp import rows

@@ -1,4 +1,4 @@
-"""Requests of experiments that are answered here, one by one; and methods made for a test."""
+"""Requests that a test answers one by one, and methods that a test registers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def without_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def do_request(row: Experiment, kind: str) -> Any:
-    """Do the open request's job here, and return what it gave."""
+    """Do the open request's job here, and return its result."""
     request = row.requests.get(kind=kind, status="open")
     assert execute.run(request.jobs.get().pk)
     request.refresh_from_db()

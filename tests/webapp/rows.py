@@ -1,4 +1,4 @@
-"""Rows that a loop would have made, for tests of pages: real small clips, and sentinels that must never be shown."""
+"""Rows as the loop makes them, for tests of pages: real small clips, and sentinels that must never be shown."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
 
 
 def write_clip(clip: Clip, hue: int) -> None:
-    """A real clip and poster in the media store, told apart by their colour."""
+    """Write a real clip and poster, which differ by colour, to the media store."""
     for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
         path = settings.DATA_DIR / "media" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def _film(hue: int) -> tuple[bytes, bytes]:
 
 
 def _drawn(look: str, kind: str, options: list[str]) -> bytes:
-    """What ffmpeg draws, kept between runs: many processes of the tests need the same few."""
+    """A picture or film by ffmpeg, cached between runs because many processes need the same few."""
     command = ["-f", "lavfi", "-i", look, *options]
     kept = kept_folder() / f"{hashlib.sha256(repr(command).encode()).hexdigest()[:20]}.{kind}"
     if not kept.exists():

@@ -1,4 +1,4 @@
-"""An export taken into an installation where nothing is, and what is there then."""
+"""The import of an export into an empty installation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.webapp.exports import open_zip, rows_of
 from tests.webapp.sites import beside
 
 OWN = ("manifest.json", "SHA256SUMS", "versions.json")
-"""What tells of the other files, and of whoever wrote them."""
+"""Files that describe the other files and their author."""
 BROUGHT = """
 from pathlib import Path
 from webapp.archive import export, restore

@@ -23,7 +23,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180
 KEPT = 10
-"""One for each branch that somebody works on."""
+"""Cached results of each kind: one for each branch in work."""
 DECIDE_ALL = ("webapp/settings.py", "webapp/base/static_files.py", "requirements.txt")
 
 
@@ -150,7 +150,7 @@ def database_url(port: int, name: str) -> str:
 
 
 def kept_folder() -> Path:
-    """What is costly to make and the same at every run lies here."""
+    """The folder of files that are costly to make and equal in every run."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prefine-tests"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -191,7 +191,7 @@ def static_files(data: Path) -> None:
 
 
 def empty_database(data: Path) -> None:
-    """A SQLite database with every migration and no row of anybody's, in this data folder."""
+    """Put an empty SQLite database with every migration into this data folder."""
     data.mkdir(parents=True, exist_ok=True)
     shutil.copy(migrated(), data / "db.sqlite3")
 

@@ -1,4 +1,4 @@
-"""A Python of its own for a site whose robots practise briefly, filmed briefly and once. All else is as it is."""
+"""A Python of its own for a site with brief trainings and one brief film of each. Nothing else differs."""
 
 from __future__ import annotations
 

@@ -53,9 +53,7 @@ class Site:
 
 
 def beside(data: Path) -> Site:
-    """An installation in a data folder of its own, its database made and its static files collected, that nobody
-    serves.
-    """
+    """An installation in a data folder of its own, with database and static files, without a server."""
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
     empty_database(data)

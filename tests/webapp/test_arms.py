@@ -25,7 +25,7 @@ def study(arms="A", quotas=(), **values):
 
 
 def come(of, count, prefix="P"):
-    """So many people agree one after another; what each was told."""
+    """This many people agree one after another; returns each one's message."""
     first = of.participants.count() + 1
     made = [Participant.objects.create(study=of, label=f"{prefix}{first + n:02}") for n in range(count)]
     return {person: enrolment.accept_consent(person) for person in made}

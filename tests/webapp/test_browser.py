@@ -401,7 +401,7 @@ def test_a_clip_is_asked_for_again_by_itself(site, visit, people):
 
 @pytest.mark.parametrize("state", ["consent", "waiting", "review"])
 def test_the_first_page_is_light(visit, people, state):
-    """Under 100 kB for whoever comes with an empty cache, video aside."""
+    """Under 100 kB with an empty cache, without videos."""
     page = visit("/")
     page.goto("about:blank")
     line = page.context.new_cdp_session(page)

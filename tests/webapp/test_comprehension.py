@@ -1,4 +1,4 @@
-"""The comprehension check: wrong answers explained, so many tries, then a kind end."""
+"""The comprehension check: wrong answers explained, a limited number of tries, then a kind end."""
 
 import re
 

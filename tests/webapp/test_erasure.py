@@ -1,4 +1,4 @@
-"""What a person gave, taken out again."""
+"""Erasure of everything that a person gave."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""PREFINE_LOCAL_MODEL: a file that whoever starts the site names, and that experiments then write with."""
+"""PREFINE_LOCAL_MODEL: a file that is named at the start of the site, with which experiments write."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_the_same_id_is_the_same_person_on_any_device(client, study):
 
 @pytest.mark.parametrize("query", [{"PROLIFIC_PID": PID}, {**CAME, "SESSION_ID": "guessed"}])
 def test_an_id_alone_opens_nothing_in_another_browser(study, query):
-    """Researchers, and whoever they write to, know the ids of a site."""
+    """Researchers, and people they share tables with, know the ids of a site."""
     agree(Client(), study, CAME)
     person = Participant.objects.get()
     stranger = Client()

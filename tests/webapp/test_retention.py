@@ -1,4 +1,4 @@
-"""The end of a study's data, and files that nobody owns."""
+"""The end of a study's data, and files without rows."""
 
 import io
 import json

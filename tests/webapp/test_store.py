@@ -167,7 +167,7 @@ class TestTwoMachines:
 
         monkeypatch.setattr(launch, "train", look)
         run_job(find_job(row, "train").pk)
-        assert seen["checkpoint.pt"] > 1000  # it went on, and did not begin anew
+        assert seen["checkpoint.pt"] > 1000  # it continued, and did not restart
         assert find_job(row, "train").status == "done" and Candidate.objects.filter(status="trained").count() == 2
         assert not list(second.iterdir())  # all that is needed is in the store
         assert not [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]

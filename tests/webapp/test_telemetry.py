@@ -1,4 +1,4 @@
-"""What a page tells about how it was watched: known keys, whole numbers, bounded, whoever sends it."""
+"""A page's report of how it was watched: known keys, whole numbers, bounded for every sender."""
 
 import json
 

@@ -239,7 +239,7 @@ def test_a_repeated_round(client, person, again, consistency, flagged):
 
 
 def test_a_round_again_has_new_addresses(client, person):
-    """Whoever compares addresses cannot tell that it was shown before."""
+    """Comparing addresses does not reveal that it was shown before."""
     planned(person.study, repeated=1)
     first = judged(person)
     before = {tile.video for tile in make_tiles(first)}

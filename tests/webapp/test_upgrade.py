@@ -90,7 +90,7 @@ def warm_rounds(problem, rng, k, n):
 
 
 def stopped_by(upgrade, flow, *, kept: int, **values) -> Experiment:
-    """An experiment of the first revision with so many answers, after an upgrade to another flow."""
+    """An experiment of the first revision with this many answers, after an upgrade to another flow."""
     upgrade("0.1.0", flow=rounds)
     row = start_experiment(**{"method": "made_up", "n": 3, **values})
     for _ in range(kept):

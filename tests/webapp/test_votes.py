@@ -224,7 +224,7 @@ def test_leaving_deletes_the_answers_while_it_is_open():
 
 
 def voted(poll, counts, **answers):
-    """So many people for each arm, on every pair."""
+    """This many people for each arm, on every pair."""
     for arm, count in counts.items():
         for _ in range(count):
             person = poll_rows.evaluator(poll)

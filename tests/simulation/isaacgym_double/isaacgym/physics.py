@@ -1,4 +1,4 @@
-"""What the double does behind its calls: MuJoCo, one world after the other. Not part of the real package."""
+"""The work behind the double's calls: MuJoCo, one world after the other. Not part of the real package."""
 
 from __future__ import annotations
 
