@@ -89,7 +89,7 @@ def measured(count: int) -> str:
         made.append(Request(kind=kind, fingerprint=fingerprint, payload=payload, result=result, **shared))
     Request.objects.bulk_create(made, batch_size=500)
     made.clear()
-    read, saved = timed(partial(revisions.saved, experiment))
+    read, saved = timed(partial(revisions.read_answered, experiment))
     assert len(saved) == count
     whole, _ = timed(partial(loop.advance, experiment))
     experiment.refresh_from_db()

@@ -24,15 +24,15 @@ log = logging.getLogger(__name__)
 
 def wake_idle_experiments() -> None:
     """Have experiments that stand still look for their next step."""
-    for experiment in loop.without_work():
+    for experiment in loop.find_idle():
         with transaction.atomic():
             loop.lock(experiment.pk)
-            if experiment in loop.without_work():
+            if experiment in loop.find_idle():
                 jobs.add(experiment, Job.Kind.ADVANCE)
 
 
 STEPS: tuple[Callable[[], object], ...] = (
-    leases.take_back_stale,
+    leases.requeue_abandoned,
     ballot.lock_due_votes,
     panels.settle_due_requests,
     assigning.begin_due,

@@ -240,7 +240,7 @@ AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = timedelta(minutes=10)
 """So many wrong passwords or codes, for one account or from one address, close that for so long."""
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "webapp.accounts.addresses.client_address"
+AXES_CLIENT_IP_CALLABLE = "webapp.accounts.addresses.read_client_address"
 AXES_LOCKOUT_CALLABLE = "webapp.bench.account.lockout.respond_locked_out"
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "csrfmiddlewaretoken"]
 AXES_DISABLE_ACCESS_LOG = True  # the audit log has what is wanted of it, without addresses

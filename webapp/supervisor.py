@@ -27,7 +27,7 @@ import django
 from django.conf import settings
 
 from trainer.process import die_with_parent
-from webapp.base.database import Watch
+from webapp.base.database import PollSchedule
 
 POLL_SECONDS = 0.2
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
@@ -178,7 +178,7 @@ class EventPrinter:
 
         self.tail = tail
         self.window: tail.Window | None = None
-        self.watch = Watch()
+        self.watch = PollSchedule()
         self.next_at = 0.0
 
     def print_new(self) -> None:
@@ -246,7 +246,7 @@ def shut_down(children: list[Program]) -> None:
                 program.process.kill()
                 program.process.wait()
         program.kill_session()
-    leases.give_back()
+    leases.requeue_stopped()
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ from tests.llm.experiment import (
     train,
     without_options,
 )
-from webapp.experiments.execute.ask import values
+from webapp.experiments.execute.ask import format_values
 
 pytestmark = pytest.mark.slow
 
@@ -152,7 +152,10 @@ def told(experiment, folder):
     return [
         *prompts(experiment),
         *("\n".join(message["content"] for message in messages) for messages in asked),
-        *(values(rollout(experiment, look, folder / "rollout.npz"), look.frames) for look in experiment.of(Look)),
+        *(
+            format_values(rollout(experiment, look, folder / "rollout.npz"), look.frames)
+            for look in experiment.of(Look)
+        ),
     ]
 
 

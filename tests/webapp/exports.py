@@ -70,7 +70,7 @@ def make_export(folder, media):
     made = finished_study.create_finished_study()
     request = made.first.experiment.requests.get(kind="Train", step=1)
     for name, content in (("checkpoints/policies/1.pt", "weights"), ("traces/1.csv", "interval,samples\n0,1\n")):
-        path = run_folder.of(request) / name
+        path = run_folder.get_folder(request) / name
         path.parent.mkdir(parents=True)
         path.write_text(content)
     write_export(made.study, folder / "study.zip")

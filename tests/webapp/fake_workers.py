@@ -7,9 +7,9 @@ from typing import Any
 from django.db import transaction
 
 from llm import records
-from webapp.experiments import leases, loop, results
-from webapp.experiments.candidates import row_of
-from webapp.experiments.execute.train import outcomes
+from webapp.experiments import leases, loop, request_results
+from webapp.experiments.candidates import find_candidate
+from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.models import Candidate, Experiment, Job, Request
 
 SOURCE = """
@@ -46,7 +46,7 @@ def finish_request(row: Experiment, request: Request, failed: tuple[int, ...] = 
     lease = leases.claim(request.jobs.get(kind=request.kind.lower()).pk)
     assert lease is not None
     with lease, lease.settle():
-        results.complete(request, RESULTS[request.kind](request, failed))
+        request_results.complete(request, RESULTS[request.kind](request, failed))
 
 
 def make_candidates(request: Request, failed: tuple[int, ...]) -> Any:
@@ -62,14 +62,14 @@ def make_candidates(request: Request, failed: tuple[int, ...]) -> Any:
 
 def make_outcomes(request: Request, failed: tuple[int, ...]) -> Any:
     for position, asked in enumerate(request.payload["candidates"]):
-        row = row_of(request.experiment, asked["id"])
+        row = find_candidate(request.experiment, asked["id"])
         assert row is not None
         row.status = Candidate.Status.FAILED if position in failed else Candidate.Status.TRAINED
         row.reason = "it produced NaN" if position in failed else ""
         row.rts = None if position in failed else 10.0 * row.iteration.number + position
         row.trace = {"total": {"samples": [0.1, 0.2], "max": 0.2, "mean": 0.15, "min": 0.1}}
         row.save()
-    return outcomes(request)
+    return read_outcomes(request)
 
 
 def make_text(request: Request, failed: tuple[int, ...]) -> str:

@@ -90,7 +90,7 @@ def take_part(reasons: dict[Participant, str]) -> None:
             ModelCall.objects.filter(request__experiment=experiment).delete()
             Run.objects.filter(request__experiment=experiment).delete()
             bench_rows.add_worker_results(experiment)
-            request = loop.waiting_request(experiment)
+            request = loop.find_waiting_request(experiment)
             if request is None:
                 break
             for person, reason in mine.items():

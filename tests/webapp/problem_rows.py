@@ -52,7 +52,7 @@ def drive(**values: Any) -> Experiment:
     row.full_clean()
     row.save()
     loop.start(row)
-    headless.drive(row, lambda said: None)
+    headless.run_to_end(row, lambda said: None)
     row.refresh_from_db()
     return row
 

@@ -24,7 +24,7 @@ def without_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
 def do_request(row: Experiment, kind: str) -> Any:
     """Do the open request's job here, and return its result."""
     request = row.requests.get(kind=kind, status="open")
-    assert execute.run(request.jobs.get().pk)
+    assert execute.run_job(request.jobs.get().pk)
     request.refresh_from_db()
     row.refresh_from_db()
     return request.result

@@ -138,18 +138,18 @@ def test_the_environment_names_the_default_model(staff, settings):
 
 
 def test_what_began_with_the_environments_model_keeps_it(settings):
-    from webapp.experiments.defaults import environment_model
+    from webapp.experiments.defaults import find_environment_model
 
     settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
-    running = Experiment.objects.create(name="x", status="running", model=environment_model())
+    running = Experiment.objects.create(name="x", status="running", model=find_environment_model())
     for address, name in (("http://localhost:9/v1", "second"), ("http://other:9/v1", "second")):
         settings.MODEL_BASE_URL, settings.MODEL_NAME = address, name
-        row = environment_model()
-        assert (row.base_url, row.model, row) == (address, name, environment_model())
+        row = find_environment_model()
+        assert (row.base_url, row.model, row) == (address, name, find_environment_model())
     running = Experiment.objects.get()
     assert (running.model.base_url, running.model.model) == ("http://localhost:9/v1", "first")
     settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "first"
-    assert environment_model() == running.model
+    assert find_environment_model() == running.model
     assert sorted(LanguageModel.objects.values_list("name", flat=True)) == [
         "From the environment",
         "From the environment 2",
@@ -158,15 +158,15 @@ def test_what_began_with_the_environments_model_keeps_it(settings):
 
 
 def test_the_environment_names_the_context_of_its_model(settings):
-    from webapp.experiments.defaults import environment_model
+    from webapp.experiments.defaults import find_environment_model
 
     settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "m"
-    unknown = environment_model()
+    unknown = find_environment_model()
     settings.MODEL_CONTEXT = 8000
-    known = environment_model()
-    assert (unknown.context_tokens, known.context_tokens) == (None, 8000) and environment_model() == known
+    known = find_environment_model()
+    assert (unknown.context_tokens, known.context_tokens) == (None, 8000) and find_environment_model() == known
     settings.MODEL_CONTEXT = 0
-    assert environment_model() == unknown  # the row that it made first
+    assert find_environment_model() == unknown  # the row that it made first
 
 
 def test_the_environments_key_goes_to_the_environments_endpoint_alone(settings):

@@ -9,8 +9,8 @@ from tests.webapp import problem_rows, rows
 from tests.webapp.problem_rows import GOOD, HALF, RIGHT, WRONG
 from webapp.experiments import headless, loop
 from webapp.experiments.execute import ask
-from webapp.problems.brackets import _closing
-from webapp.problems.markdown import LETTERS, formula, html
+from webapp.problems.brackets import _find_closing
+from webapp.problems.markdown import MOST_LETTERS, render_formula, render_html
 from webapp.problems.models import Attachment
 from webapp.review.models import Screening, Vote
 
@@ -30,7 +30,7 @@ def person(task, model, **plan):
 
 def go_on(someone):
     experiment = someone.experiment
-    headless.drive(experiment, lambda said: None)
+    headless.run_to_end(experiment, lambda said: None)
     experiment.refresh_from_db()
     return experiment
 
@@ -139,10 +139,10 @@ def test_hostile_answers_are_text(client):
 
 
 def test_formulas_are_left_to_the_page_and_long_texts_are_cut():
-    assert str(formula("\\frac{1}{2}")) == '<p><span class="math" data-display="no">\\frac{1}{2}</span></p>\n'
-    assert "<span" not in html("It costs $5 and $6 in all.")
-    assert 'data-display="yes">x_1^2 &lt; y</span>' in html("\\[ x_1^2 < y \\]")
-    assert "100 letters, is left out" in html("x" * (LETTERS + 100))
+    assert str(render_formula("\\frac{1}{2}")) == '<p><span class="math" data-display="no">\\frac{1}{2}</span></p>\n'
+    assert "<span" not in render_html("It costs $5 and $6 in all.")
+    assert 'data-display="yes">x_1^2 &lt; y</span>' in render_html("\\[ x_1^2 < y \\]")
+    assert "100 letters, is left out" in render_html("x" * (MOST_LETTERS + 100))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_formulas_are_left_to_the_page_and_long_texts_are_cut():
     ],
 )
 def test_formulas_in_brackets_stand_where_they_are_written_and_no_word_is_lost(text, shown):
-    assert shown in html(text)
+    assert shown in render_html(text)
 
 
 class Counted(str):
@@ -173,9 +173,9 @@ class Counted(str):
 
 def test_many_openings_look_for_a_closing_once():
     text, env = Counted("\\(" * 1000), {}
-    assert {_closing(env, text, "\\)", place, len(text)) for place in range(0, 2000, 2)} == {-1}
+    assert {_find_closing(env, text, "\\)", place, len(text)) for place in range(0, 2000, 2)} == {-1}
     closed = Counted("\\[ a\n" * 1000 + "\\]")
-    assert {_closing(env, closed, "\\]", place, len(closed)) for place in range(0, 5000, 5)} == {5000}
+    assert {_find_closing(env, closed, "\\]", place, len(closed)) for place in range(0, 5000, 5)} == {5000}
     assert Counted.looked == 2
 
 
@@ -190,7 +190,7 @@ def test_files_of_a_problem_are_for_those_who_judge_it(client):
         go_on(someone)
     content = server.asked[0]["messages"][-1]["content"]
     assert [part["type"] for part in content] == ["text", "image_url"], "the model sees the picture, not the page"
-    judged = ask.pose_judgement(loop.waiting_request(someone.experiment))  # as it would be put to a model
+    judged = ask.build_judgement(loop.find_waiting_request(someone.experiment))  # as it would be put to a model
     assert judged.images == tuple(part["image_url"]["url"] for part in content[1:])
     shown = page(client, someone)
     address = re.search(r'src="(/s/[^"]+/attachment/\d+/)"', shown)[1]

@@ -22,7 +22,7 @@ def written(final, reasoning):
     return f"## Final answer\n\n{final}\n\n## Reasoning\n\n{reasoning}"
 long = "Let $a_n$ count the ways. Then\n\n$$a_n = a_{n-1} + a_{n-3} + b_n, \\qquad b_n = a_{n-2} - b_{n-2}$$\n\n" * 4
 hostile = "<script>document.title = 'harm'</script> $\\href{javascript:alert(1)}{x}$ $\\undefined{$ $$\\frac{1}{$$"
-out["staircase"] = problem_rows.open_judgement(lookup.problem_named("staircase"), [
+out["staircase"] = problem_rows.open_judgement(lookup.find_problem("staircase"), [
     written("$571$", long), written("$\\boxed{464}$", "By hand, $\\sqrt{2}$ and\n\n1. one\n2. two"),
     written("927", "Every step is free."), written("$571$", hostile),
     written("$\\displaystyle\\sum_{k=0}^{4} \\binom{12-k}{k} = 571$", "Sum over the double steps.")])
@@ -34,10 +34,10 @@ def tried(*verdicts, said=""):
     subs = [{**s, "earned": s["points"] if s["passed"] == 2 else 0} for s in subs]
     return {"subtasks": subs, "cases": cases, "said": said}
 three = [good, good + "// slow\n", "int main() { x }\n"]
-out["plateau"] = problem_rows.open_judgement(lookup.problem_named("longest-plateau"), three, [
+out["plateau"] = problem_rows.open_judgement(lookup.find_problem("longest-plateau"), three, [
     tried((1, "ok"), (1, "ok"), (2, "ok"), (2, "ok")), tried((1, "ok"), (1, "ok"), (2, "time"), (2, "time")),
     tried(said="program.cpp:1:14: error: 'x' was not declared in this scope")])
-out["ramp"] = problem_rows.open_judgement(lookup.problem_named("sliding-block"), [
+out["ramp"] = problem_rows.open_judgement(lookup.find_problem("sliding-block"), [
     written("$3.58\\ \\mathrm{m/s}$", "x")] * 2)
 """
 

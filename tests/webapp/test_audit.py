@@ -35,13 +35,13 @@ def test_a_row_says_who_what_and_to_what():
 def test_sealing_chains_the_rows_in_their_order():
     for number in range(3):
         record("system", f"step {number}")
-    assert chain.seal() == 3
-    assert chain.seal() == 0
+    assert chain.seal_entries() == 3
+    assert chain.seal_entries() == 0
     first, second, third = entries()
     assert [first.number, second.number, third.number] == [1, 2, 3]
     assert second.previous == first.hash and third.previous == second.hash
     assert Head.objects.get().hash == third.hash
-    assert list(chain.broken()) == []
+    assert list(chain.find_breaks()) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -62,9 +62,9 @@ def test_many_at_once_make_one_chain():
         thread.start()
     for thread in threads:
         thread.join()
-    chain.seal()
+    chain.seal_entries()
     assert sorted(row.number for row in entries()) == list(range(1, 21))
-    assert list(chain.broken()) == []
+    assert list(chain.find_breaks()) == []
 
 
 TAMPERING = [
@@ -80,7 +80,7 @@ TAMPERING = [
 def test_a_change_behind_its_back_shows(statement, words):
     for number in range(3):
         record("ada", "closed vote", count=number)
-    chain.seal()
+    chain.seal_entries()
     with connection.cursor() as cursor:
         cursor.execute(statement)
     with pytest.raises(CommandError, match=words):

@@ -19,8 +19,8 @@ from tests.webapp.fake_workers import do_work, start_experiment
 from tests.webapp.test_endpoints import job_of, written_by
 from webapp.bench.experiments import overview
 from webapp.experiments import execute, leases
-from webapp.experiments.execute.budget_gate import HELD, UNKNOWN_ANSWER, BudgetGate, spent_by
-from webapp.experiments.execute.calls import saved_calls
+from webapp.experiments.execute.budget_gate import HELD_KEY, UNKNOWN_ANSWER, BudgetGate, sum_spent
+from webapp.experiments.execute.calls import read_saved_replies
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
@@ -39,19 +39,19 @@ def test_answers_asked_for_at_once_are_let_in_one_by_one_as_the_budget_allows(ki
         need = need_of(made)
         dollars = (10.0 * (need - UNKNOWN_ANSWER) + 50.0 * UNKNOWN_ANSWER) / 1e6
         Experiment.objects.update(**{kind: {"token_budget": need + 200, "dollar_budget": dollars + 0.003}[kind]})
-        execute.run(job_of(made).pk)
+        execute.run_job(job_of(made).pk)
     made.refresh_from_db()
     assert (len(server.seen), server.most_at_once) == (2, 1)  # of four, for two of which the endpoint has places
     words = {"token_budget": f"240 of {need + 200:,} tokens are spent, and the next answer may take {need:,}"}
     assert made.status == "failed" and words.get(kind, "$0.00 of ") in made.error
-    assert spent_by(made).tokens == 240
+    assert sum_spent(made).tokens == 240
 
 
 def test_the_offline_writer_is_let_in_one_by_one_too() -> None:
     made = start_experiment(k=3)
     do_work(made, until="Write")
     Experiment.objects.update(token_budget=need_of(made) + 1)
-    execute.run(job_of(made).pk)
+    execute.run_job(job_of(made).pk)
     made.refresh_from_db()
     assert made.status == "failed" and "tokens are spent" in made.error and ModelCall.objects.count() == 1
 
@@ -60,15 +60,15 @@ def test_what_other_jobs_have_under_way_is_waited_for() -> None:
     made = written_by("http://127.0.0.1:9/v1", token_budget=5000)
     lease = leases.claim(job_of(made).pk)
     assert lease is not None
-    other = Job.objects.create(experiment=made, kind="ask", status="running", progress={HELD: [4000, 0.0]})
+    other = Job.objects.create(experiment=made, kind="ask", status="running", progress={HELD_KEY: [4000, 0.0]})
     budget_gate = BudgetGate(lease, Slots(8), ())
     assert budget_gate.enter(500) is None  # 4,000 + 500 + 1,000
-    Job.objects.filter(pk=other.pk).update(progress={HELD: [3000, 0.0]})
+    Job.objects.filter(pk=other.pk).update(progress={HELD_KEY: [3000, 0.0]})
     ticket = budget_gate.enter(500)
-    assert ticket is not None and Job.objects.get(pk=lease.job.pk).progress[HELD] == [1500, 0.0]
+    assert ticket is not None and Job.objects.get(pk=lease.job.pk).progress[HELD_KEY] == [1500, 0.0]
     assert budget_gate.enter(0) is None  # its own is under way, too
     budget_gate.leave(ticket, 10)
-    assert lease.progress[HELD] == Job.objects.get(pk=lease.job.pk).progress[HELD] == [0, 0.0]
+    assert lease.progress[HELD_KEY] == Job.objects.get(pk=lease.job.pk).progress[HELD_KEY] == [0, 0.0]
     other.delete()
     with pytest.raises(BudgetSpent, match="0 of 5,000 tokens are spent, and the next answer may take 6,000"):
         budget_gate.enter(5000)
@@ -80,7 +80,7 @@ def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monk
     assert lease is not None
     budget_gate = BudgetGate(lease, gate := Slots(1), ())
 
-    times, tell = iter((True,)), budget_gate.tell
+    times, tell = iter((True,)), budget_gate.set_progress
 
     def away(progress: Any) -> None:
         tell(progress)
@@ -115,7 +115,7 @@ def test_a_budget_that_is_set_while_a_job_runs_is_kept_and_what_is_under_way_the
     with serving(answer) as server:
         made = written_by(server.base_url)
         LanguageModel.objects.update(concurrency=at_once)
-        execute.run(job_of(made).pk)
+        execute.run_job(job_of(made).pk)
     made.refresh_from_db()
     assert len(server.seen) == at_once and made.status == "failed"
     assert f"{spent} of 100 tokens are spent" in made.error
@@ -136,7 +136,7 @@ def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: py
         do_work(made, until="Ask")
         monkeypatch.setattr(type(ModelCall.objects), "bulk_create", lambda self, *given, **more: away(*given, **more))
         monkeypatch.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
-        assert execute.run(made.requests.get(kind="Ask").jobs.get().pk)
+        assert execute.run_job(made.requests.get(kind="Ask").jobs.get().pk)
     assert len(server.seen) == 1 and made.requests.get(kind="Ask").result == "Higher."
 
 
@@ -147,7 +147,7 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
         made = start_experiment(n=3, describer=model)
         do_work(made, until="Ask")
         request = made.requests.get(kind="Ask")
-        assert execute.run(request.jobs.get().pk)
+        assert execute.run_job(request.jobs.get().pk)
     lost, whole = ModelCall.objects.filter(request=request)
     asked = token_estimate(request.payload["messages"])
     assert (lost.data["finish_reason"], lost.data["text"], whole.data["text"]) == (LOST, "def compute", "Higher.")
@@ -157,6 +157,6 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
     assert "estimated for 2 of 2 answers" in render_to_string(
         "bench/experiments/_totals.html", {"overview": overview.build_overview(made)}
     )
-    assert len(saved_calls(request)) == 2 and spent_by(made).tokens == 2 * asked + 5
+    assert len(read_saved_replies(request)) == 2 and sum_spent(made).tokens == 2 * asked + 5
     request.refresh_from_db()
     assert request.result == "Higher."

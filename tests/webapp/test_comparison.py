@@ -71,7 +71,7 @@ def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
         assert plan.draft(next(plan.cells())).n == rounds
         options = plan.arms[0].settings
         earlier = Experiment.objects.create(method="rf_agent", k=6, n=11, options=options)  # as they were made once
-        assert earlier.rounds == progress.of_all([earlier])[earlier.pk].n == rounds
+        assert earlier.rounds == progress.read_all([earlier])[earlier.pk].n == rounds
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
     row = fake_workers.create_experiment(judge="human", n=2, overrides={"iterations": 7})
     loop.start(row)
     fake_workers.do_work(row, failed=(0,))  # two of three are left to compare: one query, where three would make three
-    loop.answer(loop.waiting_request(row).pk, fake_workers.make_pick("1-2", "1-3"))
+    loop.answer(loop.find_waiting_request(row).pk, fake_workers.make_pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert (
         overview.build_overview(row).queries == experiment_results.count_queries(row) == 1
@@ -277,7 +277,7 @@ def test_an_error_that_nobody_foresaw_ends_one_experiment_and_no_other(
         if len(set(driven)) == 1:
             raise ValueError("a folder that holds another job")
 
-    monkeypatch.setattr(headless, "drive", drive)
+    monkeypatch.setattr(headless, "run_to_end", drive)
     ended = [experiment.name for _, experiment in foreground.run_experiments(plan, lambda *said: None)]
     first, second = ended
     assert driven == [first] * settings.ATTEMPTS + [second]
@@ -295,7 +295,7 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
             raise ValueError("a folder that holds another job")
         fake_workers.do_work(experiment)
 
-    monkeypatch.setattr(headless, "drive", drive)
+    monkeypatch.setattr(headless, "run_to_end", drive)
     ((_, experiment),) = foreground.run_experiments(plan, lambda *said: None)
     assert experiment.status == "finished"
 
@@ -304,7 +304,7 @@ def test_what_was_finished_and_left_without_its_record_gets_it(
     played: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
-    monkeypatch.setattr(headless, "drive", lambda experiment, said: None)
+    monkeypatch.setattr(headless, "run_to_end", lambda experiment, said: None)
     assert len(list(foreground.run_experiments(played, lambda *said: None))) == 1  # the one that had not ended
     records = list((tmp_path / "records").iterdir())
     assert len(records) == 3 and {path.suffix for path in records} == {".json"}
@@ -345,12 +345,12 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
 
 
 def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
-    here = f"{described()} by Prefine {provenance.version()}"
+    here = f"{described()} by Prefine {provenance.read_version()}"
     assert f"Tried and reported on {here}." in report.write_report(played, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["machine"] for row in rows[:3]} == {described()} and rows[3]["machine"] == ""
-    assert rows[0]["version"] == provenance.version() and provenance.commit() in provenance.version()
+    assert rows[0]["version"] == provenance.read_version() and provenance.read_commit() in provenance.read_version()
     first, other, second, _ = (Experiment.objects.get(public_id=row["public_id"]) for row in rows)
     moved = first.jobs.filter(kind="train").latest("pk")
     moved.progress["made_by"] = {"machine": "another one", "version": "9"}
@@ -360,7 +360,7 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         job.save()
     report_details._finished.clear()  # another process writes this report
     text = report.write_report(played, tmp_path).read_text()
-    machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.version()}; 9; unknown"
+    machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.read_version()}; 9; unknown"
     assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
 

@@ -18,7 +18,7 @@ from llm.backend import Underway
 from tests.llm.faulty import serving, stream
 from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.base import processes
-from webapp.endpoints.gate import EndpointGate, use_of
+from webapp.endpoints.gate import EndpointGate, measure_use
 from webapp.endpoints.models import Call, Endpoint
 from webapp.experiments import execute, leases, loop
 from webapp.experiments.execute import calls
@@ -61,7 +61,7 @@ def test_tokens_a_minute_count_estimates_until_the_truth_is_known(gate: Endpoint
     assert gate.enter(500) is None
     gate.leave(ticket, 450)
     assert gate.enter(500) is not None
-    assert use_of(row(), timezone.now()).tokens == 950
+    assert measure_use(row(), timezone.now()).tokens == 950
 
 
 def test_tokens_of_an_answer_that_takes_longer_than_a_minute_count_until_a_minute_after_it(gate: EndpointGate) -> None:
@@ -114,7 +114,7 @@ def test_a_process_that_died_holds_no_place(gate: EndpointGate) -> None:
     for _ in range(2):
         gate.enter(0)
     assert gate.enter(0) is None
-    Call.objects.update(owner=f"{processes.machine()}:{ended.pid}")
+    Call.objects.update(owner=f"{processes.get_machine()}:{ended.pid}")
     assert gate.enter(0) is not None
     Call.objects.update(owner=f"elsewhere:{os.getpid()}")
     assert gate.enter(0) is None
@@ -173,7 +173,7 @@ def test_jobs_share_the_places_of_one_endpoint() -> None:
 
 def _asks(model: LanguageModel, seed: int) -> None:
     try:
-        assert len(calls.backend_of(model).complete([{"role": "user", "content": "hello"}], 3, seed)) == 3
+        assert len(calls.open_backend(model).complete([{"role": "user", "content": "hello"}], 3, seed)) == 3
     finally:
         connection.close()
 
@@ -203,7 +203,7 @@ def _watched(pk: int, told: list[dict[str, Any]], made: Experiment, stop: Any) -
             stop(made)
 
     try:
-        execute.run(pk, report)
+        execute.run_job(pk, report)
     finally:
         connection.close()
 
@@ -232,8 +232,8 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
         ModelCall.objects.create(**call, seed=seed)
     known = WritingProgress(lease, lambda: None, request, 4)
     known.under[threading.get_ident()] = under
-    said = known.progress(took=10.0)  # 1000 expected, a tenth of it after 10 s
+    said = known.build_progress(took=10.0)  # 1000 expected, a tenth of it after 10 s
     assert said["fraction"] == pytest.approx(0.1) and said["seconds_left"] == pytest.approx(90.0)
     known.under[threading.get_ident()] = Underway(0, 1, 4, held=True)
     known.arrived = 1
-    assert known.progress(10.0)["text"] == "1 of 4 answers; the others wait for the endpoint's limits"
+    assert known.build_progress(10.0)["text"] == "1 of 4 answers; the others wait for the endpoint's limits"

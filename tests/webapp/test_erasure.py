@@ -57,7 +57,7 @@ def traces_of(person, reason, external=""):
 def remains(person):
     """Things in files, sessions and lists that hang on a person."""
     experiment = person.experiment
-    run = run_folder.of(experiment.requests.get(kind="Train", step=1))
+    run = run_folder.get_folder(experiment.requests.get(kind="Train", step=1))
     run.mkdir(parents=True)
     (run / "job.json").write_text("{}")
     record = run.parents[1] / "records" / f"{experiment.public_id}.json"
@@ -144,7 +144,7 @@ class TestErasure:
     def test_a_panel_goes_on_without_the_words_of_who_left(self, django_capture_on_commit_callbacks):
         made = finished_study.create_finished_study(panel=2)
         experiment = made.first.experiment
-        job = run_folder.of(experiment.requests.filter(kind="Train").last()) / "job.json"
+        job = run_folder.get_folder(experiment.requests.filter(kind="Train").last()) / "job.json"
         job.parent.mkdir(parents=True, exist_ok=True)
         job.write_text(json.dumps({"sources": [f"# {finished_study.REASON}\nreturn 1"]}))
         assert experiment == made.second.experiment
@@ -159,7 +159,9 @@ class TestErasure:
         assert finished_study.OTHER_REASON in held and "[deleted]" in held
         experiment.refresh_from_db()
         assert experiment.status == "finished" and experiment.winner
-        again = replay.advance("icpl", loop.problem_of(experiment), experiment.seed, 3, 2, revisions.saved(experiment))
+        again = replay.advance(
+            "icpl", loop.describe_task(experiment), experiment.seed, 3, 2, revisions.read_answered(experiment)
+        )
         assert again.candidate == experiment.winner.key  # those who stay can go on: what is asked fits what was asked
         assert set(Screening.objects.values_list("participant__label", flat=True)) == {"Person-B"}
         erasure.erase(made.second)
@@ -168,7 +170,7 @@ class TestErasure:
     def test_what_did_not_get_to_the_files_is_done_by_the_reaper(self, caplog, monkeypatch):
         """A process that is killed right after its transaction, and a file that cannot be written."""
         made = finished_study.create_finished_study(panel=2)
-        folder = run_folder.of(made.first.experiment.requests.filter(kind="Train").last())
+        folder = run_folder.get_folder(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / name for name in ("job.json", "log.txt")]
         for path in written:
@@ -190,7 +192,7 @@ class TestErasure:
         """A file of a training whose redaction was interrupted, and the job of that training."""
         made = finished_study.create_finished_study(panel=2)
         job = Job.objects.filter(experiment=made.first.experiment, kind="train").last()
-        path = run_folder.of(job.request) / "job.json"
+        path = run_folder.get_folder(job.request) / "job.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {finished_study.REASON}")
         erasure.erase(made.first)  # what is to be done on commit is not, in this test
@@ -209,7 +211,7 @@ class TestErasure:
 
         def read_and_stop(folder, *_, **__):
             found.append((folder / path.name).read_text())
-            raise leases.Lost
+            raise leases.ClaimLost
 
         monkeypatch.setattr(launch, "train", read_and_stop)
         Job.objects.filter(pk=job.pk).update(status="queued")
@@ -221,7 +223,7 @@ class TestErasure:
         self, caplog, monkeypatch, django_capture_on_commit_callbacks
     ):
         made = finished_study.create_finished_study(panel=2)
-        folder = run_folder.of(made.first.experiment.requests.filter(kind="Train").last())
+        folder = run_folder.get_folder(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "job.json").write_text(f"# {finished_study.REASON}")
         monkeypatch.setattr(store, "publish", no_space)
@@ -239,12 +241,12 @@ class TestErasure:
         assert finished_study.REASON in str(write.request.payload)
         Job.objects.filter(pk=write.pk).update(status="queued")
         lease = leases.claim(write.pk)
-        arrives = calls.saver(lease)
+        arrives = calls.build_saver(lease)
         with django_capture_on_commit_callbacks(execute=True):
             erasure.erase(made.first)
         told = {"messages": lease.job.request.payload["messages"]}
         arrives(Reply("x", "stop", None, None, 0.1, "m", "", told, "hash", 1, "2026-01-01"))
-        with pytest.raises(leases.Lost), lease.hold():
+        with pytest.raises(leases.ClaimLost), lease.lock_experiment():
             pass
         assert finished_study.REASON not in finished_study.dump_database(without=("audit.Entry",))
         write.refresh_from_db()

@@ -179,7 +179,7 @@ class TestStudio:
         socket = await opened(f"/ws/s/{person.token}/?after={seen.pk}")
         assert await socket.hear() == {"type": "changed"}
         await socket.leave()
-        newest = await sync_to_async(events.last_id)(row)
+        newest = await sync_to_async(events.get_last_id)(row)
         socket = await opened(f"/ws/s/{person.token}/?after={newest}")
         assert await socket.silent(0.2)
         await socket.leave()

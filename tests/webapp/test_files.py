@@ -26,7 +26,7 @@ def row() -> Experiment:
         loop.start(row)
         do_work(row, until="Train")
         loop.cancel(row)
-        (run_folder.of(row.requests.get(kind="Train")) / "rollouts").mkdir(parents=True)
+        (run_folder.get_folder(row.requests.get(kind="Train")) / "rollouts").mkdir(parents=True)
         clip = Clip.objects.create(candidate=row.iterations.get().candidates.first(), percent=100, status="ready")
         for file in (clip.video, clip.poster):
             store.publish(file, b"film")
@@ -35,7 +35,7 @@ def row() -> Experiment:
 
 def on_disk(row: Experiment) -> tuple[list[str], Path]:
     clip = Clip.objects.get(candidate__iteration__experiment=row)
-    return [clip.video, clip.poster], run_folder.of(row.requests.get(kind="Train"))
+    return [clip.video, clip.poster], run_folder.get_folder(row.requests.get(kind="Train"))
 
 
 def test_deleting_an_experiment_in_the_admin_removes_its_clips_and_runs(row: Experiment) -> None:

@@ -14,7 +14,7 @@ from trainer import launch
 from webapp.base.store import store
 from webapp.experiments import jobs, loop, run_folder
 from webapp.experiments.execute import run, train
-from webapp.experiments.kinds.train import film as film_chosen
+from webapp.experiments.kinds.train import order_clips as film_chosen
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -37,9 +37,9 @@ def trained(**values: object) -> Experiment:
     loop.start(row)
     do_work(row, until="Train")
     request = row.requests.get(kind="Train")
-    run_folder.of(request).mkdir(parents=True)
+    run_folder.get_folder(request).mkdir(parents=True)
     Candidate.objects.update(status=Candidate.Status.TRAINED)
-    jobs.film(row, request, train.candidates_of(request), train.FINAL)
+    jobs.order_clips(row, request, train.find_candidates(request), train.FINAL)
     return row
 
 
@@ -111,7 +111,7 @@ def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[s
     loop.start(row)
     do_work(row)
     for request in row.requests.filter(kind="Train"):
-        run_folder.of(request).mkdir(parents=True)
+        run_folder.get_folder(request).mkdir(parents=True)
     for film in row.jobs.filter(kind="film"):
         run(film.pk)
     assert set(statuses()) == {"ready"}
@@ -127,4 +127,4 @@ def test_waiting_clips_do_not_keep_an_experiment_from_going_on() -> None:
     Experiment.objects.update(status="running")
     assert row.jobs.filter(kind="film", status="queued").exists()
     row.jobs.exclude(kind="film").update(status="done")
-    assert row in loop.without_work()
+    assert row in loop.find_idle()

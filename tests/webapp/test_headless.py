@@ -60,9 +60,9 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
 
     row = start_experiment()
     headless.end_on_signals()
-    monkeypatch.setattr(execute, "run", swallowing)
+    monkeypatch.setattr(execute, "run_job", swallowing)
     with pytest.raises(KeyboardInterrupt):
-        headless.drive(row, lambda said: None)
+        headless.run_to_end(row, lambda said: None)
     assert row.jobs.get().status == "queued"
 
 

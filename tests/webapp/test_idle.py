@@ -13,7 +13,7 @@ from kombu import Connection, Exchange, Queue
 from tests.webapp import fake_workers, rows
 from webapp import reaper
 from webapp.base import folder_broker
-from webapp.base.database import CommitCounter, Watch
+from webapp.base.database import CommitCounter, PollSchedule
 from webapp.experiments.models import Experiment, Job
 from webapp.notices import notifier
 from webapp.notices.models import Notice
@@ -26,21 +26,21 @@ sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="elsewhere not
 @pytest.mark.django_db(transaction=True)
 def test_every_commit_is_noticed_and_nothing_else():
     commits = CommitCounter()
-    seen = [commits.now()]
-    assert commits.now() == seen[0] is not None
+    seen = [commits.read()]
+    assert commits.read() == seen[0] is not None
     experiment = fake_workers.create_experiment()
-    seen.append(commits.now())
+    seen.append(commits.read())
     Experiment.objects.filter(pk=experiment.pk).update(name="Another")
-    seen.append(commits.now())
+    seen.append(commits.read())
     assert len(set(seen)) == 3
     Experiment.objects.filter(pk=experiment.pk + 1).update(name="Nothing")
-    assert list(Experiment.objects.all()) and commits.now() == seen[-1]
+    assert list(Experiment.objects.all()) and commits.read() == seen[-1]
 
 
 @sqlite
 @pytest.mark.django_db(transaction=True)
 def test_a_watch_is_due_after_a_commit_and_when_its_time_comes():
-    watch = Watch()
+    watch = PollSchedule()
     assert watch.is_due()
     assert watch.is_due(), "a look that failed is to be done again"
     watch.rest(1000)
@@ -54,7 +54,7 @@ def test_a_watch_is_due_after_a_commit_and_when_its_time_comes():
 @sqlite
 @pytest.mark.django_db(transaction=True)
 def test_what_is_written_during_a_look_is_looked_at():
-    watch = Watch()
+    watch = PollSchedule()
     assert watch.is_due()
     fake_workers.create_experiment()
     watch.rest(1000)
@@ -62,7 +62,7 @@ def test_what_is_written_during_a_look_is_looked_at():
 
 
 def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
-    watch = Watch()
+    watch = PollSchedule()
     monkeypatch.setattr(CommitCounter, "now", lambda self: None)
     watch.rest(1000)
     assert watch.is_due()
@@ -136,7 +136,7 @@ def test_every_message_is_taken(broker, monkeypatch, inotify):
     if inotify:
         monkeypatch.setattr(folder_broker, "LIST_SECONDS", 1000)
     else:
-        monkeypatch.setattr(folder_broker, "watch", lambda folder: -1)
+        monkeypatch.setattr(folder_broker, "watch_folder", lambda folder: -1)
     taken = []
     with connection.Consumer(queue, callbacks=[lambda body, message: (taken.append(body), message.ack())]):
         publish(broker, 1)

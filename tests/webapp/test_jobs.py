@@ -19,7 +19,7 @@ from tests.webapp.fake_workers import advance, create_experiment, find_job
 from tests.webapp.servers import wait_for
 from webapp.base import claims, processes
 from webapp.celery import app
-from webapp.experiments import jobs, leases, loop, results
+from webapp.experiments import jobs, leases, loop, request_results
 from webapp.experiments.execute import film
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Job, Request
 
@@ -97,12 +97,12 @@ class TestLease:
         request = row.requests.get(kind="Write")
         late = claim(row)
         age(late.job, 3600)
-        assert leases.take_back_stale() == 1
+        assert leases.requeue_abandoned() == 1
         with claim(row) as lease, lease.settle():
-            results.complete(request, [{"id": "1-1", "source": "second", "parent": None}])
+            request_results.complete(request, [{"id": "1-1", "source": "second", "parent": None}])
         with late:
             with late.settle():
-                results.complete(request, [{"id": "1-1", "source": "first", "parent": None}])
+                request_results.complete(request, [{"id": "1-1", "source": "first", "parent": None}])
             pytest.fail("a lost lease settled")
         request.refresh_from_db()
         assert request.result[0]["source"] == "second"
@@ -111,8 +111,8 @@ class TestLease:
     def test_who_lost_it_stops_at_the_next_beat(self, row: Experiment) -> None:
         lease = claim(row)
         age(lease.job, 3600)
-        leases.take_back_stale()
-        with pytest.raises(leases.Lost):
+        leases.requeue_abandoned()
+        with pytest.raises(leases.ClaimLost):
             lease.beat()
 
     def test_who_works_for_a_deleted_experiment_stops(self, row: Experiment) -> None:
@@ -161,7 +161,7 @@ class TestLease:
         stale = Job.objects.filter(pk=lease.job.pk, heartbeat__lt=timezone.now() - timedelta(seconds=3000))
         with lease.beating():
             wait_for(lambda: not stale.exists(), "a heartbeat")
-        assert leases.take_back_stale() == 0
+        assert leases.requeue_abandoned() == 0
 
     def test_a_database_that_is_away_for_a_moment_costs_nothing(
         self, row: Experiment, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +190,7 @@ class TestLease:
         monkeypatch.setattr(threading, "excepthook", lambda said: None)
         lease = claim(row)
         monkeypatch.setattr(lease, "beat", broken)
-        with pytest.raises(leases.Lost), lease.beating() as stop_check:
+        with pytest.raises(leases.ClaimLost), lease.beating() as stop_check:
             for _ in range(3000):
                 stop_check()
                 time.sleep(0.1)
@@ -270,9 +270,9 @@ class TestStrikes:
 
     def test_a_film_process_that_says_something_else_is_not_waited_for(self) -> None:
         process = subprocess.Popen(["echo", "libEGL warning"], stdout=subprocess.PIPE, text=True)
-        lines: queue.Queue[film.Said | None] = queue.Queue()
+        lines: queue.Queue[film.FilmReport | None] = queue.Queue()
         with pytest.raises(ValueError):
-            film.listen(process, lines)
+            film.read_reports(process, lines)
         process.wait()
         assert lines.get_nowait() is None
 
@@ -294,12 +294,12 @@ class TestStrikes:
 class TestStale:
     def test_a_silent_worker_loses_its_job(self, row: Experiment) -> None:
         lease = claim(row)
-        assert leases.take_back_stale() == 0
+        assert leases.requeue_abandoned() == 0
         age(lease.job, settings.LEASE_SECONDS + 1)
-        assert leases.take_back_stale() == 1
+        assert leases.requeue_abandoned() == 1
         saved = find_job(row, "write")
         assert (saved.status, saved.strikes, saved.owner) == ("queued", 1, "")
-        assert leases.take_back_stale() == 0
+        assert leases.requeue_abandoned() == 0
 
     def test_a_process_that_ended_loses_it_at_once(self, row: Experiment) -> None:
         lease = claim(row)
@@ -307,19 +307,19 @@ class TestStale:
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.machine()}:{child}:x")
-        assert leases.take_back_stale() == 1
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.get_machine()}:{child}:x")
+        assert leases.requeue_abandoned() == 1
 
     def test_processes_of_other_machines_are_not_judged(self, row: Experiment) -> None:
         lease = claim(row)
         Job.objects.filter(pk=lease.job.pk).update(owner="another/1:999999999:x")
-        assert leases.take_back_stale() == leases.give_back() == 0
+        assert leases.requeue_abandoned() == leases.requeue_stopped() == 0
 
-    @pytest.mark.parametrize("take_back", [leases.take_back_stale, leases.give_back])
+    @pytest.mark.parametrize("take_back", [leases.requeue_abandoned, leases.requeue_stopped])
     def test_an_advance_gives_way_to_the_one_that_waits(self, row: Experiment, take_back: Callable[[], int]) -> None:
         first = jobs.add(row, Job.Kind.ADVANCE)
         assert leases.claim(first.pk)
-        Job.objects.filter(pk=first.pk).update(owner=f"{processes.machine()}:999999999:x")
+        Job.objects.filter(pk=first.pk).update(owner=f"{processes.get_machine()}:999999999:x")
         second = jobs.add(row, Job.Kind.ADVANCE)
         assert take_back() == 1
         first.refresh_from_db()
@@ -328,8 +328,8 @@ class TestStale:
 
     def test_after_an_ordered_stop_there_is_no_strike(self, row: Experiment) -> None:
         lease = claim(row)
-        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.machine()}:999999999:x")
-        assert leases.give_back() == 1
+        Job.objects.filter(pk=lease.job.pk).update(owner=f"{processes.get_machine()}:999999999:x")
+        assert leases.requeue_stopped() == 1
         assert (find_job(row, "write").status, find_job(row, "write").strikes) == ("queued", 0)
 
 

@@ -24,7 +24,7 @@ from webapp.base.store import store
 from webapp.bench.experiments import candidate_details
 from webapp.experiments import run_folder
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.train import candidates_of, job_of
+from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 from webapp.problems import lookup
 
@@ -81,7 +81,7 @@ def test_a_vision_model_sees_the_robot_in_its_scene(
     register_method: Any, monkeypatch: pytest.MonkeyPatch, still: bool
 ) -> None:
     if not still:
-        monkeypatch.setattr(lookup, "still", lambda info: "")
+        monkeypatch.setattr(lookup, "find_still", lambda info: "")
     with serving(lambda body: completion("A pole on a cart.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
         row = start_experiment(method=register_method(asks_about_the_scene), vision=eye)
@@ -103,8 +103,8 @@ def test_as_many_frames_as_asked_for(count: int) -> None:
     iteration = Iteration.objects.create(experiment=row, number=1)
     Candidate.objects.create(iteration=iteration, index=2, source="x")
     filmed(row)
-    clip = frames.final_clip(row, "1-2")
-    assert clip is not None and len(frames.of(clip, count)) == count
+    clip = frames.find_final_clip(row, "1-2")
+    assert clip is not None and len(frames.read_clip_frames(clip, count)) == count
 
 
 def looks_at_another_rollout(problem: Any, rng: Any, k: int, n: int) -> Any:
@@ -126,10 +126,15 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
         row = start_experiment(method=register_method(looks_at_another_rollout), vision=eye)
         do_work(row)
         train = row.requests.get(kind="Train")
-        assert job_of(row, train, candidates_of(train)).rollouts == 2
+        assert build_job(row, train, find_candidates(train)).rollouts == 2
         poses = np.stack([np.linspace(-1, 1, steps), np.zeros(steps)], axis=1)
         write_rollout(
-            rollout_path(run_folder.of(train), 1, 100, 2), "Cartpole", poses, info.control_dt, restart, components=worth
+            rollout_path(run_folder.get_folder(train), 1, 100, 2),
+            "Cartpole",
+            poses,
+            info.control_dt,
+            restart,
+            components=worth,
         )
         assert do_request(row, "Look") == "It stands."
     text, *images = server.seen[0]["messages"][0]["content"]

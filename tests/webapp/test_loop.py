@@ -19,8 +19,8 @@ from tests.webapp.fake_workers import (
     start_experiment,
 )
 from webapp import reaper
-from webapp.experiments import execute, leases, loop, progress, results
-from webapp.experiments.management.commands.run_experiment import status_line
+from webapp.experiments import execute, leases, loop, progress, request_results
+from webapp.experiments.management.commands.run_experiment import format_status
 from webapp.experiments.models import Experiment, Job, Request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -79,29 +79,29 @@ class TestPlayed:
     def test_a_person_is_waited_for(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
-        request = loop.waiting_request(row)
+        request = loop.find_waiting_request(row)
         assert row.status == Experiment.Status.WAITING
         assert (
             request is not None and request.kind == "Judge" and request.payload["candidates"] == ["1-1", "1-2", "1-3"]
         )
-        assert progress.of(row).phase == "judging"
+        assert progress.read_progress(row).phase == "judging"
         assert loop.answer(request.pk, make_pick("1-2", "1-3", "it stands still"))
         do_work(row)
         assert row.iterations.get(number=1).reason == "it stands still"
         assert "it stands still" in str(row.requests.filter(kind="Write").last().payload["messages"])
-        assert loop.answer(loop.waiting_request(row).pk, make_pick("2-1", "2-2"))
+        assert loop.answer(loop.find_waiting_request(row).pk, make_pick("2-1", "2-2"))
         do_work(row)
-        final = loop.waiting_request(row)
+        final = loop.find_waiting_request(row)
         assert final.kind == "Choose" and final.payload["candidates"] == ["1-2", "2-1"]
-        assert progress.of(row).phase == "choosing"
+        assert progress.read_progress(row).phase == "choosing"
         assert loop.answer(final.pk, "1-2")
         do_work(row)
-        assert (row.status, row.winner.key, loop.waiting_request(row)) == ("finished", "1-2", None)
+        assert (row.status, row.winner.key, loop.find_waiting_request(row)) == ("finished", "1-2", None)
 
     def test_a_judge_is_heard_once(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
-        request = loop.waiting_request(row)
+        request = loop.find_waiting_request(row)
 
         def attempt(number: int) -> bool:
             try:
@@ -119,7 +119,7 @@ class TestPlayed:
     def test_an_answer_names_what_was_shown(self) -> None:
         row = start_experiment(judge="human")
         do_work(row, failed=(1,))
-        request = loop.waiting_request(row)
+        request = loop.find_waiting_request(row)
         with pytest.raises(ValueError, match="'1-2' was not shown"):
             loop.answer(request.pk, make_pick("1-2", "1-1"))
         with pytest.raises(ValueError, match="does not answer a Train"):
@@ -184,18 +184,18 @@ class TestControls:
     def test_pause_and_resume(self) -> None:
         row = start_experiment()
         assert loop.pause(row) and not loop.pause(row)
-        assert row.paused and progress.of(row).phase == "paused"
-        assert not execute.run(find_job(row, "advance").pk)
+        assert row.paused and progress.read_progress(row).phase == "paused"
+        assert not execute.run_job(find_job(row, "advance").pk)
         reaper.tick()
         assert row.jobs.count() == 1
         assert loop.resume(row) and not loop.resume(row)
-        assert execute.run(find_job(row, "advance").pk)
+        assert execute.run_job(find_job(row, "advance").pk)
 
     def test_a_person_may_answer_during_a_pause(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
         loop.pause(row)
-        assert loop.answer(loop.waiting_request(row).pk, make_pick("1-1", "1-2"))
+        assert loop.answer(loop.find_waiting_request(row).pk, make_pick("1-1", "1-2"))
         loop.resume(row)
         do_work(row)
         assert row.iterations.count() == 2
@@ -203,12 +203,12 @@ class TestControls:
     def test_cancel_is_for_good(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
-        request = loop.waiting_request(row)
+        request = loop.find_waiting_request(row)
         assert loop.cancel(row) and not loop.cancel(row)
         assert not loop.answer(request.pk, make_pick("1-1", "1-2"))
-        assert loop.waiting_request(row) is None
+        assert loop.find_waiting_request(row) is None
         assert not loop.retry(row) and not loop.pause(row) and not loop.start(row)
-        assert progress.of(row).phase == "cancelled"
+        assert progress.read_progress(row).phase == "cancelled"
         assert not row.jobs.filter(status__in=("queued", "running")).exists()
 
     def test_only_a_failure_can_be_retried(self) -> None:
@@ -225,12 +225,12 @@ class TestControls:
         gone, other = start_experiment(), start_experiment()
         held = find_job(gone, "advance")
         other.jobs.all().delete()
-        seen = [gone, *loop.without_work()]
+        seen = [gone, *loop.find_idle()]
         with monkeypatch.context() as patched:
-            patched.setattr(loop, "without_work", lambda: seen)
+            patched.setattr(loop, "find_idle", lambda: seen)
             gone.delete()
             reaper.tick()
-        leases.strike(held, "the worker disappeared")
+        leases.count_strike(held, "the worker disappeared")
         reaper.tick()
         assert [j.kind for j in other.jobs.all()] == ["advance"]
 
@@ -238,32 +238,32 @@ class TestControls:
 class TestProgress:
     def test_it_names_each_phase(self) -> None:
         row = create_experiment(k=2, n=1)
-        phases = [progress.of(row).phase]
+        phases = [progress.read_progress(row).phase]
         loop.start(row)
         advance(row)
-        phases.append(progress.of(row).phase)
+        phases.append(progress.read_progress(row).phase)
         finish_request(row, find_open_requests(row)[0])
         advance(row)
-        phases.append(progress.of(row).phase)
+        phases.append(progress.read_progress(row).phase)
         do_work(row)
-        phases.append(progress.of(row).phase)
+        phases.append(progress.read_progress(row).phase)
         assert phases == ["draft", "writing", "training", "finished"]
 
     def test_time_left_is_unknown_before_anything_was_measured(self) -> None:
         row = start_experiment()
         advance(row)
-        assert progress.of(row).seconds_left is None
-        assert progress.of(row).fraction == 0
+        assert progress.read_progress(row).seconds_left is None
+        assert progress.read_progress(row).fraction == 0
 
     def test_time_left_is_unknown_behind_another_training(self) -> None:
         do_work(start_experiment())
         ahead, behind = start_experiment(), start_experiment()
         for row in (ahead, behind):
             do_work(row, until="Train")
-        assert progress.of(ahead).seconds_left is not None
-        assert progress.of(behind).seconds_left is None
+        assert progress.read_progress(ahead).seconds_left is not None
+        assert progress.read_progress(behind).seconds_left is None
         loop.cancel(ahead)
-        assert progress.of(behind).seconds_left is not None
+        assert progress.read_progress(behind).seconds_left is not None
 
     def test_time_left_comes_from_earlier_rounds_and_the_trainer(self) -> None:
         do_work(start_experiment())
@@ -272,14 +272,14 @@ class TestProgress:
         Job.objects.filter(pk=find_job(row, "train").pk).update(
             status="running", progress={"fraction": 0.5, "seconds_left": 100.0, "candidates": []}
         )
-        state = progress.of(row)
+        state = progress.read_progress(row)
         assert state.phase == "training" and 0 < state.fraction < 1
         assert state.seconds_left is not None and state.seconds_left >= 100
 
     def test_what_is_asked_after_a_training_is_a_step_of_its_own(self) -> None:
         row = start_experiment(judge="model", n=1)
         do_work(row)
-        state = progress.of(row)
+        state = progress.read_progress(row)
         assert (state.phase, state.fraction, state.seconds_left) == ("asking", 1.0, None), "never asked before"
 
     def test_of_the_last_choice_only_the_asking_is_left(self) -> None:
@@ -290,21 +290,21 @@ class TestProgress:
             lease = leases.claim(find_open_requests(row)[0].jobs.get().pk)
             assert lease is not None
             with lease, lease.settle():
-                results.complete(find_open_requests(row)[0], make_pick(best, None))
-        moment = progress.of(row)
+                request_results.complete(find_open_requests(row)[0], make_pick(best, None))
+        moment = progress.read_progress(row)
         assert (moment.phase, moment.fraction, moment.seconds_left) == ("asking", 1.0, None)
         do_work(row)
         assert find_open_requests(row)[0].kind == "Choose"
         took = row.jobs.filter(kind="ask", status="done")
         took.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
-        state = progress.of(row)
+        state = progress.read_progress(row)
         assert (state.phase, state.iteration, state.fraction, state.seconds_left) == ("asking", 2, 1.0, 8.0)
-        assert status_line(state, {}) == "round 2/2  asking   100%  8 s left to ask"
+        assert format_status(state, {}) == "round 2/2  asking   100%  8 s left to ask"
 
     def test_questions_of_one_step_are_asked_one_after_another(self) -> None:
         earlier, row = start_experiment(method="rda"), start_experiment(method="rda")
         do_work(row, until="Ask")
-        assert progress.of(row).phase == "writing", "the subtasks come before any training"
+        assert progress.read_progress(row).phase == "writing", "the subtasks come before any training"
         for one in (earlier, row):
             finish_until_asked(one)
         finish_request(earlier, find_open_requests(earlier)[0])
@@ -312,16 +312,16 @@ class TestProgress:
         asked.update(started_at=NOON, finished_at=NOON + timedelta(seconds=8))
         Job.objects.filter(experiment=earlier, status="queued").delete()
         assert len(find_open_requests(row)) == 3
-        assert (progress.of(row).phase, progress.of(row).seconds_left) == ("asking", 24.0)
+        assert (progress.read_progress(row).phase, progress.read_progress(row).seconds_left) == ("asking", 24.0)
 
     def test_what_is_asked_after_a_persons_pick_is_for_the_next_round(self) -> None:
         row = start_experiment(judge="human", n=3)
         do_work(row)
-        assert progress.of(row).phase == "judging"
-        loop.answer(loop.waiting_request(row).pk, make_pick("1-1", None))
+        assert progress.read_progress(row).phase == "judging"
+        loop.answer(loop.find_waiting_request(row).pk, make_pick("1-1", None))
         do_work(row)
-        loop.answer(loop.waiting_request(row).pk, make_pick("2-1", None))
+        loop.answer(loop.find_waiting_request(row).pk, make_pick("2-1", None))
         do_work(row, until="Ask")
         assert find_open_requests(row)[0].kind == "Ask"
-        state = progress.of(row)
+        state = progress.read_progress(row)
         assert state.phase == "writing" and state.fraction == 0

@@ -44,7 +44,7 @@ class TestCommand:
         def full(*_: Any) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(headless, "drive", full)
+        monkeypatch.setattr(headless, "run_to_end", full)
         with pytest.raises(CommandError, match="No space left on device\nGo on with: ./prefine run --resume"):
             call_command("run_experiment", task="Cartpole")
 

@@ -191,7 +191,7 @@ class TestAsking:
             (reply,) = OfflineWriter().complete(body["messages"], 1, body["seed"])
             return completion(reply.text)
 
-        monkeypatch.setattr(frames, "of_rollout", lambda *which: ["data:image/jpeg;base64,AA=="] * which[-1])
+        monkeypatch.setattr(frames, "read_rollout_frames", lambda *which: ["data:image/jpeg;base64,AA=="] * which[-1])
         with serving(script) as server:
             endpoint = LanguageModel.objects.create(name="m", kind="openai", base_url=server.base_url, model="m-1")
             row = start_experiment(k=2, **{role: endpoint}, **values)

@@ -38,7 +38,7 @@ class TestReal:
     def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str]) -> None:
         row = create_experiment(k=2, n=2, overrides=TINY)
         loop.start(row)
-        headless.drive(row, lambda said: None)
+        headless.run_to_end(row, lambda said: None)
         assert row.error == "" and row.status == Experiment.Status.FINISHED
         record = headless.save_record(row)
         assert replay(read_record(record)).candidate == row.winner.key
@@ -58,15 +58,17 @@ class TestReal:
         row = create_experiment(method="rda", preset="quick-sac", k=2, n=2, overrides=TINY_SAC)
         row.full_clean()
         loop.start(row)
-        headless.drive(row, lambda said: None)
+        headless.run_to_end(row, lambda said: None)
         assert row.error == "" and row.status == Experiment.Status.FINISHED
         assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
         first, second = row.requests.filter(kind="Train").order_by("step")
         assert "warm" not in first.payload and second.payload["warm"] in ("1-1", "1-2")
         best = int(second.payload["warm"][-1]) - 1
-        assert (run_folder.of(second) / WARM).read_bytes() == (run_folder.of(first) / policy_file(best)).read_bytes()
+        assert (run_folder.get_folder(second) / WARM).read_bytes() == (
+            run_folder.get_folder(first) / policy_file(best)
+        ).read_bytes()
         for request in (first, second):
-            policy = load_policy(run_folder.of(request) / policy_file(0), "Cartpole")
+            policy = load_policy(run_folder.get_folder(request) / policy_file(0), "Cartpole")
             assert isinstance(policy.networks, SimbaPolicy)
         assert {(c.status, c.rts is not None) for c in Candidate.objects.all()} == {("trained", True)}
         assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
@@ -78,7 +80,7 @@ class TestReal:
             options = {"analyst": "frames", "frames": 4}
             row = create_experiment(method="rda", k=2, n=1, overrides=TINY, options=options, vision=eye)
             loop.start(row)
-            headless.drive(row, lambda said: None)
+            headless.run_to_end(row, lambda said: None)
         assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
         assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
         scene, *asked = [body["messages"][-1]["content"] for body in server.seen]
@@ -92,7 +94,7 @@ class TestReal:
         row = start_experiment(judge="human", k=2, n=1, overrides=TINY)
         do_work(row, until="Train")
         run_job(find_job(row, "train").pk)
-        folder = run_folder.of(row.requests.get(kind="Train")) / "rollouts"
+        folder = run_folder.get_folder(row.requests.get(kind="Train")) / "rollouts"
         rollout, other = folder / "0-100.npz", folder / "1-100.npz"
         good, good_other = rollout.read_bytes(), other.read_bytes()
         rollout.write_bytes(b"broken")
@@ -108,14 +110,14 @@ class TestReal:
         broken, fine = Clip.objects.filter(percent=100)
         assert (broken.status, fine.status) == (Clip.Status.FAILED, Clip.Status.READY)
         assert "not a rollout file" in broken.error
-        assert [c.clip_failed for c in progress.of(row).candidates] == [True, False]
-        assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
+        assert [c.clip_failed for c in progress.read_progress(row).candidates] == [True, False]
+        assert loop.find_waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
         rollout.write_bytes(good)
         assert loop.refilm(broken) and not loop.refilm(fine)
         run_job(find_job(row, "film", percent=100).pk)
         broken.refresh_from_db()
         assert broken.status == Clip.Status.READY and store.size(broken.poster)
-        assert loop.waiting_request(row) is not None
+        assert loop.find_waiting_request(row) is not None
 
     def test_pausing_and_cancelling_end_the_training_process(self) -> None:
         row = start_experiment(k=2, n=1, overrides={"worlds": 16, "iterations": 100_000})
@@ -123,10 +125,10 @@ class TestReal:
         request = row.requests.get(kind="Train")
 
         def during_training(act: Any) -> None:
-            (run_folder.of(request) / "progress.json").unlink(missing_ok=True)
+            (run_folder.get_folder(request) / "progress.json").unlink(missing_ok=True)
 
             def watch() -> None:
-                wait_for(lambda: read_progress(run_folder.of(request)).phase == "training", "training", 240)
+                wait_for(lambda: read_progress(run_folder.get_folder(request)).phase == "training", "training", 240)
                 act(row)
                 connection.close()
 
@@ -141,7 +143,9 @@ class TestReal:
         loop.resume(row)
         during_training(loop.cancel)
         assert find_job(row, "train").status == "cancelled"
-        ours = {pid: command for pid, (_, command) in processes().items() if str(run_folder.of(request)) in command}
+        ours = {
+            pid: command for pid, (_, command) in processes().items() if str(run_folder.get_folder(request)) in command
+        }
         wait_for(lambda: gone(ours), "the end of the training processes")
 
     def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +174,7 @@ def assert_the_metric_is_in_no_prompt(row: Experiment) -> None:
     prompts = [m["content"] for r in row.requests.filter(kind__in=["Write", "Ask"]) for m in r.payload["messages"]]
     assert sum("Reward trace:" in prompt for prompt in prompts) == 1  # of the second round
     for judging in row.requests.filter(kind__in=["Judge", "Choose"]):  # as a model would be asked
-        asked = question(loop.judged(judging), loop.problem_of(row), seed=0)
+        asked = question(loop.build_judged(judging), loop.describe_task(row), seed=0)
         prompts += [message["content"] for message in asked.ask.messages]
     for candidate in Candidate.objects.all():
         assert candidate.trace["episode_length"]["samples"] == pytest.approx(candidate.metric_trace["samples"])

@@ -41,7 +41,7 @@ def filmed(experiment):
 
 
 def asked(experiment):
-    request = loop.waiting_request(Experiment.objects.get(pk=experiment.pk))
+    request = loop.find_waiting_request(Experiment.objects.get(pk=experiment.pk))
     assert request is not None
     return request
 

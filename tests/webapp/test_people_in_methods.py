@@ -50,7 +50,7 @@ def test_a_person_leads_it_to_its_end(client, method):
     person = rows.participant(rows.study(method=method, k=3, n=2, options=OPTIONS.get(method, {})))
     votes = []
     do_work(person.experiment)
-    while (request := loop.waiting_request(person.experiment)) is not None:
+    while (request := loop.find_waiting_request(person.experiment)) is not None:
         filmed(person.experiment)
         votes.append(chosen(client, person, request))
         do_work(person.experiment)

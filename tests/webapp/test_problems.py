@@ -77,7 +77,7 @@ def experiment(**values):
 
 def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
     again = exchange.export_set(Problem.objects.all())
-    exchange.import_set(exchange.read_bytes("set.zip", exchange.as_zip(again)))
+    exchange.import_set(exchange.read_bytes("set.zip", exchange.pack_zip(again)))
     assert exchange.export_set(Problem.objects.all()) == again
     assert Problem.objects.count() == 2 and Attachment.objects.count() == 1
     add = Problem.objects.get(name="add")
@@ -147,25 +147,25 @@ def test_a_set_that_is_refused_leaves_no_file_behind():
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(exchange, "BYTES", 1000)
+    monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
     with pytest.raises(exchange.BadSet, match="more than"):
-        exchange.read_bytes("set.zip", exchange.as_zip({"problems.yaml": b"0" * 2000}))
+        exchange.read_bytes("set.zip", exchange.pack_zip({"problems.yaml": b"0" * 2000}))
     with pytest.raises(exchange.BadSet, match="no readable ZIP"):
         exchange.read_bytes("set.zip", b"PK nothing")
-    damaged = bytearray(exchange.as_zip({"problems.yaml": bytes(range(256))}))
+    damaged = bytearray(exchange.pack_zip({"problems.yaml": bytes(range(256))}))
     damaged[44:60] = bytes(16 * [255])
     with pytest.raises(exchange.BadSet, match="no readable ZIP"):
         exchange.read_bytes("set.zip", bytes(damaged))
 
 
 def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):
-    stated = lookup.stated(problems["sum"])
+    stated = lookup.to_record(problems["sum"])
     text = str(form_of(stated).first_prompt)
     assert "1 + 2" in text and "## Final answer" in text
     assert "5050" not in text and "Pair them" not in text
-    told = str(form_of(lookup.stated(problems["add"])).first_prompt)
+    told = str(form_of(lookup.to_record(problems["add"])).first_prompt)
     assert "Python 3" in told and "10 20" not in told
-    assert lookup.pictures(problems["sum"])[0].startswith("data:image/png;base64,")
+    assert lookup.read_pictures(problems["sum"])[0].startswith("data:image/png;base64,")
 
 
 def test_settings_that_fit_a_problem(problems, model):
@@ -192,7 +192,7 @@ def test_settings_that_do_not(problems, model, values, field, said):
 
 def test_where_there_is_no_problem_yet_it_says_how_to_get_some():
     with pytest.raises(ValueError, match="import_problems examples/problems"):
-        lookup.info("staircase")
+        lookup.find_task("staircase")
 
 
 def test_a_problem_in_use_is_kept(problems, model):
@@ -329,5 +329,5 @@ def test_the_log_says_what_was_written(problems, model, task, said):
     row = experiment(task=task, model=model)
     row.save()
     asked = Request.objects.create(experiment=row, step=0, kind="Write", fingerprint="f", payload={"iteration": 1})
-    write.record(row, asked, [{"id": "1-0", "source": "text", "parent": None}])
+    write.record_result(row, asked, [{"id": "1-0", "source": "text", "parent": None}])
     assert row.events.get(kind="written").text == said

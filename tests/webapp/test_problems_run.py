@@ -84,7 +84,7 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
     problem.save()
     told = []
     monkeypatch.setattr(writing_progress, "SILENT_SECONDS", 0.0)
-    tell = WritingProgress.tell
+    tell = WritingProgress.set_progress
 
     def tell_us(self, said):
         told.append((self.lease.job.request.kind, said["text"]))

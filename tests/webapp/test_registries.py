@@ -9,7 +9,7 @@ from llm import records
 from webapp.experiments.execute import EXECUTORS
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import KINDS
-from webapp.experiments.progress import WAITS
+from webapp.experiments.progress import JUDGEMENT_BY_PHASE
 
 WEBAPP = Path(__file__).parents[2] / "webapp"
 
@@ -19,21 +19,21 @@ def test_every_request_has_a_kind_and_every_kind_somebody_who_works_on_it():
     assert {kind.executor for kind in KINDS.values()} <= set(EXECUTORS)
     judged = {kind.name for kind in KINDS.values() if kind.judgement}
     assert judged == {one.__name__ for one in records.Judged.__args__}
-    assert len(WAITS) == len(judged)
+    assert len(JUDGEMENT_BY_PHASE) == len(judged)
 
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=list(JUDGES))
 def test_a_judge_answers_in_one_way(judge):
     assert [judge.asks_people, judge.decide is not None, judge.asks_model].count(True) == 1
-    assert judge.settings({}) == {}
+    assert judge.check_options({}) == {}
     with pytest.raises(ValueError, match=f"the judge '{judge.name}' has no option 'nerve'"):
-        judge.settings({"nerve": 1})
+        judge.check_options({"nerve": 1})
 
 
 def test_the_teachers_options_are_bounded():
-    assert JUDGES["proxy"].settings({"beta": "5", "mistake": "0"}) == {"beta": 5.0}
+    assert JUDGES["proxy"].check_options({"beta": "5", "mistake": "0"}) == {"beta": 5.0}
     with pytest.raises(ValueError, match="'2' is not between 0 and 1"):
-        JUDGES["proxy"].settings({"mistake": "2"})
+        JUDGES["proxy"].check_options({"mistake": "2"})
 
 
 def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():

@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"
 def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None:
     row = start_experiment(judge="model")
     do_work(row, until="Ask")
-    assert row.status == "running" and progress.of(row).phase == "asking"
+    assert row.status == "running" and progress.read_progress(row).phase == "asking"
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert "a model looks at the round" in page and "are being written" not in page
     said = do_request(row, "Judge")
@@ -68,7 +68,7 @@ def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again
         loop.retry(row)
         advance(row)
         request = row.requests.get(kind="Judge")
-        assert execute.run(request.jobs.get().pk)
+        assert execute.run_job(request.jobs.get().pk)
     request.refresh_from_db()
     assert request.status == "done" and len(server.seen) == 1
 
@@ -123,9 +123,9 @@ def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell
 def test_a_comparison_waits_for_a_person(register_method: Any, answer: str, winner: str) -> None:
     row = start_experiment(method=register_method(compares_the_first_two), judge="human")
     do_work(row)
-    request = loop.waiting_request(row)
+    request = loop.find_waiting_request(row)
     assert request is not None and request.kind == "Compare" and request.payload["candidates"] == ["1-1", "1-2"]
-    assert row.status == "waiting" and progress.of(row).phase == "comparing"
+    assert row.status == "waiting" and progress.read_progress(row).phase == "comparing"
     assert row.events.get(kind="judge").text == "Round 1: compare two"
     with pytest.raises(ValueError, match="'maybe' is no answer; possible are first, second, equal, skip"):
         loop.answer(request.pk, "maybe")
@@ -202,13 +202,17 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
         Experiment.objects.update(**{name: 100 * value for name, value in budget.items()})
         loop.retry(row)
         advance(row)
-        assert execute.run(first.jobs.get().pk) and len(server.seen) == 1
+        assert execute.run_job(first.jobs.get().pk) and len(server.seen) == 1
 
 
 def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits() -> None:
     model = LanguageModel(kind="openai", base_url="http://x.example", model="m", concurrency=2, context_tokens=8000)
-    assert calls.backend_of(model).gate.at_once == 2
-    assert (calls.room_of(model), calls.room_of(None), calls.room_of(LanguageModel())) == (8000, 0, 0)
+    assert calls.open_backend(model).gate.at_once == 2
+    assert (
+        calls.get_context_tokens(model),
+        calls.get_context_tokens(None),
+        calls.get_context_tokens(LanguageModel()),
+    ) == (8000, 0, 0)
 
 
 # --- settings -------------------------------------------------------------------------------------------------
@@ -219,7 +223,7 @@ def test_options_changed_meanwhile_that_change_words_alone_end_nothing() -> None
     do_work(row)
     row.options = {"reasons": False}
     row.save()
-    loop.answer(loop.waiting_request(row).pk, make_pick("1-2", "1-3"))
+    loop.answer(loop.find_waiting_request(row).pk, make_pick("1-2", "1-3"))
     advance(row)
     assert (row.status, row.error) == ("running", "")
 
@@ -269,7 +273,7 @@ def test_the_last_rounds_describe_is_gone_and_the_choice_moves_up() -> None:
     row = start_experiment(n=2, judge="human")
     for best, worst in (("1-2", "1-1"), ("2-3", "2-2")):
         do_work(row)
-        loop.answer(loop.waiting_request(row).pk, make_pick(best, worst))
+        loop.answer(loop.find_waiting_request(row).pk, make_pick(best, worst))
     do_work(row)
     choose = row.requests.get(kind="Choose")
     step = choose.step

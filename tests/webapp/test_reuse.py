@@ -41,7 +41,7 @@ def trained(row: Experiment) -> Request:
 
 def result(request: Request) -> bytes:
     """With the seconds that the training took: two trainings never have the same."""
-    return (run_folder.of(request) / "result.json").read_bytes()
+    return (run_folder.get_folder(request) / "result.json").read_bytes()
 
 
 def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> None:
@@ -51,7 +51,7 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     assert list(scores[:2]) == list(scores[2:4]) and all(rts is not None for rts, _, _ in scores)
     assert first.run.seconds == other.run.seconds > 0
     assert first.jobs.get(kind="train").progress["made_by"]["device"].startswith(("cpu", "cuda"))
-    assert {path.name for path in (run_folder.of(other) / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
+    assert {path.name for path in (run_folder.get_folder(other) / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
     said = other.experiment.events.get(kind="trained before")
     assert "in first" in said.text and not said.public
     assert not first.experiment.events.filter(kind="trained before").exists()
@@ -74,9 +74,9 @@ class TestRefused:
     def asks(self, **values: Any) -> bool:
         row = begun(**values)
         request = row.requests.get(kind="Train")
-        work = train.job_of(row, request, train.candidates_of(request))
-        taken = reuse.take_over(request, work, lambda: None)
-        assert (taken is not None) == run_folder.of(request).exists()
+        work = train.build_job(row, request, train.find_candidates(request))
+        taken = reuse.copy_equal_training(request, work, lambda: None)
+        assert (taken is not None) == run_folder.get_folder(request).exists()
         return taken is not None
 
     def test_people_wait_alike(self, first: Request) -> None:
@@ -90,17 +90,17 @@ class TestRefused:
         assert not self.asks()
 
     def test_what_failed_in_part_or_is_damaged(self, first: Request) -> None:
-        result = json.loads((run_folder.of(first) / "result.json").read_text())
+        result = json.loads((run_folder.get_folder(first) / "result.json").read_text())
         for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
-            (run_folder.of(first) / "result.json").write_text(json.dumps({**result, **change}))
+            (run_folder.get_folder(first) / "result.json").write_text(json.dumps({**result, **change}))
             assert not self.asks()
-        (run_folder.of(first) / "result.json").write_text("{")
+        (run_folder.get_folder(first) / "result.json").write_text("{")
         assert not self.asks()
-        (run_folder.of(first) / "result.json").unlink()
+        (run_folder.get_folder(first) / "result.json").unlink()
         assert not self.asks()
 
     def test_what_was_trained_on_another_device(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        split = run_folder.of(first) / "checkpoints" / "split.json"
+        split = run_folder.get_folder(first) / "checkpoints" / "split.json"
         split.write_text(split.read_text().replace('"cpu"', '"cuda:0"'))
         assert not self.asks()
         monkeypatch.setenv("PREFINE_DEVICE", "nonsense")
@@ -109,10 +109,10 @@ class TestRefused:
     def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
         secret.write_text("words")
-        (run_folder.of(first) / "rollouts" / "link.npz").symlink_to(secret)
+        (run_folder.get_folder(first) / "rollouts" / "link.npz").symlink_to(secret)
         assert self.asks()
-        assert len(list(run_folder.of(first).parent.glob("*/rollouts/0-100.npz"))) == 2
-        assert len(list(run_folder.of(first).parent.glob("*/rollouts/link.npz"))) == 1
+        assert len(list(run_folder.get_folder(first).parent.glob("*/rollouts/0-100.npz"))) == 2
+        assert len(list(run_folder.get_folder(first).parent.glob("*/rollouts/link.npz"))) == 1
 
     def test_code_that_is_not_committed(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(provenance, "code_is_committed", lambda: False)
@@ -121,25 +121,30 @@ class TestRefused:
     def test_a_training_that_had_begun_goes_on(self, first: Request) -> None:
         row = begun()
         request = row.requests.get(kind="Train")
-        run_folder.of(request).mkdir(parents=True)
-        assert reuse.take_over(request, train.job_of(row, request, train.candidates_of(request)), lambda: None) is None
-        assert read_result(run_folder.of(request)) is None
+        run_folder.get_folder(request).mkdir(parents=True)
+        assert (
+            reuse.copy_equal_training(
+                request, train.build_job(row, request, train.find_candidates(request)), lambda: None
+            )
+            is None
+        )
+        assert read_result(run_folder.get_folder(request)) is None
 
 
 def test_code_is_committed_where_no_program_is_changed_or_new(settings: Any, tmp_path: Path) -> None:
     settings.BASE_DIR = tmp_path / "checkout"
     (settings.BASE_DIR / "trainer").mkdir(parents=True)
-    assert not provenance.code_is_committed() and provenance.commit() == ""  # no checkout
+    assert not provenance.code_is_committed() and provenance.read_commit() == ""  # no checkout
     program = settings.BASE_DIR / "trainer" / "a.py"
     program.write_text("a = 1\n")
     who = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
     for said in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "a"]):
         subprocess.run(["git", "-C", str(settings.BASE_DIR), *said], check=True)
-    assert provenance.code_is_committed() and len(provenance.commit()) == 40
+    assert provenance.code_is_committed() and len(provenance.read_commit()) == 40
     (settings.BASE_DIR / "notes").write_text("new, and no program")
     assert provenance.code_is_committed()
     (settings.BASE_DIR / "trainer" / "b.py").touch()
     assert not provenance.code_is_committed()
     (settings.BASE_DIR / "trainer" / "b.py").unlink()
     program.write_text("a = 2\n")
-    assert not provenance.code_is_committed() and provenance.commit().endswith("-dirty")
+    assert not provenance.code_is_committed() and provenance.read_commit().endswith("-dirty")

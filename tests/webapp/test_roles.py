@@ -19,8 +19,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from tests.webapp import bench_rows, rows
 from tests.webapp.test_events import emit, opened
 from webapp.accounts import roles, sessions, twofactor
-from webapp.accounts.addresses import client_address
-from webapp.accounts.twofactor import Missing
+from webapp.accounts.addresses import read_client_address
+from webapp.accounts.twofactor import MissingFactor
 from webapp.audit.models import Entry
 from webapp.bench.account import lockout
 from webapp.experiments.models import Experiment, LanguageModel
@@ -34,7 +34,7 @@ def account(name: str = "eve", role: str = roles.Role.VIEWER, extras: tuple[str,
     user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
     user.is_superuser = role == roles.Role.ADMINISTRATOR
     user.save()
-    roles.assign(user, role, list(extras))
+    roles.assign_role(user, role, list(extras))
     return User.objects.get(pk=user.pk)
 
 
@@ -125,7 +125,7 @@ def test_a_right_is_given_and_taken_in_the_form() -> None:
     assert answer.status_code == 302, answer.context["errors"]
     ann = User.objects.get(username="ann")
     assert ann.is_staff and not ann.is_superuser and ann.has_perm("audit.view_entry")
-    assert roles.role_of(ann) == "experimenter" and roles.extras_of(ann) == ["audit.view_entry"]
+    assert roles.get_role(ann) == "experimenter" and roles.get_extra_rights(ann) == ["audit.view_entry"]
     change = reverse("admin:auth_user_change", args=[ann.pk])
     page = admin.get(change).content.decode()
     assert re.search(r'value="audit.view_entry"[^>]*checked', page)
@@ -165,7 +165,7 @@ def test_setting_it_up() -> None:
     assert "data:image/svg+xml," in page
     device = TOTPDevice.objects.get()
     wrong = client.post(reverse("account:turn_on"), {"code": "000000" if code_of(device) != "000000" else "000001"})
-    assert wrong.status_code == 302 and twofactor.app_of(device.user) is None
+    assert wrong.status_code == 302 and twofactor.find_app(device.user) is None
     TOTPDevice.objects.update(throttling_failure_count=0)
     codes = client.post(reverse("account:turn_on"), {"code": code_of(device)}).content.decode()
     assert len(re.findall(r"<li><code>", codes)) == 10
@@ -193,7 +193,7 @@ def test_a_wrong_code_counts_as_a_failure_and_a_right_one_works_once(client: Cli
 def test_a_recovery_code_works_once(client: Client) -> None:
     user = account()
     with_app(user)
-    code = twofactor.recovery_codes(user)[0]
+    code = twofactor.renew_recovery_codes(user)[0]
     assert sign_in(client, f"{code[:4]} {code[4:].upper()}").status_code == 302
     assert StaticToken.objects.count() == 9
     assert sign_in(Client(), code).status_code == 200
@@ -233,9 +233,9 @@ def test_turning_it_off_needs_a_code() -> None:
     device = with_app(user)
     sign_in(client, code_of(device))
     client.post(reverse("account:turn_off"), {"code": ""})
-    assert twofactor.app_of(user)
+    assert twofactor.find_app(user)
     client.post(reverse("account:turn_off"), {"code": code_of(device, 1)})
-    assert twofactor.app_of(user) is None
+    assert twofactor.find_app(user) is None
 
 
 def test_an_administrator_resets_it_and_sees_no_key() -> None:
@@ -244,7 +244,7 @@ def test_an_administrator_resets_it_and_sees_no_key() -> None:
     client = signed_in(root)
     chosen = {"action": "reset_two_factor", "_selected_action": [user.pk]}
     client.post(reverse("admin:auth_user_changelist"), chosen)
-    assert twofactor.app_of(user) is None
+    assert twofactor.find_app(user) is None
     assert Entry.objects.get(action="reset two-factor").target_label == "eve"
     pages = [reverse("admin:index"), reverse("admin:auth_user_change", args=[user.pk])]
     assert not any(device.key in client.get(page).content.decode() for page in pages)
@@ -298,14 +298,14 @@ async def test_an_open_websocket_hears_nothing_after_its_account_is_closed(monke
 
 def test_missing_says_what(settings: Any) -> None:
     user = account()
-    assert twofactor.missing(user, {}) == Missing.NOTHING
+    assert twofactor.find_missing(user, {}) == MissingFactor.NOTHING
     settings.REQUIRE_2FA = True
-    assert twofactor.missing(user, {}) == Missing.SETUP
+    assert twofactor.find_missing(user, {}) == MissingFactor.SETUP
     device = with_app(user)
-    assert twofactor.missing(user, {}) == Missing.CODE
-    assert twofactor.missing(user, {"otp_device_id": device.persistent_id}) == Missing.NOTHING
+    assert twofactor.find_missing(user, {}) == MissingFactor.CODE
+    assert twofactor.find_missing(user, {"otp_device_id": device.persistent_id}) == MissingFactor.NOTHING
     foreign = with_app(account("other"))
-    assert twofactor.missing(user, {"otp_device_id": foreign.persistent_id}) == Missing.CODE
+    assert twofactor.find_missing(user, {"otp_device_id": foreign.persistent_id}) == MissingFactor.CODE
 
 
 # --- wrong passwords ---
@@ -388,4 +388,4 @@ def test_the_message_without_anything_counted() -> None:
 def test_the_address_behind_proxies(proxies: int, header: str, expected: str, settings: Any) -> None:
     settings.PROXIES = proxies
     request = RequestFactory().get("/", REMOTE_ADDR="10.0.0.1", HTTP_X_FORWARDED_FOR=header)
-    assert client_address(request) == expected
+    assert read_client_address(request) == expected

@@ -5,12 +5,12 @@ from scipy import special, stats
 
 from llm.judges.panel import Comparison
 from webapp.base.statistics.corrections import bonferroni, holm
-from webapp.base.statistics.proportions import binomial_test, clopper_pearson, power, preference, wilson
+from webapp.base.statistics.proportions import binomial_test, clopper_pearson, power, summarize_preference, wilson
 from webapp.votes.results import strengths
 
 
 def test_seventeen_of_twenty_as_published_with_icpl():
-    found = preference(17, 3)
+    found = summarize_preference(17, 3)
     assert found.p == pytest.approx(2702 / 2**20)  # 2 (C(20,17) + C(20,18) + C(20,19) + C(20,20)) / 2^20 = 0.0026
     assert (round(found.exact.low, 3), round(found.exact.high, 3)) == (0.621, 0.968)
     assert found.rate == 0.85 and found.trials == 20
@@ -30,14 +30,14 @@ def test_clopper_pearson_on_published_examples():
 
 @pytest.mark.parametrize(("first", "second"), [(17, 3), (0, 7), (10, 10), (1, 0), (0, 0)])
 def test_bayesian_interval_is_of_the_beta_posterior(first, second):
-    found = preference(first, second, 0.9)
+    found = summarize_preference(first, second, 0.9)
     quantiles = [special.betaincinv(1 + first, 1 + second, q) for q in (0.05, 0.95)]
     assert (found.credible.low, found.credible.high) == pytest.approx(tuple(quantiles))
     assert found.above_half == pytest.approx(1 - special.betainc(1 + first, 1 + second, 0.5))
 
 
 def test_without_votes_nothing_is_claimed():
-    found = preference(0, 0)
+    found = summarize_preference(0, 0)
     assert found.p == 1.0 and found.rate is None
     assert (found.exact.low, found.exact.high) == (0.0, 1.0)
 

@@ -137,7 +137,7 @@ class TestTwoMachines:
 
         def on(machine: str) -> Path:
             settings.SCRATCH = tmp_path / machine
-            return scratch.folder()
+            return scratch.get_folder()
 
         return on
 
@@ -149,11 +149,11 @@ class TestTwoMachines:
         row = start_experiment(k=2, n=1, overrides=TINY)
         do_work(row, until="Train")
         request = row.requests.get(kind="Train")
-        monkeypatch.setattr(train, "watch", killed_at_its_first_checkpoint)
+        monkeypatch.setattr(train, "watch_training", killed_at_its_first_checkpoint)
         run_job(find_job(row, "train").pk)
         monkeypatch.undo()
         monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
-        assert find_job(row, "train").status == "queued" and (first / run_folder.of(request).name).is_dir()
+        assert find_job(row, "train").status == "queued" and (first / run_folder.get_folder(request).name).is_dir()
         kept = [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
         assert kept and store.size(f"{request.run_key}/result.json") is None
 
@@ -216,7 +216,7 @@ class TestRunFolder:
         return row.requests.get(kind="Train")
 
     def put(self, request: Request, name: str, content: str = "x") -> None:
-        path = run_folder.of(request) / name
+        path = run_folder.get_folder(request) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 
@@ -224,13 +224,13 @@ class TestRunFolder:
         settings.SCRATCH = None
         self.put(request_, "checkpoints/shard-0-2/checkpoint.pt")
         self.put(request_, "log.txt")
-        before = os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt")
+        before = os.stat(run_folder.get_folder(request_) / "checkpoints/shard-0-2/checkpoint.pt")
         publisher = run_folder.Publisher(request_, no_beat)
         run_folder.fetch(request_, "a", no_beat)
         publisher.publish()
         publisher.finish()
         publisher.clear()
-        assert os.stat(run_folder.of(request_) / "checkpoints/shard-0-2/checkpoint.pt") == before
+        assert os.stat(run_folder.get_folder(request_) / "checkpoints/shard-0-2/checkpoint.pt") == before
         assert len(store.keys(request_.run_key)) == 2
 
     def test_large_checkpoints_and_logs_stay(self, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,8 +238,8 @@ class TestRunFolder:
         self.put(request_, "checkpoints/shard-0-1/checkpoint.pt", "small")
         self.put(request_, "checkpoints/shard-1-2/checkpoint.pt", "larger than that")
         self.put(request_, "log.txt")
-        (run_folder.of(request_) / "rollouts").mkdir()
-        (run_folder.of(request_) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
+        (run_folder.get_folder(request_) / "rollouts").mkdir()
+        (run_folder.get_folder(request_) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
         run_folder.Publisher(request_, no_beat).publish()
         assert store.keys(request_.run_key) == [f"{request_.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
 
@@ -249,25 +249,25 @@ class TestRunFolder:
         run_folder.fetch(request_, "a 1", no_beat)
         self.put(request_, shard, "further than was published")
         run_folder.fetch(request_, "a 2", no_beat)
-        assert (run_folder.of(request_) / shard).read_text() == "further than was published"
+        assert (run_folder.get_folder(request_) / shard).read_text() == "further than was published"
         store.publish(f"{request_.run_key}/{run_folder.MARK}", b"b 1")
         store.publish(f"{request_.run_key}/{shard}", b"by the other")
         run_folder.fetch(request_, "a 3", no_beat)
-        assert (run_folder.of(request_) / shard).read_text() == "by the other"
+        assert (run_folder.get_folder(request_) / shard).read_text() == "by the other"
 
     def test_words_are_taken_out_of_the_store_and_of_this_machine(self, request_: Request) -> None:
         run_folder.fetch(request_, "a", no_beat)
         for name in ("job.json", "log.txt"):
             self.put(request_, name, "it limps")
         publisher = run_folder.Publisher(request_, no_beat)
-        publisher.begin()
+        publisher.publish_job()
         run_folder.rewrite(request_, lambda text: text.replace("limps", "[deleted]"))
-        publisher.begin()
+        publisher.publish_job()
         publisher.publish()
         run_folder.fetch(request_, "b", no_beat)
-        assert {path.read_text() for path in run_folder.of(request_).glob("*.*") if path.name != run_folder.MARK} == {
-            "it [deleted]"
-        }
+        assert {
+            path.read_text() for path in run_folder.get_folder(request_).glob("*.*") if path.name != run_folder.MARK
+        } == {"it [deleted]"}
         with store.open(f"{request_.run_key}/job.json") as file:
             assert file.read() == b"it [deleted]"
 

@@ -15,7 +15,7 @@ from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
 from tests.webapp import bench_rows, rows
 from tests.webapp.fake_workers import advance, do_work, find_open_requests, finish_request, make_pick, start_experiment
-from webapp.experiments import loop, progress, provenance, results, revisions, run_folder, upgrades
+from webapp.experiments import loop, progress, provenance, request_results, revisions, run_folder, upgrades
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 from webapp.review import ballot
 from webapp.review.models import Vote
@@ -36,7 +36,7 @@ def upgrade(monkeypatch, tmp_path):
             (folder / f"{name}.txt").write_text((today / f"{name}.txt").read_text().rstrip() + sentence)
         prompts._template.cache_clear()
         monkeypatch.setattr(prompts, "FOLDER", folder)
-        monkeypatch.setattr(provenance, "running", lambda: version)
+        monkeypatch.setattr(provenance, "get_running_version", lambda: version)
         if flow:
             method = Method("made_up", "Made up", "", flow, revision=revision, reasoning=False)
             monkeypatch.setitem(methods.METHODS, "made_up", method)
@@ -99,7 +99,7 @@ def stopped_by(upgrade, flow, *, kept: int, **values) -> Experiment:
             answer(row, request)
     advance(row)
     upgrade("0.2.0", " Take your time.", flow, 2)
-    if waiting := loop.waiting_request(row):  # nothing is replayed before the person has answered
+    if waiting := loop.find_waiting_request(row):  # nothing is replayed before the person has answered
         assert row.live
         answer(row, waiting)
     advance(row)
@@ -111,7 +111,7 @@ def stopped_while_choosing(upgrade) -> Experiment:
     upgrade("0.1.0", flow=rounds)
     row = start_experiment(method="made_up", n=3, judge="human")
     do_work(row)
-    results.fail(row, "The disk was full.")
+    request_results.fail(row, "The disk was full.")
     row.refresh_from_db()
     upgrade("0.2.0", " Take your time.", thoughtful_rounds, 2)
     loop.retry(row)
@@ -182,10 +182,10 @@ class TestOtherPrompts:
         upgrade("0.1.0")
         row = start_experiment(judge="human")
         do_work(row)
-        seed = loop.seed_of(loop.waiting_request(row))
+        seed = loop.derive_seed(loop.find_waiting_request(row))
         upgrade("0.2.0", " Take your time.")
         advance(row)
-        assert loop.seed_of(loop.waiting_request(row)) == seed
+        assert loop.derive_seed(loop.find_waiting_request(row)) == seed
 
     def test_rows_of_before_say_no_version(self, upgrade) -> None:
         upgrade("0.1.0")
@@ -218,38 +218,38 @@ class TestAnotherFlow:
     def test_it_ends_with_what_is_there(self, upgrade, judge, kept) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge=judge)
         judged = [i.best.key for i in row.iterations.all() if i.best]
-        assert upgrades.end_here(row) and not upgrades.end_here(row)
+        assert upgrades.end_early(row) and not upgrades.end_early(row)
         asked = to_the_end(row)
         assert row.status == Experiment.Status.FINISHED and row.winner.key in judged
         assert asked == (["Choose"] if judge == "human" and len(judged) > 1 else [])
         assert row.requests.exclude(status__in=("done", "aside")).count() == 0
-        record = upgrades.record_of(row)
+        record = upgrades.build_record(row)
         assert record.ended_early and record.winner == row.winner.key
 
     def test_before_a_first_pick_it_ends_with_one_of_what_was_trained(self, upgrade) -> None:
         row = stopped_while_choosing(upgrade)
-        assert upgrades.end_here(row)
+        assert upgrades.end_early(row)
         advance(row)
-        assert loop.waiting_request(row).payload["candidates"] == ["1-1", "1-2", "1-3"]
+        assert loop.find_waiting_request(row).payload["candidates"] == ["1-1", "1-2", "1-3"]
         assert to_the_end(row) == ["Choose"]
 
     def test_what_failed_is_no_answer(self, upgrade) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=3, judge="human")
         row.requests.filter(status="open").update(status="failed", finished_at=timezone.now(), error="No answer.")
-        assert upgrades.end_here(row) and revisions.set_aside(row) == []
+        assert upgrades.end_early(row) and revisions.read_set_aside(row) == []
         assert to_the_end(row) == [] and row.winner.key == "1-1"
 
     def test_nothing_trained_is_nothing_to_end_with(self, upgrade) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
-        assert not upgrades.end_here(row)
+        assert not upgrades.end_early(row)
 
     @pytest.mark.parametrize("kept", [1, 3, 4, 6, 7])
     def test_it_goes_on_under_the_new_flow_with_the_answers_that_fit(self, upgrade, kept) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge="human")
         before = {r.pk: (r.kind, r.payload, r.result) for r in row.requests.all()}
-        files = {r.pk: run_folder.of(r) for r in row.requests.all()}
+        files = {r.pk: run_folder.get_folder(r) for r in row.requests.all()}
         programs = {c.key: c.source for c in Candidate.objects.filter(iteration__experiment=row)}
-        assert upgrades.follow_today(row) and not upgrades.follow_today(row)
+        assert upgrades.follow_current_flow(row) and not upgrades.follow_current_flow(row)
         asked = to_the_end(row)
         assert row.status == Experiment.Status.FINISHED
         first_round = ["Write 1", "Train 1", "Judge 1"][max(kept, 1) :]
@@ -258,24 +258,24 @@ class TestAnotherFlow:
         after = {r.pk: r for r in row.requests.all()}
         assert {pk: (after[pk].kind, after[pk].payload) for pk in before} == {pk: x[:2] for pk, x in before.items()}
         assert all(after[pk].result == result for pk, (*_, result) in before.items() if result)
-        assert {pk: run_folder.of(after[pk]) for pk in files if after[pk].kind == "Train"} == {
+        assert {pk: run_folder.get_folder(after[pk]) for pk in files if after[pk].kind == "Train"} == {
             pk: path for pk, path in files.items() if after[pk].kind == "Train"
         }
-        folders = [run_folder.of(r) for r in row.requests.filter(kind="Train")]
+        folders = [run_folder.get_folder(r) for r in row.requests.filter(kind="Train")]
         assert len(set(folders)) == len(folders)
         now = Candidate.objects.filter(iteration__experiment=row)
         assert {key: source for c in now if (key := c.key) in programs and (source := c.source)} == programs
         aside = [c.key for c in now.filter(status=Candidate.Status.ASIDE)]
         written_twice = kept >= 4  # the second round, which was written in one
         assert aside == (["2-1", "2-2", "2-3"] if written_twice else []) + (["3-1", "3-2", "3-3"] if kept > 6 else [])
-        record = upgrades.record_of(row)
+        record = upgrades.build_record(row)
         assert (record.revision, len(record.set_aside)) == (2, max(0, kept - 3))
         assert replay(record, strict=False).candidate == row.winner.key
 
     def test_what_is_trained_in_another_way_is_written_anew(self, upgrade) -> None:
         row = stopped_by(upgrade, warm_rounds, kept=6, judge="human")
         assert "warm 1-1, saved None" in row.error
-        upgrades.follow_today(row)
+        upgrades.follow_current_flow(row)
         assert to_the_end(row) == ["Write 2", "Train 2", "Judge 2"]
         assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-4"
         assert {c.key: c.status for c in row.iterations.get(number=2).candidates.all()} == {
@@ -287,19 +287,19 @@ class TestAnotherFlow:
         """A person who is choosing goes on choosing, where the new flow asks for the same."""
         row = stopped_while_choosing(upgrade)
         waiting = row.requests.get(kind="Judge")
-        upgrades.follow_today(row)
+        upgrades.follow_current_flow(row)
         advance(row)
-        assert progress.of(row).iteration == 1 and loop.waiting_request(row) is None
+        assert progress.read_progress(row).iteration == 1 and loop.find_waiting_request(row) is None
         answer(row, row.requests.get(kind="Ask"))
         advance(row)
-        assert loop.waiting_request(row) == waiting
+        assert loop.find_waiting_request(row) == waiting
 
     @pytest.mark.parametrize("status", ["queued", "running", "failed"])
     def test_a_training_that_was_dropped_is_taken_up(self, upgrade, status) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
         training = row.requests.get(kind="Train")
         training.jobs.update(status=status)
-        upgrades.follow_today(row)
+        upgrades.follow_current_flow(row)
         assert [job.status for job in training.jobs.all()] == ["cancelled"]
         advance(row)
         answer(row, row.requests.get(kind="Ask"))
@@ -313,8 +313,8 @@ class TestAnotherFlow:
         monkeypatch.delitem(methods.METHODS, "made_up")
         advance(row)
         assert row.flow_changed and "unknown method 'made_up'" in row.error
-        assert not upgrades.follow_today(row)
-        assert upgrades.end_here(row)
+        assert not upgrades.follow_current_flow(row)
+        assert upgrades.end_early(row)
         to_the_end(row)
         assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-1"
 
@@ -353,7 +353,7 @@ class TestAnotherFlow:
         to_the_end(row)
         assert row.status == Experiment.Status.FINISHED
 
-    @pytest.mark.parametrize("way", [upgrades.end_here, upgrades.follow_today])
+    @pytest.mark.parametrize("way", [upgrades.end_early, upgrades.follow_current_flow])
     def test_a_person_waits_and_comes_to_the_end(self, upgrade, client, way) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=4, judge="human", n=2)
         filmed(row)
@@ -369,7 +369,7 @@ class TestAnotherFlow:
         assert way(row)
         while row.live:
             advance(row)
-            if (request := loop.waiting_request(row)) is None:
+            if (request := loop.find_waiting_request(row)) is None:
                 for request in find_open_requests(row):
                     answer(row, request)
                 continue
@@ -392,21 +392,21 @@ class TestAnotherFlow:
         person = rows.participant()
         person.assignments.update(experiment=row)
         shown = find_screening(row.requests.get(kind="Judge"), person)
-        assert upgrades.follow_today(row)
+        assert upgrades.follow_current_flow(row)
         fields = {"screening": shown.token, "best": "A", "worst": "B"}
         told = client.post(reverse("vote", args=[person.token]), fields, follow=True)
         assert "That round is already over" in told.text and not Vote.objects.exists()
 
     def test_only_an_experiment_whose_flow_changed_has_these_ways_out(self, upgrade) -> None:
         row = start_experiment()
-        assert not upgrades.end_here(row) and not upgrades.follow_today(row)
+        assert not upgrades.end_early(row) and not upgrades.follow_current_flow(row)
         do_work(row, failed=(0, 1, 2))
         assert row.status == Experiment.Status.FAILED
-        assert not upgrades.end_here(row) and not upgrades.follow_today(row)
+        assert not upgrades.end_early(row) and not upgrades.follow_current_flow(row)
 
     def test_the_version_of_before_goes_on_with_a_retry(self, upgrade) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=4, judge="human")
         upgrade("0.1.1", flow=rounds)
         assert loop.retry(row) and not row.flow_changed
         to_the_end(row)
-        assert row.status == Experiment.Status.FINISHED and not revisions.set_aside(row)
+        assert row.status == Experiment.Status.FINISHED and not revisions.read_set_aside(row)

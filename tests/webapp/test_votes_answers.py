@@ -119,7 +119,7 @@ def figures(*names, captions=None, **contents):
     said = zip(names, captions or names, strict=True)
     listed = ", ".join(f"{{file: {name}.gif, caption: {caption}}}" for name, caption in said)
     files = {f"{name}.gif": b"GIF89a" + contents.get(name, name).encode() for name in names}
-    exchange.import_set({exchange.SET: (FIGURES % listed).encode(), **files})
+    exchange.import_set({exchange.SET_FILE: (FIGURES % listed).encode(), **files})
     return [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
 from webapp.experiments import loop, run_folder
-from webapp.experiments.execute.train import candidates_of, job_of, warmed
+from webapp.experiments.execute.train import build_job, fetch_warm_policy, find_candidates
 
 
 @pytest.fixture
@@ -26,17 +26,17 @@ def second_round(db):
 def test_the_policy_of_the_named_candidate_is_put_in_place(second_round):
     first, request = second_round
     assert request.payload["warm"] == "1-3"
-    policies = run_folder.of(first) / "checkpoints" / "policies"
+    policies = run_folder.get_folder(first) / "checkpoints" / "policies"
     policies.mkdir(parents=True)
     for index in range(3):
         (policies / f"{index}.pt").write_bytes(b"policy %d" % index)
-    assert warmed(request) and (run_folder.of(request) / "warm.pt").read_bytes() == b"policy 2"
+    assert fetch_warm_policy(request) and (run_folder.get_folder(request) / "warm.pt").read_bytes() == b"policy 2"
     (policies / "2.pt").unlink()
-    assert warmed(request)  # it is there already
-    assert job_of(request.experiment, request, candidates_of(request)).warm
+    assert fetch_warm_policy(request)  # it is there already
+    assert build_job(request.experiment, request, find_candidates(request)).warm
 
 
 def test_a_policy_that_is_gone_is_said_to_be_gone(second_round):
     first, request = second_round
-    assert not warmed(request) and not run_folder.of(request).exists()
-    assert warmed(first) and not job_of(first.experiment, first, candidates_of(first)).warm
+    assert not fetch_warm_policy(request) and not run_folder.get_folder(request).exists()
+    assert fetch_warm_policy(first) and not build_job(first.experiment, first, find_candidates(first)).warm

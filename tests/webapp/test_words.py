@@ -72,7 +72,7 @@ def test_whoever_is_in_line_is_told_so(client):
         rows.create_round(person)
         request = rows.open_training(person)
         Job.objects.create(experiment=person.experiment, kind=Job.Kind.TRAIN, request=request, status=status)
-    assert [progress.of(row).in_line for row in Experiment.objects.order_by("pk")] == [False, True]
+    assert [progress.read_progress(row).in_line for row in Experiment.objects.order_by("pk")] == [False, True]
     html = client.get(second.get_absolute_url()).content.decode()
     assert "Your robots wait for a free practice room" in html and "are practising" not in html.split("</h1>")[0]
     assert "Two robots are practising" in client.get(first.get_absolute_url()).content.decode()
@@ -82,7 +82,7 @@ def test_whoever_is_in_line_is_told_so(client):
     assert "are practising already" in client.get(first.get_absolute_url()).content.decode()
 
     Job.objects.filter(experiment=first.experiment).update(status=Job.Status.DONE)
-    assert not progress.of(Experiment.objects.get(pk=second.experiment.pk)).in_line
+    assert not progress.read_progress(Experiment.objects.get(pk=second.experiment.pk)).in_line
 
 
 def test_while_a_model_looks_at_a_round_nothing_falls_back_and_nobody_is_told():

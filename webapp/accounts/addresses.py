@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-def client_address(request: HttpRequest) -> str:
+def read_client_address(request: HttpRequest) -> str:
     """The address that limits are counted by.
 
     X-Forwarded-For is believed only as far as PREFINE_PROXIES says: each of so many proxies of ours has appended the

@@ -8,4 +8,4 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         from webapp.accounts import checks, roles  # noqa: F401 (registers the checks)
 
-        post_migrate.connect(roles.grant, dispatch_uid="roles")
+        post_migrate.connect(roles.grant_rights, dispatch_uid="roles")

@@ -9,7 +9,7 @@ from django.core.checks import CheckMessage, Tags, Warning, register
 
 
 @register(Tags.security, deploy=True)
-def second_factor(**_: Any) -> list[CheckMessage]:
+def check_second_factor(**_: Any) -> list[CheckMessage]:
     if settings.REQUIRE_2FA:
         return []
     hint = "Set PREFINE_REQUIRE_2FA=1: a password that leaked then opens nothing by itself."

@@ -28,12 +28,12 @@ class LoginForm(AuthenticationForm):
     def confirm_login_allowed(self, user: User) -> None:
         """The password was right: now the second factor, where there is one."""
         super().confirm_login_allowed(user)
-        if twofactor.app_of(user) is None:
+        if twofactor.find_app(user) is None:
             return
         code = self.cleaned_data.get("code", "")
         if not code:
             raise ValidationError("This account also needs the code from your authenticator app.", code="code")
-        device = twofactor.verify(user, code)
+        device = twofactor.verify_code(user, code)
         if device is None:
             told = {"username": user.get_username()}
             user_login_failed.send(sender=__name__, credentials=told, request=self.request)

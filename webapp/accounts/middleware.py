@@ -15,18 +15,18 @@ from django.urls import ResolverMatch, reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.accounts import twofactor
-from webapp.accounts.twofactor import Missing
+from webapp.accounts.twofactor import MissingFactor
 from webapp.base.http import SAFE_METHODS
 
-BEFORE = {"admin:login", "admin:logout", "admin:jsi18n"}
+LOGIN_VIEWS = {"admin:login", "admin:logout", "admin:jsi18n"}
 """Pages that one needs in order to get in, or out."""
-OWN = "account"
+ACCOUNT_NAMESPACE = "account"
 """The namespace of everybody's own account: its pages are open before the second factor is set up."""
-RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
-OTHERWISE = "experiments.change_experiment"
+NAMESPACE_RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
+DEFAULT_RIGHT = "experiments.change_experiment"
 VIEW_RIGHTS = {"bench:test_model": "experiments.change_languagemodel"}
 """What it takes to change something there; reading the bench takes being staff."""
-ASKS_ITSELF = {"archive"}
+SELF_CHECKED = {"archive"}
 """Whose every view asks for a right of its own."""
 
 
@@ -35,36 +35,36 @@ class StaffMiddleware(MiddlewareMixin):
         self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> HttpResponse | None:
         match = request.resolver_match
-        if match is None or not in_staff_area(request.path_info) or match.view_name in BEFORE:
+        if match is None or not is_staff_path(request.path_info) or match.view_name in LOGIN_VIEWS:
             return None
         user = request.user
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
             return None  # the view sends them away
-        lacking = twofactor.missing(user, request.session)
-        if lacking == Missing.CODE:
+        lacking = twofactor.find_missing(user, request.session)
+        if lacking == MissingFactor.CODE:
             logout(request)
-            return _to(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
-        if match.namespace == OWN:
+            return _redirect_page(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
+        if match.namespace == ACCOUNT_NAMESPACE:
             return None
-        if lacking == Missing.SETUP:
-            return _to(request, redirect("account:account"))
-        if not permitted(user, match, request):
+        if lacking == MissingFactor.SETUP:
+            return _redirect_page(request, redirect("account:account"))
+        if not is_permitted(user, match, request):
             raise PermissionDenied("Your role does not include this.")
         return None
 
 
-def in_staff_area(path: str) -> bool:
+def is_staff_path(path: str) -> bool:
     return path.startswith((reverse("admin:index"), reverse("bench:index")))
 
 
-def _to(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _redirect_page(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """A fragment that a page asks for turns the whole page."""
     if getattr(request, "htmx", False) or "HX-Request" in request.headers:
         return HttpResponse(status=401, headers={"HX-Refresh": "true"})
     return response
 
 
-def permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
+def is_permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
     """In the admin: some right on that model, whatever a page of our own in there asks for. On the bench: to change."""
     if match.namespace == "admin":
         parts = request.path_info.removeprefix(reverse("admin:index")).split("/")
@@ -75,7 +75,7 @@ def permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
             ("add", "change", "delete") if request.method not in SAFE_METHODS else ("add", "change", "delete", "view")
         )
         return any(user.has_perm(f"{app}.{kind}_{model}") for kind in kinds)
-    if request.method in SAFE_METHODS or match.namespace in ASKS_ITSELF:
+    if request.method in SAFE_METHODS or match.namespace in SELF_CHECKED:
         return True
-    right = VIEW_RIGHTS.get(match.view_name) or RIGHTS.get(match.namespace) or OTHERWISE
+    right = VIEW_RIGHTS.get(match.view_name) or NAMESPACE_RIGHTS.get(match.namespace) or DEFAULT_RIGHT
     return user.has_perm(right)

@@ -24,23 +24,23 @@ class Role(models.TextChoices):
 
 
 @dataclass(frozen=True)
-class Extra:
+class ExtraRight:
     """A right that is given to one person at a time."""
 
     permission: str
     label: str
 
 
-EXTRAS = (
-    Extra("audit.view_entry", "Read the audit log"),
-    Extra("studies.view_recruit", "See the key table: which recruitment id is which participant"),
-    Extra("experiments.change_languagemodel", "Set up language models and their API keys"),
+EXTRA_RIGHTS = (
+    ExtraRight("audit.view_entry", "Read the audit log"),
+    ExtraRight("studies.view_recruit", "See the key table: which recruitment id is which participant"),
+    ExtraRight("experiments.change_languagemodel", "Set up language models and their API keys"),
 )
-WITH = {"experiments.change_languagemodel": ("add_languagemodel", "view_languagemodel", "delete_languagemodel")}
+INCLUDED = {"experiments.change_languagemodel": ("add_languagemodel", "view_languagemodel", "delete_languagemodel")}
 """What is of no use without the others."""
 
 
-def role_of(user: User) -> Role:
+def get_role(user: User) -> Role:
     if user.is_superuser:
         return Role.ADMINISTRATOR
     experimenter = user.pk is not None and user.groups.filter(name=EXPERIMENTERS).exists()
@@ -48,39 +48,39 @@ def role_of(user: User) -> Role:
 
 
 @transaction.atomic
-def assign(user: User, role: str, extras: list[str]) -> None:
+def assign_role(user: User, role: str, extras: list[str]) -> None:
     """Give a saved account this role and these rights, and no others of ours."""
     group = Group.objects.get_or_create(name=EXPERIMENTERS)[0]
     user.groups.add(group) if role == Role.EXPERIMENTER else user.groups.remove(group)
-    offered = _permissions([extra.permission for extra in EXTRAS])
+    offered = _find_permissions([extra.permission for extra in EXTRA_RIGHTS])
     user.user_permissions.remove(*offered)
-    user.user_permissions.add(*_permissions(extras))
+    user.user_permissions.add(*_find_permissions(extras))
 
 
-def extras_of(user: User) -> list[str]:
+def get_extra_rights(user: User) -> list[str]:
     if user.pk is None:
         return []
     held = {
         f"{row.content_type.app_label}.{row.codename}" for row in user.user_permissions.select_related("content_type")
     }
-    return [extra.permission for extra in EXTRAS if extra.permission in held]
+    return [extra.permission for extra in EXTRA_RIGHTS if extra.permission in held]
 
 
-def offered() -> list[tuple[str, str]]:
+def list_extra_rights() -> list[tuple[str, str]]:
     """Those of EXTRAS whose model this installation has."""
-    return [(extra.permission, extra.label) for extra in EXTRAS if _permissions([extra.permission])]
+    return [(extra.permission, extra.label) for extra in EXTRA_RIGHTS if _find_permissions([extra.permission])]
 
 
-def _permissions(names: list[str]) -> list[Permission]:
+def _find_permissions(names: list[str]) -> list[Permission]:
     found: list[Permission] = []
     for name in names:
         app, _, codename = name.partition(".")
-        wanted = (codename, *WITH.get(name, ()))
+        wanted = (codename, *INCLUDED.get(name, ()))
         found += Permission.objects.filter(content_type__app_label=app, codename__in=wanted)
     return found
 
 
-def grant(sender: AppConfig, using: str, **_: Any) -> None:
+def grant_rights(sender: AppConfig, using: str, **_: Any) -> None:
     """After an app's migration: experimenters get the rights on what is new in it. None is ever taken away here."""
     if sender.label not in STUDY_APPS:
         return

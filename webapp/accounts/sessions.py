@@ -8,7 +8,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 
 from webapp.accounts import twofactor
-from webapp.accounts.twofactor import Missing
+from webapp.accounts.twofactor import MissingFactor
 
 
 def is_staff(session_key: str | None) -> bool:
@@ -20,4 +20,4 @@ def is_staff(session_key: str | None) -> bool:
     user = get_user(request)
     if not isinstance(user, User) or not (user.is_active and user.is_staff):
         return False
-    return twofactor.missing(user, request.session) == Missing.NOTHING
+    return twofactor.find_missing(user, request.session) == MissingFactor.NOTHING

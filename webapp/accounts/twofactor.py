@@ -20,7 +20,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 RECOVERY_CODES = 10
 
 
-class Missing(Enum):
+class MissingFactor(Enum):
     """What a session still lacks."""
 
     NOTHING = ""
@@ -28,53 +28,53 @@ class Missing(Enum):
     SETUP = "setup"
 
 
-def app_of(user: User, confirmed: bool = True) -> TOTPDevice | None:
+def find_app(user: User, confirmed: bool = True) -> TOTPDevice | None:
     return TOTPDevice.objects.filter(user=user, confirmed=confirmed).first()
 
 
-def missing(user: User, session: Any) -> Missing:
+def find_missing(user: User, session: Any) -> MissingFactor:
     """What this person's session lacks to work here."""
-    if app_of(user) is None:
-        return Missing.SETUP if settings.REQUIRE_2FA else Missing.NOTHING
+    if find_app(user) is None:
+        return MissingFactor.SETUP if settings.REQUIRE_2FA else MissingFactor.NOTHING
     known = session.get(django_otp.DEVICE_ID_SESSION_KEY)
     device = Device.from_persistent_id(known) if known else None
     good = device is not None and device.user_id == user.pk and device.confirmed
-    return Missing.NOTHING if good else Missing.CODE
+    return MissingFactor.NOTHING if good else MissingFactor.CODE
 
 
-def begin(user: User) -> TOTPDevice:
+def begin_setup(user: User) -> TOTPDevice:
     """The app to be: kept, so that a reload shows the same picture, and of no use until a code confirms it."""
-    return app_of(user, confirmed=False) or TOTPDevice.objects.create(
+    return find_app(user, confirmed=False) or TOTPDevice.objects.create(
         user=user, confirmed=False, name="authenticator app"
     )
 
 
-def key_of(device: TOTPDevice) -> str:
+def format_key(device: TOTPDevice) -> str:
     """What one types where no camera is at hand, in groups of four."""
     text = b32encode(device.bin_key).decode()
     return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
 
 
-def picture(device: TOTPDevice) -> str:
+def draw_qr_code(device: TOTPDevice) -> str:
     """The QR code as a data address of an SVG, which needs no script and no other host."""
     drawn = qrcode.make(device.config_url, image_factory=qrcode.image.svg.SvgPathFillImage, border=3)
     return "data:image/svg+xml," + quote(drawn.to_string(encoding="unicode"))
 
 
 @transaction.atomic
-def confirm(user: User, code: str) -> list[str] | None:
+def confirm_setup(user: User, code: str) -> list[str] | None:
     """Turn it on, when the code is the new app's; the recovery codes, which nobody sees again."""
     device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
-    if device is None or not device.verify_token(clean(code)):
+    if device is None or not device.verify_token(clean_code(code)):
         return None
     TOTPDevice.objects.filter(user=user, confirmed=True).delete()
     device.confirmed = True
     device.save()
-    return recovery_codes(user)
+    return renew_recovery_codes(user)
 
 
 @transaction.atomic
-def recovery_codes(user: User) -> list[str]:
+def renew_recovery_codes(user: User) -> list[str]:
     """Ten new ones; the old are void."""
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery codes")
@@ -83,26 +83,26 @@ def recovery_codes(user: User) -> list[str]:
     return codes
 
 
-def left(user: User) -> int:
+def count_recovery_codes(user: User) -> int:
     return int(StaticToken.objects.filter(device__user=user).count())
 
 
-def verify(user: User, code: str) -> Device | None:
+def verify_code(user: User, code: str) -> Device | None:
     """The app or the recovery codes, whichever this is a code of. Codes count once; wrong ones slow the next down."""
-    code = clean(code)
+    code = clean_code(code)
     kind = TOTPDevice if len(code) == 6 else StaticDevice
     device = kind.objects.filter(user=user, confirmed=True).first()
     return django_otp.verify_token(user, device.persistent_id, code) if device else None
 
 
-def clean(code: str) -> str:
+def clean_code(code: str) -> str:
     return code.replace(" ", "").replace("-", "").lower()
 
 
 @transaction.atomic
-def forget(user: User) -> bool:
+def remove_second_factor(user: User) -> bool:
     """Without a second factor again; whether there was one."""
-    had = app_of(user) is not None
+    had = find_app(user) is not None
     TOTPDevice.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
     return had

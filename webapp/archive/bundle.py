@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from webapp.base.csv_cells import cell, csv_line
+from webapp.base.csv_cells import format_line, to_cell
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can say."""
@@ -79,9 +79,9 @@ class Bundle:
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         with self.open_file(name) as sink:
-            sink.write(csv_line(header))
+            sink.write(format_line(header))
             for row in rows:
-                sink.write(csv_line([cell(value) for value in row]))
+                sink.write(format_line([to_cell(value) for value in row]))
 
     def close(self, about: dict[str, Any]) -> None:
         """Finish with the manifest, `about` among it, and SHA256SUMS, which `sha256sum -c` reads."""

@@ -24,7 +24,7 @@ from webapp.experiments.figures import rounds_chart_of
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
-from webapp.problems.forms import form_of
+from webapp.problems.forms import get_form
 from webapp.problems.models import Problem
 from webapp.votes import figures, results
 from webapp.votes.models import Poll
@@ -35,7 +35,7 @@ Report = Callable[[float, str], None]
 def write_files(bundle: Bundle, scope: Scope, names: Pseudonyms, counts: dict[str, int], report: Report) -> None:
     report(0.3, "Code, traces and figures")
     for number, experiment in enumerate(_list_experiments(scope), 1):
-        if not lookup.known(experiment.task):
+        if not lookup.task_exists(experiment.task):
             continue  # deleted since: the tables still say what was done
         _write_code(bundle, number, experiment)
         for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
@@ -54,8 +54,8 @@ def _list_experiments(scope: Scope) -> list[Experiment]:
 
 
 def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:
-    info = lookup.info(experiment.task)
-    ending = form_of(info).ending(info) if isinstance(info, Problem) else "py"
+    info = lookup.find_task(experiment.task)
+    ending = get_form(info).get_ending(info) if isinstance(info, Problem) else "py"
     for candidate in (
         Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
     ):
@@ -72,7 +72,7 @@ def _list_run_files(
     number: int, experiment: Experiment, folder: str, source: str, ending: str
 ) -> Iterator[tuple[str, str]]:
     """(name in the zip, key in the store) of what training left in this folder for each candidate."""
-    for request in train.requests(experiment).order_by("pk"):
+    for request in train.find_requests(experiment).order_by("pk"):
         for position, candidate in enumerate(request.payload["candidates"]):
             key = f"{request.run_key}/{source}/{position}.{ending}"
             if store.size(key) is not None:
@@ -90,7 +90,7 @@ def _write_replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """The experiment as `python -m llm.replay` reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "record.json"
-        write_record(path, upgrades.record_of(experiment))
+        write_record(path, upgrades.build_record(experiment))
         with path.open("rb") as file:
             bundle.copy_file(f"replay/{number}.json", file, lambda size: None)
 

@@ -88,7 +88,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_log_entries([experiment])
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
-    run_after_commit(headless.record_path(experiment).unlink, missing_ok=True)
+    run_after_commit(headless.get_record_path(experiment).unlink, missing_ok=True)
     return _delete_row(Experiment.objects.get(pk=experiment.pk))
 
 

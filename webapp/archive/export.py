@@ -164,7 +164,7 @@ def run_export(task: Task, work: Work) -> None:
     assert isinstance(task, Export)
     unblind(task.study, task.by)
     options = Options(task.clips, task.checkpoints, task.fresh_labels)
-    with scratch.temporary("export") as folder:
+    with scratch.temporary_folder("export") as folder:
         path = folder / "study.zip"
         write_export(task.study, path, options, work.report)
         with path.open("rb") as file:

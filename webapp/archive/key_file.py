@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.base.csv_cells import cell, csv_line
+from webapp.base.csv_cells import format_line, to_cell
 from webapp.studies.models import Recruit, Study
 
 HEADER = ("participant", "external_id", "parameters", "outcome", "created_at")
@@ -14,4 +14,4 @@ def to_csv(study: Study) -> bytes:
         [row.participant.label, row.external_id, row.parameters, row.participant.outcome, row.created_at.isoformat()]
         for row in rows
     ]
-    return b"".join([csv_line(HEADER), *(csv_line(cell(value) for value in line) for line in lines)])
+    return b"".join([format_line(HEADER), *(format_line(to_cell(value) for value in line) for line in lines)])

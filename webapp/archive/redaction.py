@@ -30,7 +30,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
     Requests get the fingerprint of what they are now: those who stay can go on, since a method that is told the
     replaced reason asks with the replaced prompt. What is being asked of a model begins again.
     """
-    leases.recall(experiment)  # first: an answer saved until now is seen below, a later one is not saved
+    leases.restart_model_jobs(experiment)  # first: an answer saved until now is seen below, a later one is not saved
     swap = _build_replacer(reasons, labels)
     mine: list[QuerySet[Any]] = [
         Experiment.objects.filter(pk=experiment.pk),
@@ -61,7 +61,7 @@ def redact_files(todo: Redaction) -> None:
     A run goes on only while its folder says what its row says.
     """
     swap = _build_replacer(todo.reasons, todo.labels)
-    for request in train.requests(todo.experiment):
+    for request in train.find_requests(todo.experiment):
         run_folder.rewrite(request, swap)
     todo.delete()
 

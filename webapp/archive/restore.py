@@ -50,7 +50,7 @@ def restore(
     """
     written: list[str] = []
     try:
-        with Package(path) as package, scratch.temporary("import") as staging:
+        with Package(path) as package, scratch.temporary_folder("import") as staging:
             films = _unpack(package, staging, report)
             with transaction.atomic():
                 writer = RowWriter(TABLES)

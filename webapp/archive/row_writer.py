@@ -261,7 +261,7 @@ def check_value(field: Field[Any, Any], value: Any, where: str) -> Any:
             field.run_validators(value)
         choices = dict(field.flatchoices)
         if field.name == "task":
-            choices |= lookup.choices()  # robots are in the list, problems in the database
+            choices |= lookup.list_choices()  # robots are in the list, problems in the database
     except ValidationError as error:
         raise Refused(f"{where}: {' '.join(error.messages)}") from error
     if choices and value not in choices and value not in field.empty_values:

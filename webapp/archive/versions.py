@@ -21,7 +21,7 @@ def list_versions() -> dict[str, Any]:
     """Of this installation; the commit is empty where the code is no git checkout."""
     return {
         "prefine": settings.VERSION,
-        "commit": provenance.commit(),
+        "commit": provenance.read_commit(),
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "database": connection.vendor,

@@ -17,7 +17,7 @@ from webapp.archive.models import Export, Import
 from webapp.archive.unpack import Refused
 from webapp.base import processes
 from webapp.base.broker import send_message
-from webapp.base.claims import Claim, Interrupted, Lost, abandoned, held, put_back, take
+from webapp.base.claims import Claim, ClaimLost, Interrupted, claim_row, find_abandoned, requeue_row, select_held
 from webapp.base.store import store
 
 log = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ class Work(Claim):
             raise Interrupted
 
     def renew(self) -> None:
-        if not held(self.row).update(heartbeat=Now(), fraction=self.fraction, words=self.words):
-            raise Lost
+        if not select_held(self.row).update(heartbeat=Now(), fraction=self.fraction, words=self.words):
+            raise ClaimLost
 
 
 def queue_task(task: Task) -> None:
@@ -63,7 +63,7 @@ def call_worker(task: Task) -> None:
 
 
 def claim_task(task: Task) -> bool:
-    taken = take(type(task)._default_manager.filter(pk=task.pk))
+    taken = claim_row(type(task)._default_manager.filter(pk=task.pk))
     if taken:
         task.refresh_from_db()
     return bool(taken)
@@ -77,11 +77,11 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
         work = Work(task)
         with work.beating() as work.stop_check:
             do(task, work)
-    except Lost:
+    except ClaimLost:
         remove_file_of_deleted(task)
         return False
     except Interrupted:
-        put_back(task)
+        requeue_row(task)
         return False
     except (Refused, OSError) as error:
         mark_failed(task, str(error))
@@ -91,7 +91,7 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
             task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log has the whole error."
         )
         raise
-    done = held(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
+    done = select_held(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
     remove_file_of_deleted(task)
     return bool(done)
 
@@ -103,17 +103,17 @@ def remove_file_of_deleted(task: Task) -> None:
 
 
 def mark_failed(task: Task, error: str) -> None:
-    held(task).update(status=task.Status.FAILED, error=error[:2000], finished_at=Now())
+    select_held(task).update(status=task.Status.FAILED, error=error[:2000], finished_at=Now())
 
 
 def requeue_abandoned() -> None:
     """Queue what a worker that is gone had, and ring for what nobody came for. Writes only where there is something."""
     unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
     for kind in KINDS.values():
-        for task in abandoned(kind):
+        for task in find_abandoned(kind):
             if task.attempt >= settings.ATTEMPTS:
                 mark_failed(task, "Its worker disappeared again and again.")
             else:
-                put_back(task)
+                requeue_row(task)
         for task in kind._default_manager.filter(unheard, status=kind.Status.QUEUED):
             call_worker(task)

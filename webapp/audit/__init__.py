@@ -20,6 +20,6 @@ def record(
     `actor` is a user, or a word such as "participant" or "system"; None is the sender of the request at hand.
     `action` is in the past tense: "closed vote". `detail` holds no personal data: labels, numbers, names of fields.
     """
-    from webapp.audit import chain, scope
+    from webapp.audit import chain, request_scope
 
-    return chain.append(scope.name_of(actor, action), action, target, detail)
+    return chain.append_entry(request_scope.name_actor(actor, action), action, target, detail)

@@ -8,41 +8,41 @@ from typing import Any
 from django.db import models, transaction
 
 from webapp.audit.models import Entry, Head
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 
 Plain = str | int | bool | None | list[Any] | dict[str, Any]
 
 
-def append(actor: str, action: str, target: models.Model | None, detail: dict[str, Any]) -> Entry:
+def append_entry(actor: str, action: str, target: models.Model | None, detail: dict[str, Any]) -> Entry:
     """The lock of the chain is not taken here: the caller may hold others, and others wait for this one."""
     entry = Entry.objects.create(
-        actor=_text(actor, 150),
-        action=_text(action, 80),
+        actor=_shorten(actor, 150),
+        action=_shorten(action, 80),
         target_type=target._meta.label_lower if target is not None else "",
         target_id=str(target.pk) if target is not None else "",
-        target_label=_text(str(target), 200) if target is not None else "",
-        detail=_plain(detail),
+        target_label=_shorten(str(target), 200) if target is not None else "",
+        detail=_to_plain(detail),
     )
-    transaction.on_commit(seal, robust=True)  # what could not be chained now is chained with the next row
+    transaction.on_commit(seal_entries, robust=True)  # what could not be chained now is chained with the next row
     return entry
 
 
-def _text(text: str, longest: int) -> str:
-    return without_nul(text)[:longest]
+def _shorten(text: str, longest: int) -> str:
+    return strip_nul(text)[:longest]
 
 
-def _plain(value: Any) -> Plain:
+def _to_plain(value: Any) -> Plain:
     """What every database gives back exactly as it was: the hash is taken of it."""
     if isinstance(value, bool | int) or value is None:
         return value
     if isinstance(value, dict):
-        return {_text(str(key), 80): _plain(item) for key, item in value.items()}
+        return {_shorten(str(key), 80): _to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
-    return _text(str(value), 500)
+        return [_to_plain(item) for item in value]
+    return _shorten(str(value), 500)
 
 
-def seal() -> int:
+def seal_entries() -> int:
     """Chain the rows that are not yet; how many. A row whose process died before this is chained with the next."""
     if not Entry.objects.filter(number=None).exists():
         return 0
@@ -50,19 +50,19 @@ def seal() -> int:
         head, _ = Head.objects.select_for_update().get_or_create(pk=1)
         waiting = list(Entry.objects.filter(number=None).order_by("pk"))
         for entry in waiting:
-            _chain(entry, head)
+            _seal_entry(entry, head)
         head.save()
     return len(waiting)
 
 
-def _chain(entry: Entry, head: Head) -> None:
+def _seal_entry(entry: Entry, head: Head) -> None:
     number, previous = head.number + 1, head.hash
     head.number, head.hash = number, entry.digest(number, previous)
     rows: models.QuerySet[Entry] = models.QuerySet(Entry)  # the one change that a row ever sees
     rows.filter(pk=entry.pk, number=None).update(number=number, previous=previous, hash=head.hash)
 
 
-def broken(first_hash: str = "") -> Iterator[str]:
+def find_breaks(first_hash: str = "") -> Iterator[str]:
     """What is wrong with the chain, in words; nothing where it holds."""
     number, previous = 0, first_hash
     for entry in Entry.objects.exclude(number=None).order_by("number").iterator(1000):

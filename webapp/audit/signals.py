@@ -23,34 +23,34 @@ RIGHTS = ("is_active", "is_staff", "is_superuser")
 
 
 @receiver(user_logged_in)
-def logged_in(user: User, **_: Any) -> None:
+def record_login(user: User, **_: Any) -> None:
     record(user, "logged in", user)
 
 
 @receiver(user_logged_out)
-def logged_out(user: User | None, **_: Any) -> None:
+def record_logout(user: User | None, **_: Any) -> None:
     if user is not None:
         record(user, "logged out", user)
 
 
 @receiver(user_login_failed)
-def login_failed(credentials: dict[str, Any], **_: Any) -> None:
+def record_failed_login(credentials: dict[str, Any], **_: Any) -> None:
     """An account that does not exist is not named: people type passwords into the wrong field."""
     account = User.objects.filter(username=str(credentials.get("username", ""))).first()
     record(account or "unknown account", "failed to log in", account)
 
 
 @receiver(post_save, sender=LogEntry)
-def changed_in_admin(instance: LogEntry, created: bool, **_: Any) -> None:
+def record_admin_change(instance: LogEntry, created: bool, **_: Any) -> None:
     """Additions and changes; names of fields, never their values. Deletions are told of below."""
     if created and instance.action_flag in (ADDITION, CHANGE) and instance.content_type:
         words = "added" if instance.action_flag == ADDITION else "changed"
         model = instance.content_type.model_class()
         target = model._base_manager.filter(pk=instance.object_id).first() if model else None
-        record(instance.user, words, target, fields=fields_of(instance.change_message))
+        record(instance.user, words, target, fields=read_fields(instance.change_message))
 
 
-def fields_of(message: str) -> list[str]:
+def read_fields(message: str) -> list[str]:
     """The fields that Django's change message names."""
     try:
         steps = json.loads(message or "[]")
@@ -67,7 +67,7 @@ def remember_rights(instance: User, **_: Any) -> None:
 
 
 @receiver(post_save, sender=User)
-def rights_changed(instance: User, created: bool, **_: Any) -> None:
+def record_rights(instance: User, created: bool, **_: Any) -> None:
     before = getattr(instance, "_rights_before", None) or dict.fromkeys(RIGHTS, False)
     changes = {name: getattr(instance, name) for name in RIGHTS if getattr(instance, name) != before[name]}
     if changes:
@@ -76,7 +76,7 @@ def rights_changed(instance: User, created: bool, **_: Any) -> None:
         record(None, "changed password", instance)
 
 
-def memberships_changed(instance: Model, action: str, reverse: bool, model: type[Model], **details: Any) -> None:
+def record_memberships(instance: Model, action: str, reverse: bool, model: type[Model], **details: Any) -> None:
     if action not in ("post_add", "post_remove", "pre_clear"):
         return
     names = [str(row) for row in model._base_manager.filter(pk__in=details["pk_set"] or ())]
@@ -84,12 +84,12 @@ def memberships_changed(instance: Model, action: str, reverse: bool, model: type
 
 
 for through in (User.groups.through, User.user_permissions.through, Group.permissions.through):
-    m2m_changed.connect(memberships_changed, sender=through)
+    m2m_changed.connect(record_memberships, sender=through)
 
 
-def deleted(instance: Model, **_: Any) -> None:
+def record_deletion(instance: Model, **_: Any) -> None:
     record(None, "deleted", instance)
 
 
 for name in WATCHED:
-    post_delete.connect(deleted, sender=name)
+    post_delete.connect(record_deletion, sender=name)

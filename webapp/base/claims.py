@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.base import processes
-from webapp.base.database import AWAY
+from webapp.base.database import CONNECTION_ERRORS
 
 BEAT_SECONDS = 0.5
 """A claim is renewed at most this often."""
@@ -30,7 +30,7 @@ class Stopped(Exception):
     """The worker must put its row down."""
 
 
-class Lost(Stopped):
+class ClaimLost(Stopped):
     """Another worker has the row by now, or it was deleted."""
 
 
@@ -38,7 +38,7 @@ class Interrupted(Stopped):
     """This process is to end."""
 
 
-def take(rows: models.QuerySet[Any], **values: Any) -> str:
+def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
     """Claim the queued one among these rows with one conditional UPDATE: of many that try, one gets it.
 
     Returns the owner to find it by; empty when there was nothing to claim.
@@ -57,18 +57,18 @@ def take(rows: models.QuerySet[Any], **values: Any) -> str:
     return owner if taken else ""
 
 
-def held(row: Any) -> Any:
+def select_held(row: Any) -> Any:
     """A queryset of this row, empty once this claim on it does not hold any more."""
     model = type(row)
     return model._default_manager.filter(pk=row.pk, status=model.Status.RUNNING, owner=row.owner, attempt=row.attempt)
 
 
-def put_back(row: Any, **values: Any) -> int:
+def requeue_row(row: Any, **values: Any) -> int:
     """Queue the row again while this claim on it holds; 0 where it does not."""
-    return int(held(row).update(status=type(row).Status.QUEUED, owner="", **values))
+    return int(select_held(row).update(status=type(row).Status.QUEUED, owner="", **values))
 
 
-def abandoned(model: Any) -> list[Any]:
+def find_abandoned(model: Any) -> list[Any]:
     """The running rows whose worker is gone: its process has ended on this machine, or it is silent for too long."""
     running = model._default_manager.filter(status=model.Status.RUNNING)
     silent_since = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
@@ -84,8 +84,8 @@ class Claim:
 
     def renew(self) -> None:
         """Write the heartbeat. Raises Lost when the claim does not hold any more."""
-        if not held(self.row).update(heartbeat=Now()):
-            raise Lost
+        if not select_held(self.row).update(heartbeat=Now()):
+            raise ClaimLost
 
     def beat(self) -> None:
         """Renew the claim, at most twice a second. Raises Stopped when the work must end.
@@ -100,7 +100,7 @@ class Claim:
             raise Interrupted
         try:
             self.renew()
-        except AWAY:
+        except CONNECTION_ERRORS:
             if now - self._renewed_at > settings.LEASE_SECONDS:
                 raise
             connection.close()
@@ -135,7 +135,7 @@ class Claim:
         except Stopped as reason:
             stopped.append(reason)
         except Exception:  # whatever it is, this thread renews the claim no more, so another worker will take the row
-            stopped.append(Lost())
+            stopped.append(ClaimLost())
             raise
         finally:
             connection.close()

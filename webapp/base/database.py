@@ -11,7 +11,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-AWAY = (OperationalError, InterfaceError)
+CONNECTION_ERRORS = (OperationalError, InterfaceError)
 """What a database raises that is shutting down, starting, or locked for too long."""
 PAUSE_SECONDS = 0.5
 T = TypeVar("T")
@@ -26,7 +26,7 @@ def retry_while_away(action: Callable[[], T]) -> T:
     while True:
         try:
             return action()
-        except AWAY:  # the first comes late where something else has kept the database locked
+        except CONNECTION_ERRORS:  # the first comes late where something else has kept the database locked
             connection.close()
             until = until or time.monotonic() + settings.LEASE_SECONDS
             if time.monotonic() > until:
@@ -41,7 +41,7 @@ class CommitCounter:
         self._reader: sqlite3.Connection | None = None
         self._readers = 0
 
-    def now(self) -> tuple[int, int] | None:
+    def read(self) -> tuple[int, int] | None:
         """Another value after every commit; None where that cannot be told."""
         if connection.vendor != "sqlite":
             return None
@@ -56,7 +56,7 @@ class CommitCounter:
             return None
 
 
-class Watch:
+class PollSchedule:
     """When to look at the database again: after a commit, and when the time comes that the last look named."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Watch:
         self._due_at = 0.0
 
     def is_due(self) -> bool:
-        self._now = self._commits.now()
+        self._now = self._commits.read()
         return self._now is None or self._now != self._seen or time.monotonic() >= self._due_at
 
     def rest(self, seconds: float) -> None:

@@ -65,7 +65,7 @@ class Transport(filesystem.Transport):
     def wait(self, seconds: float) -> None:
         """Until a message was written, at most this long; where the kernel cannot tell, for the polling interval."""
         if self.changes is None:
-            self.changes = watch(self.folder)  # what came just before is found by the next listing
+            self.changes = watch_folder(self.folder)  # what came just before is found by the next listing
             seconds = 0
         if self.changes < 0:
             time.sleep(min(seconds, self.poll_seconds))
@@ -79,7 +79,7 @@ class Transport(filesystem.Transport):
         self.changes = None
 
 
-def watch(folder: str) -> int:
+def watch_folder(folder: str) -> int:
     """A file to read when something was written in this folder; -1 where the kernel gives none."""
     libc = ctypes.CDLL(None)
     file = libc.inotify_init1(os.O_CLOEXEC)

@@ -17,18 +17,18 @@ class HtmxHttpRequest(HttpRequest):
     htmx: HtmxDetails
 
 
-def browser_secret(request: HttpRequest) -> str:
+def read_browser_secret(request: HttpRequest) -> str:
     """The secret against forged forms: the browser sends it with every form, also with one that is sent twice."""
     get_token(request)
     return str(request.META["CSRF_COOKIE"])
 
 
-def without_nul(text: str) -> str:
+def strip_nul(text: str) -> str:
     """The text without NUL, which PostgreSQL takes nowhere."""
     return text.replace("\0", "")
 
 
-def site_address(request: HttpRequest) -> str:
+def get_site_address(request: HttpRequest) -> str:
     """Where participants reach this site: PREFINE_URL, or the address that the experimenter came by."""
     address = settings.SITE_URL if "PREFINE_URL" in os.environ else request.build_absolute_uri("/")
     return address.rstrip("/")

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-from webapp.base.csv_cells import cell
+from webapp.base.csv_cells import to_cell
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -34,9 +34,9 @@ class Table:
     note: str = ""
 
     @property
-    def shown(self) -> list[list[str]]:
+    def texts(self) -> list[list[str]]:
         """The rows as a page and a paper print them."""
-        return [[_said(cell) for cell in row] for row in self.rows]
+        return [[_format_cell(to_cell) for to_cell in row] for row in self.rows]
 
     @property
     def numeric(self) -> list[bool]:
@@ -45,7 +45,7 @@ class Table:
         return [any(isinstance(c, int | float) for c in column) for column in columns]
 
 
-def _said(value: Cell) -> str:
+def _format_cell(value: Cell) -> str:
     if value is None:
         return "–"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
@@ -56,14 +56,14 @@ def to_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([[cell(value) for value in row] for row in table.rows])
+    writer.writerows([[to_cell(value) for value in row] for row in table.rows])
     return out.getvalue()
 
 
 def to_latex(table: Table) -> str:
     """A booktabs table: needs \\usepackage{booktabs}."""
     alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
-    lines = [" & ".join(map(_escape, row)) + r" \\" for row in table.shown]
+    lines = [" & ".join(map(_escape, row)) + r" \\" for row in table.texts]
     head = " & ".join(map(_escape, table.columns)) + r" \\"
     parts = [
         r"\begin{table}",

@@ -11,17 +11,17 @@ stopping = threading.Event()
 """Set when this process is to end: its work is put down at the next heartbeat."""
 
 
-def machine() -> str:
+def get_machine() -> str:
     """This machine, or this container: process ids mean something only within it."""
     return f"{socket.gethostname()[:80]}/{os.stat('/proc/self/ns/pid').st_ino}"
 
 
 def new_owner() -> str:
     """A name for one claim of this process: "<machine>:<process id>:<random>"."""
-    return f"{machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    return f"{get_machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
 def has_ended(owner: str) -> bool:
     """Whether the process of this owner ran on this machine and has ended; False for one of another machine."""
     host, _, rest = owner.partition(":")
-    return host == machine() and not os.path.exists(f"/proc/{rest.partition(':')[0]}")
+    return host == get_machine() and not os.path.exists(f"/proc/{rest.partition(':')[0]}")

@@ -18,22 +18,22 @@ from django.conf import settings
 TEMPORARY = re.compile(r"(?:film|export|import|publish)-\w+")
 
 
-def folder() -> Path:
+def get_folder() -> Path:
     """PREFINE_SCRATCH, or `runs` in the data folder."""
     return Path(settings.SCRATCH or settings.DATA_DIR / "runs")
 
 
 @contextmanager
-def temporary(kind: str) -> Iterator[Path]:
+def temporary_folder(kind: str) -> Iterator[Path]:
     """A folder that is gone afterwards. `kind`: film, export, import or publish."""
-    folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=folder()) as path:
+    get_folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=get_folder()) as path:
         yield Path(path)
 
 
 def delete_old_temporary(seconds: float) -> None:
     """Delete what a process that was killed more than this long ago left behind."""
-    for path in folder().iterdir() if folder().is_dir() else ():
+    for path in get_folder().iterdir() if get_folder().is_dir() else ():
         with suppress(FileNotFoundError):
             if TEMPORARY.fullmatch(path.name) and time.time() - path.lstat().st_mtime > seconds:
                 shutil.rmtree(path, ignore_errors=True)

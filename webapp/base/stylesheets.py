@@ -18,7 +18,7 @@ BUNDLES = {"studio": STUDIO, "answers": (*STUDIO, "studio/answers.css")}
 
 
 @cache
-def sheet(bundle: str) -> str:
+def read_bundle(bundle: str) -> str:
     """The style sheets of a bundle as one, without comments and space that mean nothing."""
     text = "\n".join(Path(str(finders.find(name))).read_text() for name in BUNDLES[bundle])
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
@@ -27,10 +27,10 @@ def sheet(bundle: str) -> str:
 
 
 @cache
-def hashes() -> tuple[str, ...]:
+def list_hashes() -> tuple[str, ...]:
     """Sources for `style-src` in a content security policy."""
-    return tuple(_source(sheet(bundle)) for bundle in BUNDLES)
+    return tuple(_hash_source(read_bundle(bundle)) for bundle in BUNDLES)
 
 
-def _source(text: str) -> str:
+def _hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from llm.method import Method, Option
 from llm.methods import METHODS
 from webapp.experiments.judges import JUDGES
-from webapp.experiments.options import parsed, shown
+from webapp.experiments.options import format_value, parse_options
 
 
 class OptionsField(forms.CharField):
@@ -24,13 +24,17 @@ class OptionsField(forms.CharField):
         super().__init__(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        return "\n".join(f"{name} = {shown(v)}" for name, v in value.items()) if isinstance(value, Mapping) else value
+        return (
+            "\n".join(f"{name} = {format_value(v)}" for name, v in value.items())
+            if isinstance(value, Mapping)
+            else value
+        )
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, Mapping):
             return value
         try:
-            return parsed(line for line in str(value or "").splitlines() if line.strip())
+            return parse_options(line for line in str(value or "").splitlines() if line.strip())
         except ValueError as error:
             raise ValidationError(str(error)) from error
 
@@ -75,6 +79,6 @@ def _render_choices(field: str, summary: str, listed: SafeString, box: str = "")
 
 
 def _render_options(options: Iterable[Option]) -> SafeString:
-    rows = [(line := f"{o.name} = {shown(o.default)}", line, o.help) for o in options]
+    rows = [(line := f"{o.name} = {format_value(o.default)}", line, o.help) for o in options]
     listed = format_html_join("", '<li><button type="button" data-option="{}">{}</button> {}</li>', rows)
     return format_html("<ul>{}</ul>", listed) if listed else listed

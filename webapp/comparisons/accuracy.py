@@ -9,7 +9,7 @@ from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.proportions import Interval, binomial_test, wilson
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.plan import Arm, Plan
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Accuracy:
 
 def measure_accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
     """Of every arm, in the plan's order; empty where the plan has fewer than two problems."""
-    problems = [task for task in plan.tasks if medium_of(task).accuracy]
+    problems = [task for task in plan.tasks if get_medium(task).accuracy]
     if len(problems) < 2:
         return []
     found = {arm: _collect_scores(arm, problems, scores) for arm in plan.arms}

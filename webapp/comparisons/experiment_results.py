@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
 from webapp.comparisons.plan import Arm, Plan
-from webapp.experiments.kinds import JUDGED, KINDS
+from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
 from webapp.experiments.usage import Usage, read_usage
 
@@ -255,7 +255,7 @@ ANSWER_FIELDS = ("kind", "payload", "result")
 
 
 def _filter_judged() -> QuerySet[Request]:
-    return Request.objects.filter(kind__in=JUDGED, status=Request.Status.DONE)
+    return Request.objects.filter(kind__in=JUDGED_KINDS, status=Request.Status.DONE)
 
 
 def count_queries(experiment: Experiment) -> int:
@@ -267,7 +267,7 @@ def count_queries(experiment: Experiment) -> int:
 def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
     """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1."""
     judgement = KINDS[kind].judgement
-    return judgement.pairs(payload, result) if judgement else 0
+    return judgement.count_pairs(payload, result) if judgement else 0
 
 
 def measure_seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:

@@ -86,7 +86,7 @@ def run_experiments(
             continue
         experiment = plan.experiment(cell)
         if experiment.status in OVER:
-            if experiment.status == Experiment.Status.FINISHED and not headless.record_path(experiment).exists():
+            if experiment.status == Experiment.Status.FINISHED and not headless.get_record_path(experiment).exists():
                 headless.save_record(experiment)
             continue
         for go_on in (loop.start, loop.resume, loop.retry):
@@ -107,7 +107,7 @@ def _run_experiment(experiment: Experiment, said: Callable[[dict[str, Any]], Non
     errors, ended = 0, -1
     while errors < settings.ATTEMPTS:
         try:
-            headless.drive(experiment, said)
+            headless.run_to_end(experiment, said)
             return
         except OSError:  # a full disk, which is everybody's
             raise

@@ -40,7 +40,7 @@ class Comparison(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(100)],
         help_text="Repetitions with other seeds. Five against five can be significant, two against two cannot.",
     )
-    judge = models.CharField(max_length=10, choices=judges.ALONE, default=judges.WITHOUT_PEOPLE)
+    judge = models.CharField(max_length=10, choices=judges.CHOICES_WITHOUT_PEOPLE, default=judges.WITHOUT_PEOPLE)
     judge_options = models.JSONField(default=list, blank=True)
     """As typed: ["beta=5"]."""
     preset = models.CharField(max_length=10, choices=LoopSettings._meta.get_field("preset").choices, default="quick")

@@ -17,9 +17,9 @@ from llm.records import canonical
 from simulation import catalog
 from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.experiments.options import parsed
+from webapp.experiments.options import parse_options
 from webapp.problems import lookup
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 
 NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
 MOST_ROUNDS = 20
@@ -69,7 +69,7 @@ def parse_arm(text: str, candidates: int) -> Arm:
     """
     name, _, rest = text.strip().partition(":")
     method = find_method(name)
-    given = parsed(part for part in rest.split(",") if part.strip())
+    given = parse_options(part for part in rest.split(",") if part.strip())
     k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k
     if k < method.least_k:
         raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
@@ -142,7 +142,7 @@ class Plan:
     def judge_is_faultless(self) -> bool:
         """Whether its judge is the proxy, and never errs."""
         judge = judges.JUDGES[self.judge]
-        return judge.uses_metric and not judge.settings(self.judge_options)
+        return judge.uses_metric and not judge.check_options(self.judge_options)
 
     def cells(self) -> Iterator[Cell]:
         """Repetition by repetition, so that all arms can be compared early."""
@@ -223,9 +223,9 @@ class Plan:
 
 def _check_task(task: str, preset: str, iterations: int | None) -> None:
     """Raises ValueError where methods cannot be compared on it so. A problem is named as a robot's task is."""
-    if lookup.info(task).metric is None:
-        raise ValueError(f"{task} has {medium_of(task).unscored} by which methods could be compared")
-    if not medium_of(task).filmed:
+    if lookup.find_task(task).metric is None:
+        raise ValueError(f"{task} has {get_medium(task).unscored} by which methods could be compared")
+    if not get_medium(task).filmed:
         return
     most = 10 * catalog.preset(task, preset).iterations
     if iterations is not None and not 1 <= iterations <= most:
@@ -256,7 +256,7 @@ def make_plan(
     """
     if experiments < 1:
         raise ValueError("--experiments must be at least 1")
-    if judge in judges.PEOPLE:
+    if judge in judges.ASKING_PEOPLE:
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:
         _check_task(task, preset, iterations)
@@ -266,7 +266,7 @@ def make_plan(
         experiments=experiments,
         candidates=candidates,
         judge=judge,
-        judge_options=parsed(judge_options),
+        judge_options=parse_options(judge_options),
         preset=preset,
         overrides={} if iterations is None else {"iterations": iterations},
         seed=seed,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from trainer.machine import described
 from webapp.base.statistics.corrections import holm
-from webapp.base.statistics.samples import by_seed, mann_whitney
+from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
 from webapp.comparisons import csv_tables, experiment_results, published
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
 from webapp.experiments import provenance
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 
 EXPLANATION = """\
 RTS of a candidate: the highest value of the task metric, sampled at fixed intervals of its training.
@@ -67,7 +67,7 @@ def render_markdown(
     plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]
 ) -> str:
     """The whole report as one text."""
-    media = list(dict.fromkeys(medium_of(task) for task in plan.tasks))
+    media = list(dict.fromkeys(get_medium(task) for task in plan.tasks))
     explained = [medium.explained for medium in media if medium.explained]
     planned = len(plan.tasks) * len(plan.arms) * plan.experiments
     finished = [result for result in results if result.finished]
@@ -100,7 +100,7 @@ def render_markdown(
 def _describe_makers(finished: Sequence[Result]) -> str:
     """Which versions on which machines have tried the candidates, and which one writes this."""
     tried = (_list_once(r.machine for r in finished), _list_once(r.version for r in finished))
-    own = ([described()], [provenance.version()])
+    own = ([described()], [provenance.read_version()])
     if tried == own:
         return f"Tried and reported on {_describe_maker(*own)}."
     return f"{f'Tried on {_describe_maker(*tried)}. ' if finished else ''}Reported on {_describe_maker(*own)}."
@@ -140,7 +140,7 @@ def _describe_settings(plan: Plan) -> str:
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
-    robots = any(medium_of(task).filmed for task in plan.tasks)
+    robots = any(get_medium(task).filmed for task in plan.tasks)
     preset = f" Training preset: {plan.preset}{changed}." if robots else ""
     return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
 
@@ -256,7 +256,7 @@ def _compare_by_seed(score: Score, first: Score) -> list[str]:
     pairs = [(r.ts, known[r.index]) for r in score.results if r.ts is not None and r.index in known]
     if not pairs:
         return ["", "", ""]
-    test = by_seed(*zip(*pairs, strict=True))
+    test = compare_by_seed(*zip(*pairs, strict=True))
     higher = sum(ours > theirs for ours, theirs in pairs)
     return [_format_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
 

@@ -14,7 +14,7 @@ from llm import diversity
 from llm.records import TRIED, Outcome, result_from_json
 from webapp.comparisons.experiment_results import Result
 from webapp.experiments.models import Experiment, Job, Request
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 
 SEPARATOR = "; "
 UNKNOWN = "?"
@@ -34,7 +34,7 @@ def add_details(results: Sequence[Result]) -> list[Result]:
     ends = dict(ended.values_list("public_id", "finished_at"))
     new = [r for r in here if (r.public_id, ends.get(r.public_id)) not in _finished]
     makers = _read_makers([result.public_id for result in new])
-    rounds = _read_rounds([result.public_id for result in new if medium_of(result.task).filmed])
+    rounds = _read_rounds([result.public_id for result in new if get_medium(result.task).filmed])
     found = {r.public_id: _build_details(makers[r.public_id], rounds[r.public_id]) for r in new}
     _finished.update({(r.public_id, ends[r.public_id]): found[r.public_id] for r in new if r.public_id in ends})
     known = {public_id: _finished[public_id, end] for public_id, end in ends.items()} | found

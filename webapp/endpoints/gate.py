@@ -15,19 +15,21 @@ from django.db.models import Q
 from django.utils import timezone
 
 from llm.backend import without_credentials
-from webapp.base.database import AWAY, retry_while_away
-from webapp.base.processes import has_ended, machine
+from webapp.base.database import CONNECTION_ERRORS, retry_while_away
+from webapp.base.processes import get_machine, has_ended
 from webapp.endpoints.models import Call, Endpoint
 
 MINUTE = timedelta(minutes=1)
-LOST = timedelta(minutes=15)
+LOST_AFTER = timedelta(minutes=15)
 """A request that is under way for longer, and for twice its model's patience, is taken for one whose machine died."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _closing(action: Callable[Concatenate[EndpointGate, P], R]) -> Callable[Concatenate[EndpointGate, P], R]:
+def _close_connection_after(
+    action: Callable[Concatenate[EndpointGate, P], R],
+) -> Callable[Concatenate[EndpointGate, P], R]:
     """Gives the database connection of a helper thread back; that of the job's own thread stays."""
 
     @wraps(action)
@@ -50,38 +52,38 @@ class EndpointGate:
     def __init__(self, base_url: str, at_once: int, patience: float) -> None:
         self.address = without_credentials(base_url)
         self.at_once = at_once
-        self.lost = max(LOST, timedelta(seconds=2 * patience))
+        self.lost = max(LOST_AFTER, timedelta(seconds=2 * patience))
         self.home = threading.get_ident()
 
-    @_closing
+    @_close_connection_after
     def enter(self, tokens: int) -> int | None:
         """None also while the database is away; the caller's heartbeat says when that is for too long."""
         try:
             return self._enter(tokens)
-        except AWAY:
+        except CONNECTION_ERRORS:
             connection.close()
             return None
 
     def _enter(self, tokens: int) -> int | None:
         endpoint, _ = Endpoint.objects.get_or_create(address=self.address)
-        if not self._room(endpoint, tokens):  # looked at first, so that waiting locks nobody out
+        if not self._has_room(endpoint, tokens):  # looked at first, so that waiting locks nobody out
             return None
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
             now = timezone.now()
             over, lost = Q(ended_at__lt=now - 2 * MINUTE), Q(ended_at=None, started_at__lt=now - self.lost)
             endpoint.calls.filter(over | lost).delete()
-            if not self._room(endpoint, tokens):
+            if not self._has_room(endpoint, tokens):
                 return None
-            owner = f"{machine()}:{os.getpid()}"
+            owner = f"{get_machine()}:{os.getpid()}"
             return endpoint.calls.create(owner=owner, started_at=now, tokens=tokens).pk
 
-    @_closing
+    @_close_connection_after
     def leave(self, ticket: int, tokens: int | None) -> None:
         known = {} if tokens is None else {"tokens": tokens}
         retry_while_away(lambda: Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known))
 
-    @_closing
+    @_close_connection_after
     def rest(self, seconds: float) -> None:
         retry_while_away(lambda: self._rest(seconds))
 
@@ -93,12 +95,12 @@ class EndpointGate:
                 endpoint.closed_until = until
                 endpoint.save(update_fields=["closed_until"])
 
-    def _room(self, endpoint: Endpoint, tokens: int) -> bool:
+    def _has_room(self, endpoint: Endpoint, tokens: int) -> bool:
         """Whether one more request of so many tokens may start now. One alone may, however long it is."""
         now = timezone.now()
         if endpoint.closed_until is not None and now < endpoint.closed_until:
             return False
-        use = use_of(endpoint, now, self.lost)
+        use = measure_use(endpoint, now, self.lost)
         most, most_tokens = endpoint.requests_per_minute, endpoint.tokens_per_minute
         return (
             use.open < self.at_once
@@ -118,7 +120,7 @@ class Use:
     tokens: int
 
 
-def use_of(endpoint: Endpoint, now: datetime, lost: timedelta = LOST) -> Use:
+def measure_use(endpoint: Endpoint, now: datetime, lost: timedelta = LOST_AFTER) -> Use:
     known = endpoint.calls.filter(Q(ended_at=None, started_at__gt=now - lost) | Q(ended_at__gt=now - MINUTE))
     at_once = requests = tokens = 0
     for owner, started, ended, size in known.values_list("owner", "started_at", "ended_at", "tokens"):

@@ -8,12 +8,12 @@ class ExperimentsConfig(AppConfig):
 
     def ready(self) -> None:
         from webapp.experiments import files  # noqa: F401 (connects what deletes files)
-        from webapp.problems.signals import asking_for_uses
+        from webapp.problems.signals import uses_requested
 
-        asking_for_uses.connect(experiments_on, dispatch_uid="experiments")
+        uses_requested.connect(find_experiments, dispatch_uid="experiments")
 
 
-def experiments_on(problem: Any, **_: Any) -> tuple[str, list[str]]:
+def find_experiments(problem: Any, **_: Any) -> tuple[str, list[str]]:
     """The experiments that need this problem."""
     from webapp.experiments.models import Experiment
 

@@ -7,7 +7,7 @@ from llm.records import Outcome
 from webapp.experiments.models import Candidate, Experiment, Request
 
 
-def row_of(experiment: Experiment, key: str | None) -> Candidate | None:
+def find_candidate(experiment: Experiment, key: str | None) -> Candidate | None:
     """The row of a method's candidate id."""
     if key is None:
         return None
@@ -15,12 +15,12 @@ def row_of(experiment: Experiment, key: str | None) -> Candidate | None:
     return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
 
 
-def outcome_of(experiment: Experiment, key: str) -> Outcome:
+def read_outcome(experiment: Experiment, key: str) -> Outcome:
     """What a candidate is and what training gave, as methods and judges know it.
 
     Of the reward trace all but the row that is the hidden metric: prompts show the trace.
     """
-    row = row_of(experiment, key)
+    row = find_candidate(experiment, key)
     assert row is not None
     hidden = experiment.task_info.metric_row
     return Outcome(
@@ -33,14 +33,14 @@ def outcome_of(experiment: Experiment, key: str) -> Outcome:
     )
 
 
-def mark(experiment: Experiment, key: str, status: str) -> None:
+def set_status(experiment: Experiment, key: str, status: str) -> None:
     number, index = key.split("-")
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=number, index=index)
     rows.update(status=status)
 
 
-def mark_tried(experiment: Experiment, request: Request) -> None:
+def set_tried_statuses(experiment: Experiment, request: Request) -> None:
     """By what came of each in this request."""
     for tried in request.result or ():
         status = Candidate.Status.TRAINED if tried["ok"] else Candidate.Status.FAILED
-        mark(experiment, tried["candidate"]["id"], status)
+        set_status(experiment, tried["candidate"]["id"], status)

@@ -9,11 +9,11 @@ from django.conf import settings
 
 from webapp.experiments.models import LanguageModel
 
-NAME = "From the environment"
-LOCAL = "Local model"
+ENDPOINT_NAME = "From the environment"
+LOCAL_NAME = "Local model"
 
 
-def environment_model() -> LanguageModel | None:
+def find_environment_model() -> LanguageModel | None:
     """The row of the endpoint in PREFINE_BASE_URL and PREFINE_MODEL, or of the file in PREFINE_LOCAL_MODEL, made when
     needed; None without them. Other values are another row: what has begun keeps the model that it began with.
 
@@ -21,15 +21,17 @@ def environment_model() -> LanguageModel | None:
     site decides which file is read.
     """
     if settings.LOCAL_MODEL:
-        return _row(LOCAL, kind=LanguageModel.Kind.OFFLINE, base_url="", model=Path(settings.LOCAL_MODEL).name)
+        return _find_or_create(
+            LOCAL_NAME, kind=LanguageModel.Kind.OFFLINE, base_url="", model=Path(settings.LOCAL_MODEL).name
+        )
     if not settings.MODEL_BASE_URL:
         return None
     limits = {"context_tokens": settings.MODEL_CONTEXT} if settings.MODEL_CONTEXT else {}
     endpoint = {"base_url": settings.MODEL_BASE_URL, "model": settings.MODEL_NAME}
-    return _row(NAME, kind=LanguageModel.Kind.OPENAI, **endpoint, **limits)
+    return _find_or_create(ENDPOINT_NAME, kind=LanguageModel.Kind.OPENAI, **endpoint, **limits)
 
 
-def _row(name: str, **named: str | int) -> LanguageModel:
+def _find_or_create(name: str, **named: str | int) -> LanguageModel:
     """The row of this name that says this; a new one, numbered where the name is taken, when there is none."""
     rows = LanguageModel.objects.filter(name__startswith=name)
     known = rows.filter(**named).first()

@@ -14,7 +14,7 @@ def emit(
     return Event.objects.create(experiment=experiment, kind=kind, text=text, payload=payload or {}, public=public)
 
 
-def last_id(experiment: Experiment) -> int:
+def get_last_id(experiment: Experiment) -> int:
     """Where a page that is rendered now starts to listen: `?after=<id>` of its websocket."""
     newest = Event.objects.filter(experiment=experiment).order_by("-id").values_list("id", flat=True).first()
     return newest or 0

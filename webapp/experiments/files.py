@@ -14,13 +14,13 @@ from webapp.experiments.models import Clip, Experiment
 
 
 @receiver(post_delete, sender=Clip)
-def forget_clip(instance: Clip, **_: Any) -> None:
+def delete_clip_files(instance: Clip, **_: Any) -> None:
     for name in (instance.video, instance.poster):
         run_after_commit(store.delete, name)
 
 
 @receiver(post_delete, sender=Experiment)
-def forget_runs(instance: Experiment, **_: Any) -> None:
+def delete_run_folders(instance: Experiment, **_: Any) -> None:
     run_after_commit(_delete_runs, instance.public_id)
 
 

@@ -26,15 +26,15 @@ def end_on_signals() -> None:
     it strikes within a callback of SQLite's.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+        signal.signal(number, _interrupt)
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     processes.stopping.set()
     raise KeyboardInterrupt
 
 
-def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
+def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
     """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end.
 
     Raises KeyboardInterrupt where this process is to end.
@@ -46,13 +46,13 @@ def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> N
         finished = experiment.status == Experiment.Status.FINISHED
         if experiment.paused or not (finished or experiment.status == Experiment.Status.RUNNING):
             return
-        leases.take_back_stale()
+        leases.requeue_abandoned()
         queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
         if queued is not None:
-            execute.run(queued, report)
+            execute.run_job(queued, report)
         elif finished:  # and the last clips are made
             return
-        elif experiment in loop.without_work():
+        elif experiment in loop.find_idle():
             with transaction.atomic():
                 jobs.add(loop.lock(experiment.pk), Job.Kind.ADVANCE)
         else:
@@ -61,7 +61,7 @@ def drive(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> N
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundRow:
     """A line of the table of rounds."""
 
     number: int
@@ -71,21 +71,21 @@ class Round:
     mean_rts: float | None
 
 
-def rounds(experiment: Experiment) -> list[Round]:
+def list_finished_rounds(experiment: Experiment) -> list[RoundRow]:
     """The rounds that are over: judged, or, where nobody judges them, followed by another or by the end."""
     rounds = experiment.iterations.filter(aside=False).select_related("best__iteration")
     found = list(rounds.prefetch_related("candidates"))
     ended = not experiment.live
     newest = max((iteration.number for iteration in found), default=0)
-    return [_round(i) for i in found if i.best_id or ((ended or i.number < newest) and i.candidates.all())]
+    return [_summarize_round(i) for i in found if i.best_id or ((ended or i.number < newest) and i.candidates.all())]
 
 
-def _round(iteration: Iteration) -> Round:
+def _summarize_round(iteration: Iteration) -> RoundRow:
     candidates = [c for c in iteration.candidates.all() if c.status != Candidate.Status.ASIDE]
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     scores = [c.rts for c in trained if c.rts is not None]
     best = iteration.best or max(trained, key=lambda c: c.rts or 0.0, default=None)
-    return Round(
+    return RoundRow(
         number=iteration.number,
         trained=f"{len(trained)}/{len(candidates)}",
         best=best.key if best else "-",
@@ -94,13 +94,13 @@ def _round(iteration: Iteration) -> Round:
     )
 
 
-def record_path(experiment: Experiment) -> Path:
+def get_record_path(experiment: Experiment) -> Path:
     return Path(settings.DATA_DIR) / "records" / f"{experiment.public_id}.json"
 
 
 def save_record(experiment: Experiment) -> Path:
     """Write the experiment as `python -m llm.replay` reads it."""
-    path = record_path(experiment)
+    path = get_record_path(experiment)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_record(path, upgrades.record_of(experiment))
+    write_record(path, upgrades.build_record(experiment))
     return path

@@ -35,7 +35,7 @@ def add(experiment: Experiment, kind: str, request: Request | None = None, perce
     return job
 
 
-def film(experiment: Experiment, request: Request, candidates: Iterable[Candidate], percent: int) -> None:
+def order_clips(experiment: Experiment, request: Request, candidates: Iterable[Candidate], percent: int) -> None:
     """Clips to be, of candidates that this Train request trained, and the job that films them; asked twice it does
     nothing new. The caller holds the experiment's lock.
     """
@@ -92,7 +92,7 @@ def send(job_id: int, queue: str) -> None:
 def ring_again() -> int:
     """Call once more for the oldest queued jobs of each queue that nobody came for. Returns how many."""
     rung = 0
-    for kinds in _kinds_by_queue().values():
+    for kinds in _group_kinds().values():
         queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=kinds, experiment__paused=False)
         for job in queued.order_by("id")[:RINGS_PER_TICK]:
             pause = min(FIRST_RING_SECONDS * 2 ** max(0, job.rings - 1), LAST_RING_SECONDS)
@@ -109,7 +109,7 @@ def ring_all(experiment: Experiment) -> None:
         ring(job)
 
 
-def _kinds_by_queue() -> dict[str, list[str]]:
+def _group_kinds() -> dict[str, list[str]]:
     queues: dict[str, list[str]] = {}
     for kind, queue in Job.QUEUES.items():
         queues.setdefault(queue, []).append(kind)

@@ -20,7 +20,7 @@ class Plan(Protocol):
     k: int
 
 
-def accept(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+def refuse_nothing(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     return {}
 
 
@@ -34,7 +34,7 @@ class Judge:
     """In forms and on the experiment's page."""
     label: str
     """In a narrow column."""
-    then: str
+    next_step: str
     """What happens once candidates are tried, before an experiment is started."""
     asks_people: bool = False
     """People judge in the browser: the experiment waits for them, and their pages show early clips meanwhile."""
@@ -43,9 +43,9 @@ class Judge:
     uses_metric: bool = False
     """Goes by the hidden metric, so every candidate needs a score."""
     options: tuple[Option, ...] = ()
-    frames: Callable[[Options], int] = lambda options: 0
+    count_frames: Callable[[Options], int] = lambda options: 0
     """Pictures of each clip that a vision model judges by."""
-    refusals: Callable[[Plan, str | None, Method], Mapping[str, str]] = accept
+    find_refusals: Callable[[Plan, str | None, Method], Mapping[str, str]] = refuse_nothing
     """(plan, the task's metric, method) -> by field, why this judge cannot be had there."""
 
     @property
@@ -53,6 +53,6 @@ class Judge:
         """A language model judges, in a job."""
         return not (self.asks_people or self.decide)
 
-    def settings(self, given: Options) -> dict[str, Value]:
+    def check_options(self, given: Options) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""
         return checked(self.options, given, f"the judge {self.name!r}")

@@ -14,7 +14,7 @@ Payload = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Said:
+class PersonChoice:
     """One person's choice. `pick` holds what was drawn where the person could not tell, or said that a clip is bad."""
 
     pick: Pick
@@ -26,27 +26,27 @@ class Said:
 class Judgement:
     """What the experiment's judge is asked, and how an answer is read."""
 
-    waits: str
+    phase: str
     """The phase of an experiment that waits for people (webapp.experiments.progress)."""
-    waiting: str
+    phase_text: str
     """The same in words, for the experimenter."""
-    wanted: str
+    log_text: str
     """What the log says is wanted, with a place for the round."""
-    asked: Callable[[Payload, Sequence[Outcome]], Judged]
+    build_judged: Callable[[Payload, Sequence[Outcome]], Judged]
     """The request as a judge is given it, of its payload and the outcomes of its candidates."""
-    result: Callable[[Payload, Said], Any]
+    build_result: Callable[[Payload, PersonChoice], Any]
     """A choice as the request's result."""
-    check: Callable[[Payload, Any], None]
+    check_result: Callable[[Payload, Any], None]
     """Raises ValueError for what is no result, and for a candidate that was not shown."""
-    pool: Callable[[Payload, Sequence[str], Sequence[Said]], tuple[dict[str, Any], Any]]
+    pool_choices: Callable[[Payload, Sequence[str], Sequence[PersonChoice]], tuple[dict[str, Any], Any]]
     """(payload, the candidates that were shown, everybody's choices) -> (how they became one, the result)."""
-    pairs: Callable[[Payload, Any], int]
+    count_pairs: Callable[[Payload, Any], int]
     """Pairwise comparisons that a result says, as the ICPL paper counts them."""
-    worst: bool = False
+    asks_worst: bool = False
     """The worst is asked for beside the best."""
-    final: bool = False
+    is_final: bool = False
     """The last choice of all, among the rounds' bests."""
-    pair: bool = False
+    is_pair: bool = False
     """Which of two is better."""
 
 
@@ -60,9 +60,9 @@ class Kind:
     """The kind of job that works on it; of a judgement only where a model judges."""
     executor: str
     """Its name in webapp.experiments.execute.EXECUTORS."""
-    record: Callable[[Experiment, Request, Any], None]
+    record_result: Callable[[Experiment, Request, Any], None]
     """Takes the result into the rows that pages read, in the transaction that answers the request."""
-    restore: Callable[[Experiment, Request], None]
+    restore_result: Callable[[Experiment, Request], None]
     """Puts those rows back where a result that was set aside counts again; nobody is told."""
     phase: str
     """What a round waits for while this is open, on the experimenter's page."""
@@ -72,12 +72,12 @@ class Kind:
     """Which part of a round's wait this is: writing, training or asking (webapp.experiments.progress)."""
     asks_model: bool = True
     """Whether a language model may be asked on its behalf."""
-    in_words: bool = False
+    meaning_in_words: bool = False
     """Its meaning is in its words alone: another prompt is another question."""
     judgement: Judgement | None = None
 
 
-def leave(experiment: Experiment, request: Request) -> None:
+def restore_nothing(experiment: Experiment, request: Request) -> None:
     """Nothing to restore."""
 
 
@@ -88,7 +88,7 @@ def check_shown(payload: Payload, named: Sequence[str | None]) -> None:
             raise ValueError(f"candidate {candidate!r} was not shown; shown were {payload['candidates']}")
 
 
-def pool_picks(shown: Sequence[str], said: Sequence[Said]) -> tuple[dict[str, Any], Pick]:
+def pool_picks(shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], Pick]:
     """Scores and strengths with intervals, and one pick.
 
     People who could not tell are left out: what was drawn for them would be noise. Where nobody could, it is all there
@@ -98,9 +98,9 @@ def pool_picks(shown: Sequence[str], said: Sequence[Said]) -> tuple[dict[str, An
     picks = [(one.pick, shown) for one in told]
     seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
     strength = panel.bradley_terry(seen, names=shown)
-    return {"score": listed(panel.best_worst(picks)), "strength": listed(strength)}, panel.pool_picks(picks)
+    return {"score": to_lists(panel.best_worst(picks)), "strength": to_lists(strength)}, panel.pool_picks(picks)
 
 
-def listed(ratings: Mapping[str, panel.Rating]) -> dict[str, list[float]]:
+def to_lists(ratings: Mapping[str, panel.Rating]) -> dict[str, list[float]]:
     """Candidate id -> value, low, high."""
     return {key: [rating.value, rating.low, rating.high] for key, rating in ratings.items()}

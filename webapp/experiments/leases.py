@@ -12,10 +12,19 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from trainer.records import FINAL
-from webapp.base.claims import Claim, Interrupted, Lost, Stopped, abandoned, held, put_back, take
+from webapp.base.claims import (
+    Claim,
+    ClaimLost,
+    Interrupted,
+    Stopped,
+    claim_row,
+    find_abandoned,
+    requeue_row,
+    select_held,
+)
 from webapp.base.processes import has_ended
-from webapp.experiments import events, jobs, loop, provenance, results
-from webapp.experiments.kinds import ASKING
+from webapp.experiments import events, jobs, loop, provenance, request_results
+from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
@@ -33,7 +42,7 @@ class Paused(Stopped):
 def claim(job_id: int) -> Lease | None:
     """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
-    owner = "" if paused else take(Job.objects.filter(pk=job_id), progress={})
+    owner = "" if paused else claim_row(Job.objects.filter(pk=job_id), progress={})
     if not owner:
         return None
     job = Job.objects.select_related("experiment", "request__experiment").filter(pk=job_id, owner=owner).first()
@@ -57,8 +66,8 @@ class Lease(Claim):
         super().beat()
 
     def renew(self) -> None:
-        if not held(self.job).update(heartbeat=Now(), progress=self.progress):
-            raise Lost
+        if not select_held(self.job).update(heartbeat=Now(), progress=self.progress):
+            raise ClaimLost
         if self.report:
             self.report(self.progress)
         cancelled, paused = Job.objects.values_list("cancel", "experiment__paused").get(pk=self.job.pk)
@@ -68,15 +77,15 @@ class Lease(Claim):
             raise Paused
 
     @contextmanager
-    def hold(self) -> Iterator[Experiment]:
+    def lock_experiment(self) -> Iterator[Experiment]:
         """A transaction that takes effect only while the lease is ours, with the experiment locked."""
         with transaction.atomic():
             try:
                 experiment = loop.lock(self.job.experiment_id)
             except Experiment.DoesNotExist as error:  # deleted meanwhile, with its jobs
-                raise Lost from error
-            if not held(self.job).update(heartbeat=Now()):
-                raise Lost
+                raise ClaimLost from error
+            if not select_held(self.job).update(heartbeat=Now()):
+                raise ClaimLost
             yield experiment
 
     @contextmanager
@@ -84,26 +93,26 @@ class Lease(Claim):
         """The transaction that ends the job together with everything its result changes."""
         said = self.progress
         if self.job.kind == Job.Kind.TRAIN:
-            said = {**said, "made_by": provenance.tried_by(self.job.request)}
-        with self.hold() as experiment:
-            held(self.job).update(status=status, error=error, finished_at=Now(), progress=said)
+            said = {**said, "made_by": provenance.describe_worker(self.job.request)}
+        with self.lock_experiment() as experiment:
+            select_held(self.job).update(status=status, error=error, finished_at=Now(), progress=said)
             yield experiment
         self._settled = True
 
     @contextmanager
-    def kept(self) -> Iterator[bool]:
+    def confirm(self) -> Iterator[bool]:
         """A transaction in which the lease stays ours, or False: it is not ours any more."""
         with transaction.atomic():
-            yield bool(held(self.job).update(heartbeat=Now()))
+            yield bool(select_held(self.job).update(heartbeat=Now()))
 
     def fail(self, error: str) -> None:
         """The job cannot succeed as things are: it, its request and the experiment stop with this reason."""
         with self.settle(Job.Status.FAILED, error) as experiment:
-            results.fail(experiment, error, self.job.request)
+            request_results.fail(experiment, error, self.job.request)
 
     def strike(self, error: str) -> None:
         """The attempt failed, and another may succeed."""
-        strike(self.job, error)
+        count_strike(self.job, error)
         self._settled = True
 
     def __enter__(self) -> Self:
@@ -113,26 +122,26 @@ class Lease(Claim):
         self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
     ) -> bool:
         """Stopped ends here; any other exception counts against the job and goes on to the caller's log."""
-        if self._settled or isinstance(reason, Lost):
+        if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
         if isinstance(reason, Cancelled):
-            held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
+            select_held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
-            _put_back(self.job)
+            _requeue(self.job)
             return isinstance(reason, Stopped)
-        strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
+        count_strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
         return False
 
 
 @transaction.atomic
-def strike(job: Job, error: str) -> None:
+def count_strike(job: Job, error: str) -> None:
     """An attempt ended badly: queue the job again, or give up after too many in a row that got no further."""
     try:
         experiment = loop.lock(job.experiment_id)
     except Experiment.DoesNotExist:  # deleted meanwhile, with its jobs
         return
-    mine = held(job)
+    mine = select_held(job)
     row = mine.first()
     if row is None:
         return
@@ -152,28 +161,28 @@ def strike(job: Job, error: str) -> None:
         ):
             _give_up_clips(row, row.request, error)  # early ones, or some filmed once more: nothing waits for them
         else:
-            results.fail(experiment, text, row.request)
+            request_results.fail(experiment, text, row.request)
     else:
-        _put_back(job, error=error, strikes=strikes, reached=max(row.reached, fraction))
+        _requeue(job, error=error, strikes=strikes, reached=max(row.reached, fraction))
         events.emit(experiment, "restarted", f"{row.kind} starts again: {error}")
         jobs.ring(row)
 
 
-def recall(experiment: Experiment) -> None:
+def restart_model_jobs(experiment: Experiment) -> None:
     """Have what a model is being asked begin again, since words in it have changed: nothing of the answers under way
     is saved. It costs no strike. The caller holds the experiment's lock.
     """
-    for job in experiment.jobs.filter(request__kind__in=ASKING, status=Job.Status.RUNNING):
-        if _put_back(job, progress={}):
+    for job in experiment.jobs.filter(request__kind__in=MODEL_KINDS, status=Job.Status.RUNNING):
+        if _requeue(job, progress={}):
             jobs.ring(job)
 
 
-def _put_back(job: Job, **values: Any) -> int:
+def _requeue(job: Job, **values: Any) -> int:
     """Queue the job again while this lease still holds it; where an advance waits already, that one does for both."""
     waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
     if job.kind == Job.Kind.ADVANCE and waiting.exists():
-        return int(held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
-    return put_back(job, rings=0, **values)
+        return int(select_held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
+    return requeue_row(job, rings=0, **values)
 
 
 def _give_up_clips(job: Job, request: Request, error: str) -> None:
@@ -187,15 +196,15 @@ def _give_up_clips(job: Job, request: Request, error: str) -> None:
     events.emit(job.experiment, "clip failed", f"No more clips at {job.percent}%: {error}", public=True)
 
 
-def take_back_stale() -> int:
+def requeue_abandoned() -> int:
     """Queue the jobs again whose worker is gone: its process has ended on this machine, or it is silent. How many."""
-    gone = abandoned(Job)
+    gone = find_abandoned(Job)
     for job in gone:
-        strike(job, "the worker disappeared")
+        count_strike(job, "the worker disappeared")
     return len(gone)
 
 
-def give_back() -> int:
+def requeue_stopped() -> int:
     """After an ordered stop: queue what this machine's ended workers held, without a strike. How many."""
     running = Job.objects.filter(status=Job.Status.RUNNING)
-    return sum(_put_back(job) for job in running if has_ended(job.owner))
+    return sum(_requeue(job) for job in running if has_ended(job.owner))

@@ -19,10 +19,10 @@ from llm import methods, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, meaning, payload, result_to_json, shown
 from simulation import catalog
-from webapp.experiments import events, jobs, provenance, results, revisions
-from webapp.experiments.candidates import outcome_of, row_of
-from webapp.experiments.kind import Said
-from webapp.experiments.kinds import JUDGED, KINDS, choose, judgement_of, train
+from webapp.experiments import events, jobs, provenance, request_results, revisions
+from webapp.experiments.candidates import find_candidate, read_outcome
+from webapp.experiments.kind import PersonChoice
+from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
 
@@ -37,7 +37,7 @@ def start(experiment: Experiment) -> bool:
         return False
     known = methods.METHODS.get(row.method)
     revision = known.revision if known else 1
-    change(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now(), revision=revision)
+    update_fields(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now(), revision=revision)
     events.emit(row, "started", f"{row.method} on {row.task}: K={row.k}, N={row.n}, judge {row.judge}", public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
@@ -49,7 +49,7 @@ def pause(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if not row.live or row.paused:
         return False
-    change(row, experiment, paused=True)
+    update_fields(row, experiment, paused=True)
     events.emit(row, "paused", public=True)
     return True
 
@@ -59,7 +59,7 @@ def resume(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if not row.paused:
         return False
-    change(row, experiment, paused=False)
+    update_fields(row, experiment, paused=False)
     events.emit(row, "resumed", public=True)
     jobs.ring_all(row)
     return True
@@ -71,7 +71,7 @@ def cancel(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if row.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
         return False
-    change(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
+    update_fields(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
     jobs.cancel(row)
     events.emit(row, "cancelled", public=True)
     return True
@@ -81,9 +81,9 @@ def cancel(experiment: Experiment) -> bool:
 def retry(experiment: Experiment) -> bool:
     """Go on from the step that failed. False when nothing has failed."""
     row = lock(experiment.pk)
-    if row.status != Experiment.Status.FAILED or imported(row):
+    if row.status != Experiment.Status.FAILED or is_imported(row):
         return False
-    change(row, experiment, status=Experiment.Status.RUNNING, error="", flow_changed=False)
+    update_fields(row, experiment, status=Experiment.Status.RUNNING, error="", flow_changed=False)
     row.requests.filter(status=Request.Status.FAILED).update(status=Request.Status.OPEN, error="", finished_at=None)
     events.emit(row, "retried", public=True)
     for job in row.jobs.filter(status=Job.Status.FAILED).exclude(kind=Job.Kind.ADVANCE):
@@ -102,8 +102,8 @@ def answer(request_pk: int, result: Any) -> bool:
     """
     request = Request.objects.get(pk=request_pk)
     row = lock(request.experiment_id)
-    judgement_of(request).check(request.payload, result)
-    if not row.live or not results.complete(request, result):
+    get_judgement(request).check_result(request.payload, result)
+    if not row.live or not request_results.complete(request, result):
         return False
     row.status = Experiment.Status.RUNNING
     row.save(update_fields=["status"])
@@ -115,30 +115,30 @@ def refilm(clip: Clip) -> bool:
     """Film a clip that failed once more. False when it did not fail."""
     row = lock(clip.candidate.iteration.experiment_id)
     failed = Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED)
-    if imported(row) or not failed.update(status=Clip.Status.PENDING, error=""):
+    if is_imported(row) or not failed.update(status=Clip.Status.PENDING, error=""):
         return False
-    place = train.place_of(row, clip.candidate.key)
+    place = train.find_training(row, clip.candidate.key)
     assert place is not None
     jobs.requeue(jobs.add(row, Job.Kind.FILM, place[0], clip.percent))
     return True
 
 
-def imported(experiment: Experiment) -> bool:
+def is_imported(experiment: Experiment) -> bool:
     """Whether it came with an import (webapp.archive): it has ended, and is to look at."""
     return hasattr(experiment, "imported")
 
 
-def waiting_request(experiment: Experiment) -> Request | None:
+def find_waiting_request(experiment: Experiment) -> Request | None:
     """The open Judge, Choose or Compare request that a person should answer, if there is one."""
     if not (experiment.judge_info.asks_people and experiment.live):
         return None
-    return experiment.requests.filter(kind__in=JUDGED, status=Request.Status.OPEN).first()
+    return experiment.requests.filter(kind__in=JUDGED_KINDS, status=Request.Status.OPEN).first()
 
 
-def waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:
+def find_waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:
     """The same of many, by experiment."""
     asking = [row.pk for row in experiments if row.judge_info.asks_people and row.live]
-    open_ = Request.objects.filter(experiment__in=asking, kind__in=JUDGED, status=Request.Status.OPEN)
+    open_ = Request.objects.filter(experiment__in=asking, kind__in=JUDGED_KINDS, status=Request.Status.OPEN)
     return {request.experiment_id: request for request in open_.order_by("-step", "-slot")}
 
 
@@ -150,11 +150,11 @@ def lock(pk: int) -> Experiment:
     return Experiment.objects.select_for_update(no_key=True).get(pk=pk)
 
 
-def problem_of(experiment: LoopSettings) -> Problem:
+def describe_task(experiment: LoopSettings) -> Problem:
     """What a method may know of the task."""
     info = experiment.task_info
     if not isinstance(info, catalog.TaskInfo):
-        return lookup.stated(info)
+        return lookup.to_record(info)
     return Problem(info.name, info.description, catalog.observation_source(info.name), info.inputs)
 
 
@@ -169,32 +169,32 @@ def advance(experiment: Experiment) -> None:
                 continue
             state = replay.advance(
                 experiment.method,
-                problem_of(experiment),
+                describe_task(experiment),
                 experiment.seed,
                 experiment.k,
                 experiment.n,
-                revisions.saved(experiment),
+                revisions.read_answered(experiment),
                 experiment.options,
                 strict=False,
-                find=pool.take,
+                find=pool.take_over,
             )
-            _follow(experiment, state)
+            _follow_revision(experiment, state)
             if isinstance(state, replay.Finished):
                 _finish(experiment, state.candidate)
                 return
-            going_on = any([_open(experiment, state, slot, pool) for slot in state.missing])
+            going_on = any([_open_request(experiment, state, slot, pool) for slot in state.missing])
         except ReplayMismatch as error:
-            results.fail(experiment, _changed(experiment, error), flow_changed=True)
+            request_results.fail(experiment, _describe_change(experiment, error), flow_changed=True)
             return
         except ValueError as error:  # the method, or an option of it or of the judge, is gone
-            results.fail(experiment, str(error), flow_changed=experiment.requests.exists())
+            request_results.fail(experiment, str(error), flow_changed=experiment.requests.exists())
             return
         except (MethodError, JudgeError) as error:
-            results.fail(experiment, str(error))
+            request_results.fail(experiment, str(error))
             return
 
 
-def _follow(experiment: Experiment, state: replay.Open | replay.Finished) -> None:
+def _follow_revision(experiment: Experiment, state: replay.Open | replay.Finished) -> None:
     """A flow of another revision into which everything fits is followed from here on."""
     today = methods.method(experiment.method).revision
     if experiment.revision != today:
@@ -204,7 +204,7 @@ def _follow(experiment: Experiment, state: replay.Open | replay.Finished) -> Non
         experiment.revision = today
 
 
-def _changed(experiment: Experiment, error: ReplayMismatch) -> str:
+def _describe_change(experiment: Experiment, error: ReplayMismatch) -> str:
     """Why it stops, for its page, which offers what can be done."""
     method = methods.method(experiment.method)
     then, now = experiment.revision, method.revision
@@ -214,29 +214,29 @@ def _changed(experiment: Experiment, error: ReplayMismatch) -> str:
 
 def _choose_among_rounds(experiment: Experiment) -> bool:
     """Ask the judge for the winner of what is there, or finish with it. True when that was answered at once."""
-    asked_for = choose.requests(experiment).exclude(status=Request.Status.ASIDE)
+    asked_for = choose.find_requests(experiment).exclude(status=Request.Status.ASIDE)
     request = asked_for.order_by("step").last()
     if request is not None and request.status == Request.Status.DONE:
         _finish(experiment, str(request.result))
         return False
     if created := request is None:
-        asked = records.Choose(tuple(outcome_of(experiment, key) for key in revisions.bests(experiment)))
-        step = revisions.last_step(experiment) + 1
-        request = _row(experiment, step, 0, asked, records.fingerprint(asked, experiment.options))
-    return _judge(experiment, request, judged(request), created)
+        asked = records.Choose(tuple(read_outcome(experiment, key) for key in revisions.list_bests(experiment)))
+        step = revisions.get_last_step(experiment) + 1
+        request = _create_request(experiment, step, 0, asked, records.fingerprint(asked, experiment.options))
+    return _judge_request(experiment, request, build_judged(request), created)
 
 
-def _open(experiment: Experiment, state: replay.Open, slot: int, pool: revisions.Pool) -> bool:
+def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: revisions.Pool) -> bool:
     """Save the request and have it worked on. True when it was answered at once."""
     asked = state.requests[slot]
     kind = type(asked).__name__
     here = experiment.requests.exclude(status=Request.Status.ASIDE).filter(step=state.step, slot=slot)
     request = here.first()
     if created := request is None:
-        if pool.write_anew(asked):
+        if pool.rewrite_candidates(asked):
             return True
-        request = _row(experiment, state.step, slot, asked, state.fingerprint(slot))
-        _say_who_asks(experiment, state, request)
+        request = _create_request(experiment, state.step, slot, asked, state.fingerprint(slot))
+        _report_upgrade(experiment, state, request)
     now, then = meaning(kind, payload(asked)), meaning(request.kind, request.payload)
     if (kind, now) != (request.kind, then):
         other = f"{request.kind}: {replay.unlike(now, then)}"
@@ -246,13 +246,13 @@ def _open(experiment: Experiment, state: replay.Open, slot: int, pool: revisions
         experiment.requests.filter(pk=request.pk).update(payload=said)
     jobs.revive(request)
     if isinstance(asked, Judged):
-        return _judge(experiment, request, asked, created)
+        return _judge_request(experiment, request, asked, created)
     Iteration.objects.update_or_create(experiment=experiment, number=asked.iteration, defaults={"aside": False})
     jobs.add(experiment, KINDS[kind].job, request)
     return False
 
 
-def _row(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: str) -> Request:
+def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: str) -> Request:
     """A new request, and who asked it."""
     return Request.objects.create(
         experiment=experiment,
@@ -260,14 +260,14 @@ def _row(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: 
         slot=slot,
         kind=type(asked).__name__,
         fingerprint=fingerprint,
-        payload=revisions.as_payload(experiment, asked),
-        version=provenance.running(),
+        payload=revisions.build_payload(experiment, asked),
+        version=provenance.get_running_version(),
         revision=experiment.revision,
-        folder=revisions.folder_for(experiment, step, slot),
+        folder=revisions.name_folder(experiment, step, slot),
     )
 
 
-def _say_who_asks(experiment: Experiment, state: replay.Open, request: Request) -> None:
+def _report_upgrade(experiment: Experiment, state: replay.Open, request: Request) -> None:
     """Write down where another version of Prefine goes on in other words."""
     versions = experiment.requests.exclude(pk=request.pk).order_by("pk").values_list("version", flat=True)
     if state.differs and request.version != (before := versions.last() or "an earlier version"):
@@ -275,34 +275,34 @@ def _say_who_asks(experiment: Experiment, state: replay.Open, request: Request) 
         events.emit(experiment, "upgraded", text, payload={"steps": list(state.differs)})
 
 
-def _judge(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
+def _judge_request(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
     """Have a judgement made: at once where the judge can or there is no choice; by a model; else wait for people."""
-    judge, judgement, seen, result = experiment.judge_info, judgement_of(request), shown(asked), None
+    judge, judgement, seen, result = experiment.judge_info, get_judgement(request), shown(asked), None
     if len(seen) == 1:
-        result = judgement.result(request.payload, Said(Pick(seen[0].candidate.id, None)))
+        result = judgement.build_result(request.payload, PersonChoice(Pick(seen[0].candidate.id, None)))
     elif judge.decide:
-        options = judge.settings(experiment.judge_options)
-        decided = judge.decide(asked, options, seed_of(request), teachers_unit(experiment))
+        options = judge.check_options(experiment.judge_options)
+        decided = judge.decide(asked, options, derive_seed(request), measure_score_scale(experiment))
         result = result_to_json(request.kind, decided)
     if result is not None:
-        return results.complete(request, result, advance=False)
+        return request_results.complete(request, result, advance=False)
     if judge.asks_model:
         jobs.add(experiment, KINDS[request.kind].job, request)
         return False
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
     experiment.status = Experiment.Status.WAITING
     if created:
-        events.emit(experiment, "judge", judgement.wanted.format(getattr(asked, "iteration", "")), public=True)
+        events.emit(experiment, "judge", judgement.log_text.format(getattr(asked, "iteration", "")), public=True)
     return False
 
 
-def seed_of(request: Request) -> int:
+def derive_seed(request: Request) -> int:
     """Where a judge draws its randomness from: the same at every replay, another for every request."""
     text = f"{request.experiment.seed} {request.step} {request.slot} {request.fingerprint}"
     return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
 
 
-def teachers_unit(experiment: Experiment) -> float | None:
+def measure_score_scale(experiment: Experiment) -> float | None:
     """The mean |RTS| of all candidates trained so far, with the sign of their mean; None before there is one."""
     trained = Candidate.objects.filter(iteration__experiment=experiment, rts__isnull=False)
     trained = trained.exclude(status=Candidate.Status.ASIDE)
@@ -310,22 +310,22 @@ def teachers_unit(experiment: Experiment) -> float | None:
     return None if found["size"] is None else math.copysign(found["size"], found["mean"])
 
 
-def judged(request: Request) -> Judged:
+def build_judged(request: Request) -> Judged:
     """What a Judge, Choose or Compare row asks, with the outcomes that its candidates have."""
-    outcomes = [outcome_of(request.experiment, key) for key in request.payload["candidates"]]
-    return judgement_of(request).asked(request.payload, outcomes)
+    outcomes = [read_outcome(request.experiment, key) for key in request.payload["candidates"]]
+    return get_judgement(request).build_judged(request.payload, outcomes)
 
 
 def _finish(experiment: Experiment, candidate: str) -> None:
-    winner = row_of(experiment, candidate)
+    winner = find_candidate(experiment, candidate)
     Experiment.objects.filter(pk=experiment.pk).update(
         status=Experiment.Status.FINISHED, winner=winner, finished_at=Now()
     )
     events.emit(experiment, "finished", f"The winner is {candidate}", public=True)
-    train.film(experiment, [winner])
+    train.order_clips(experiment, [winner])
 
 
-def without_work() -> list[Experiment]:
+def find_idle() -> list[Experiment]:
     """Running experiments whose next step nothing is queued or running for: they need an advance job."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
     working = working.exclude(kind=Job.Kind.FILM, request__status=Request.Status.DONE)  # nothing waits for these clips
@@ -333,7 +333,7 @@ def without_work() -> list[Experiment]:
     return list(running.exclude(pk__in=working.values("experiment")))
 
 
-def change(row: Experiment, given: Experiment, **values: Any) -> None:
+def update_fields(row: Experiment, given: Experiment, **values: Any) -> None:
     """Write these fields, also into the caller's copy."""
     for copy in (row, given):
         for name, value in values.items():

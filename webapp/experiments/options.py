@@ -10,14 +10,14 @@ from webapp.experiments.judges import JUDGES
 
 OFFLINE = "offline"
 """The name of the offline writer on the command line."""
-DJANGOS_OWN = {
+DJANGO_OPTIONS = {
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
     "--skip-checks",
 }
 """Options that every command of Django takes, and that say nothing to people who run experiments."""
 
 
-def parsed(lines: Iterable[str]) -> dict[str, str]:
+def parse_options(lines: Iterable[str]) -> dict[str, str]:
     """Name -> value of lines like "islands = 4". Raises ValueError for a line without a name or a value."""
     found = {}
     for line in lines:
@@ -28,15 +28,15 @@ def parsed(lines: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
-def on_the_command_line() -> str:
+def describe_options() -> str:
     """The options of every method and judge in plain text."""
     named = {method.name: method.options for method in METHODS.values()}
     lines = [
-        f"  {name}: " + "; ".join(f"{o.name}={shown(o.default)} ({o.help})" for o in options)
+        f"  {name}: " + "; ".join(f"{o.name}={format_value(o.default)} ({o.help})" for o in options)
         for name, options in {**named, **{f"judge {judge.name}": judge.options for judge in JUDGES.values()}}.items()
         if options
     ]

@@ -17,16 +17,16 @@ REMEMBERED_JOBS = 20
 """Estimates are averages over this many earlier jobs of the same kind on this installation."""
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Shares of a round's wait where nothing was measured yet."""
-LIKE = {
+STEP_JOBS = {
     "writing": (Job.Kind.WRITE, ("model_id",)),
     "training": (Job.Kind.TRAIN, ("preset", "overrides")),
     "filming": (Job.Kind.FILM, ("judge",)),
     "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
 }
 """By step: its job, and in what an earlier experiment must be alike beside task and K."""
-WAITS = {kind.judgement.waits: kind.judgement for kind in KINDS.values() if kind.judgement}
+JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, what people are asked in it."""
-Like = tuple[str, str]
+StepKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Progress:
     @property
     def waiting(self) -> str:
         """What people are waited for; empty where nobody is."""
-        return WAITS[self.phase].waiting if self.phase in WAITS else ""
+        return JUDGEMENT_BY_PHASE[self.phase].phase_text if self.phase in JUDGEMENT_BY_PHASE else ""
 
 
 @dataclass(frozen=True)
-class _Look:
+class _State:
     """Where an experiment is."""
 
     experiment: Experiment
@@ -84,19 +84,19 @@ class _Look:
     in_line: bool
 
 
-def of(experiment: Experiment) -> Progress:
+def read_progress(experiment: Experiment) -> Progress:
     """The progress of this experiment as its rows say it now."""
-    look = _looks([experiment])[0]
-    return replace(_progress(look, {}), candidates=_candidates(experiment, look.iteration, look.job))
+    look = _read_states([experiment])[0]
+    return replace(_build_progress(look, {}), candidates=_read_candidates(experiment, look.iteration, look.job))
 
 
-def of_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
+def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
     """The same of many by their keys, without candidates: a few queries, and a few for each of their settings."""
-    known: dict[Like, float | None] = {}
-    return {look.experiment.pk: _progress(look, known) for look in _looks(experiments)}
+    known: dict[StepKey, float | None] = {}
+    return {look.experiment.pk: _build_progress(look, known) for look in _read_states(experiments)}
 
 
-def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
+def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
     undone = Request.objects.filter(experiment__in=experiments).exclude(
         status__in=(Request.Status.DONE, Request.Status.ASIDE)
     )
@@ -109,16 +109,16 @@ def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
     newest = {pk: (number, best) for pk, number, best in rounds.values_list("experiment", "number", "best")}
     tried = Request.objects.filter(experiment__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
     trained = dict(tried.order_by("step").values_list("experiment", "payload__iteration"))
-    waits_for = {pk: _job(request) for pk, request in requests.items()}
+    waits_for = {pk: _find_job(request) for pk, request in requests.items()}
     queued = [job for job in waits_for.values() if job and job.status == Job.Status.QUEUED]
-    heads = _heads() if queued else {}
+    heads = _find_first_jobs() if queued else {}
     late = {job.pk for job in queued if heads.get(job.kind, job.pk) < job.pk}
     looks = []
     for row in experiments:
         number, best = newest.get(row.pk, (0, None))
         job = waits_for.get(row.pk)
         looks.append(
-            _Look(
+            _State(
                 experiment=row,
                 iteration=number,
                 trained=trained.get(row.pk) == number,
@@ -132,29 +132,29 @@ def _looks(experiments: Sequence[Experiment]) -> list[_Look]:
     return looks
 
 
-def _job(request: Request) -> Job | None:
+def _find_job(request: Request) -> Job | None:
     """The job that the request waits for: the final clips once they are ordered."""
     jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
-def _heads() -> dict[str, int]:
+def _find_first_jobs() -> dict[str, int]:
     """By kind, the job whose turn it is: what is queued behind it stands in line."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING)).exclude(experiment__paused=True)
     return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
 
 
-def _progress(look: _Look, known: dict[Like, float | None]) -> Progress:
-    phase, n = _phase(look), look.experiment.rounds
-    if phase == "finished" or phase in WAITS:
+def _build_progress(look: _State, known: dict[StepKey, float | None]) -> Progress:
+    phase, n = _find_phase(look), look.experiment.rounds
+    if phase == "finished" or phase in JUDGEMENT_BY_PHASE:
         return Progress(phase, look.iteration, n, 1.0, 0.0)
-    step = _step(look)
+    step = _find_step(look)
     fraction, left = _estimate(look, step, known)
     here = phase == step
     return Progress(phase, look.iteration, n, fraction, left if here else None, in_line=here and look.in_line)
 
 
-def _phase(look: _Look) -> str:
+def _find_phase(look: _State) -> str:
     experiment, request = look.experiment, look.request
     if experiment.status in (Experiment.Status.DRAFT, Experiment.Status.FAILED, Experiment.Status.CANCELLED):
         return str(experiment.status)
@@ -163,61 +163,61 @@ def _phase(look: _Look) -> str:
     if experiment.paused:
         return "paused"
     judgement = KINDS[request.kind].judgement if request else None
-    if judgement and _by_person(experiment):
-        return judgement.waits
-    return _step(look)
+    if judgement and _asks_people(experiment):
+        return judgement.phase
+    return _find_step(look)
 
 
-def _step(look: _Look) -> str:
+def _find_step(look: _State) -> str:
     """What is being done for the next videos, or with those that are there. What a model is asked before the training,
     and the moment between two steps there, belong to writing.
     """
     step = KINDS[look.request.kind].step if look.request else "asking"
     if step == "training":
         return "filming" if look.job and look.job.kind == Job.Kind.FILM else step
-    return step if look.trained and not _next_awaited(look) else "writing"
+    return step if look.trained and not _awaits_next(look) else "writing"
 
 
-def _next_awaited(look: _Look) -> bool:
+def _awaits_next(look: _State) -> bool:
     """Whether a person has judged these videos: then what a model is asked is for the next."""
-    return look.judged and _by_person(look.experiment) and look.iteration < look.experiment.rounds
+    return look.judged and _asks_people(look.experiment) and look.iteration < look.experiment.rounds
 
 
-def _by_person(experiment: Experiment) -> bool:
+def _asks_people(experiment: Experiment) -> bool:
     return experiment.judge_info.asks_people
 
 
-def _estimate(look: _Look, step: str, remembered: dict[Like, float | None]) -> tuple[float, float | None]:
+def _estimate(look: _State, step: str, remembered: dict[StepKey, float | None]) -> tuple[float, float | None]:
     """Fraction of the round's wait that is over, and seconds left."""
     if step == "asking":
-        return 1.0, _answered_in(look, _expected(look.experiment, step, remembered))
-    expected = {name: _expected(look.experiment, name, remembered) for name in SHARES}
+        return 1.0, _estimate_answers(look, _measure_step(look.experiment, step, remembered))
+    expected = {name: _measure_step(look.experiment, name, remembered) for name in SHARES}
     known = {name: seconds for name, seconds in expected.items() if seconds is not None}
     weights = known if len(known) == len(SHARES) else SHARES
     steps = list(SHARES)
-    done, before, here = _done(look), steps[: steps.index(step)], weights[step]
+    done, before, here = _read_fraction(look), steps[: steps.index(step)], weights[step]
     fraction = (sum(weights[name] for name in before) + done * here) / (sum(weights.values()) or 1)
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
-    own = _own_left(look, expected[step])
+    own = _estimate_step(look, expected[step])
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
     return fraction, own + sum(seconds for seconds in later if seconds is not None)
 
 
-def _answered_in(look: _Look, each: float | None) -> float | None:
+def _estimate_answers(look: _State, each: float | None) -> float | None:
     """Seconds until a model has answered what is open: a worker asks one question after another."""
-    own, others = _own_left(look, each), look.undone - 1
+    own, others = _estimate_step(look, each), look.undone - 1
     if look.request is None or own is None or (others and each is None):
         return None
     return own + others * (each or 0.0)
 
 
-def _done(look: _Look) -> float:
+def _read_fraction(look: _State) -> float:
     """How much of the current step's job is over."""
     return min(1.0, float((look.job.progress if look.job else {}).get("fraction") or 0))
 
 
-def _own_left(look: _Look, expected: float | None) -> float | None:
+def _estimate_step(look: _State, expected: float | None) -> float | None:
     """Seconds left of the current step: as its worker measures it, else from earlier jobs; None behind others."""
     if look.in_line:
         return None
@@ -225,17 +225,17 @@ def _own_left(look: _Look, expected: float | None) -> float | None:
     said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
     if said is not None:
         return float(said)
-    return None if expected is None else expected * (1 - _done(look))
+    return None if expected is None else expected * (1 - _read_fraction(look))
 
 
-def _expected(experiment: Experiment, step: str, known: dict[Like, float | None]) -> float | None:
+def _measure_step(experiment: Experiment, step: str, known: dict[StepKey, float | None]) -> float | None:
     """What this step took on average in earlier rounds like this one; asked of the database once for those alike."""
-    kind, names = LIKE[step]
+    kind, names = STEP_JOBS[step]
     same = {f"experiment__{name}": getattr(experiment, name) for name in ("task", "k", *names)}
     key = (kind, canonical(same))
     if key not in known:
         final = 100 if kind == Job.Kind.FILM else 0
-        known[key] = _mean_seconds(Job.objects.filter(kind=kind, percent=final, **same))
+        known[key] = _measure_seconds(Job.objects.filter(kind=kind, percent=final, **same))
     measured = known[key]
     if measured is None and step == "filming":
         return UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
@@ -246,28 +246,28 @@ UNMEASURED_CLIP_SECONDS = 2.0
 """A 10-second clip took 1.4 s on one core of the machine that Prefine was developed on."""
 
 
-def _mean_seconds(like: QuerySet[Job]) -> float | None:
+def _measure_seconds(like: QuerySet[Job]) -> float | None:
     done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
     newest = done.values_list("started_at", "finished_at")[:REMEMBERED_JOBS]
     took = [(ended - began).total_seconds() for began, ended in newest if began and ended]
     return sum(took) / len(took) if took else None
 
 
-def _candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
+def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
     """The candidates of this round; those that are not written yet are missing."""
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=iteration)
     rows = rows.exclude(status=Candidate.Status.ASIDE).select_related("iteration").prefetch_related("clips")
-    said = said_of(job) if job and job.kind == Job.Kind.TRAIN else {}
-    return tuple(_candidate(row, said.get(row.key, {})) for row in rows)
+    said = read_candidate_progress(job) if job and job.kind == Job.Kind.TRAIN else {}
+    return tuple(_build_candidate(row, said.get(row.key, {})) for row in rows)
 
 
-def said_of(job: Job) -> dict[str, dict[str, object]]:
+def read_candidate_progress(job: Job) -> dict[str, dict[str, object]]:
     """What a training last said of each candidate, by its id."""
     asked = job.request.payload["candidates"] if job.request else []
     return {asked[one["index"]]["id"]: one for one in job.progress.get("candidates", ())}
 
 
-def _candidate(row: Candidate, said: dict[str, object]) -> CandidateState:
+def _build_candidate(row: Candidate, said: dict[str, object]) -> CandidateState:
     clips = list(row.clips.all())
     ready = [clip for clip in clips if clip.status == Clip.Status.READY]
     failed = said.get("status") == "failed"

@@ -16,42 +16,42 @@ CODE = ("simulation", "trainer", "llm", "programs", "webapp")
 """What decides what comes of an experiment."""
 
 
-def made_by() -> dict[str, str]:
+def describe_installation() -> dict[str, str]:
     """The version and machine that try candidates here."""
-    return {"version": version(), "machine": described()}
+    return {"version": read_version(), "machine": described()}
 
 
-def tried_by(request: Request | None) -> dict[str, str]:
+def describe_worker(request: Request | None) -> dict[str, str]:
     """What the row of a job in which candidates were tried keeps of whoever did it; "device" where it was a training:
     "cpu", or "cuda:0" and the GPU's name.
     """
-    device = run.device_in_words(run_folder.of(request)) if request else ""
-    return {**made_by(), "device": device} if device else made_by()
+    device = run.device_in_words(run_folder.get_folder(request)) if request else ""
+    return {**describe_installation(), "device": device} if device else describe_installation()
 
 
-def version() -> str:
+def read_version() -> str:
     """With the commit, where the code is a git checkout."""
-    known = commit()
+    known = read_commit()
     return f"{settings.VERSION} ({known})" if known else str(settings.VERSION)
 
 
 @cache
-def running() -> str:
+def get_running_version() -> str:
     """The version that this process began with: what is changed on the disk later does not run in it."""
-    return version()
+    return read_version()
 
 
-def commit() -> str:
+def read_commit() -> str:
     """Of this checkout, with "-dirty" where files were changed; empty where it is none."""
-    return _git("describe", "--always", "--dirty", "--abbrev=40") or ""
+    return _run_git("describe", "--always", "--dirty", "--abbrev=40") or ""
 
 
 def code_is_committed() -> bool:
     """Whether the commit says which code runs: where it is a checkout, and no program in it is changed or new."""
-    return bool(commit()) and _git("status", "--porcelain", "--", *CODE) == ""
+    return bool(read_commit()) and _run_git("status", "--porcelain", "--", *CODE) == ""
 
 
-def _git(*arguments: str) -> str | None:
+def _run_git(*arguments: str) -> str | None:
     """What git says of this checkout; None where there is none."""
     command = ["git", "-C", str(settings.BASE_DIR), *arguments]
     try:

@@ -26,16 +26,16 @@ class Queue:
         return TITLES[self.name]
 
 
-def state() -> list[Queue]:
+def read_queues() -> list[Queue]:
     """Every queue, in one query. Work of paused experiments waits for their experimenter, not for a worker."""
     active = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING), experiment__paused=False)
     jobs: dict[str, list[Job]] = defaultdict(list)
     for job in active.only("kind", "status", "owner", "created_at", "experiment_id"):
         jobs[job.queue].append(job)
-    return [_queue(name, jobs[name]) for name in TITLES]
+    return [_build_queue(name, jobs[name]) for name in TITLES]
 
 
-def _queue(name: str, jobs: list[Job]) -> Queue:
+def _build_queue(name: str, jobs: list[Job]) -> Queue:
     running = [job for job in jobs if job.status == Job.Status.RUNNING]
     queued = [job for job in jobs if job.status == Job.Status.QUEUED]
     return Queue(

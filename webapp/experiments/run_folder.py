@@ -42,35 +42,35 @@ Beat = Callable[[], None]
 """Renews the worker's lease, since copying may take longer than a lease lasts."""
 
 
-def of(request: Request) -> Path:
+def get_folder(request: Request) -> Path:
     """The folder of a Train request on this machine. It need not be there."""
-    return scratch.folder() / request.run_key.partition("/")[2]
+    return scratch.get_folder() / request.run_key.partition("/")[2]
 
 
-def is_the_stores() -> bool:
+def is_in_store() -> bool:
     """Whether what is written into the folder is in the store thereby."""
-    return store.is_at("runs", scratch.folder())
+    return store.is_at("runs", scratch.get_folder())
 
 
-def rollout_key(request: Request, position: int, percent: int = FINAL, number: int = 1) -> str:
+def get_rollout_key(request: Request, position: int, percent: int = FINAL, number: int = 1) -> str:
     """Of a candidate's rollout in the store, as trainer.records.rollout_path names it."""
     return f"{request.run_key}/{rollout_path(Path(), position, percent, number).as_posix()}"
 
 
 def has_begun(request: Request) -> bool:
     """Whether a worker has trained, here or on another machine."""
-    return of(request).exists() or bool(store.keys(request.run_key))
+    return get_folder(request).exists() or bool(store.keys(request.run_key))
 
 
 def fetch(request: Request, owner: str, beat: Beat) -> None:
     """Bring what another worker published of this training, unless this machine was the last to train it; then say in
     the store that it is. `owner`: another one for each worker and attempt. `beat` is called after each file.
     """
-    folder, mark = of(request), f"{request.run_key}/{MARK}"
-    if is_the_stores():
+    folder, mark = get_folder(request), f"{request.run_key}/{MARK}"
+    if is_in_store():
         store.delete(mark)
         return
-    last, here = _read(mark), folder / MARK
+    last, here = _read_file(mark), folder / MARK
     if last is not None and here.is_file() and here.read_bytes() == last:
         fetch_files(request, folder, re.compile(JOB), beat)  # a person's words may have been taken out of it
     elif store.keys(request.run_key):
@@ -90,7 +90,7 @@ def fetch_files(request: Request, folder: Path, wanted: re.Pattern[str], beat: B
             beat()
 
 
-def _read(key: str) -> bytes | None:
+def _read_file(key: str) -> bytes | None:
     if store.size(key) is None:
         return None
     with store.open(key) as file:
@@ -99,26 +99,26 @@ def _read(key: str) -> bytes | None:
 
 def rewrite(request: Request, swap: Callable[[str], str]) -> None:
     """Change the words in the files of a training that hold rewards, or quote them: in the store, and here."""
-    before = _read(f"{request.run_key}/{JOB}")
-    after = _swapped(before or b"", swap)
+    before = _read_file(f"{request.run_key}/{JOB}")
+    after = _swap_text(before or b"", swap)
     if before is not None and after != before:
         store.publish(f"{request.run_key}/{JOB}", after)
-    log = of(request) / LOG  # it stays the file that a training has open, which goes on writing at its end
+    log = get_folder(request) / LOG  # it stays the file that a training has open, which goes on writing at its end
     if log.is_file() and not log.is_symlink():
         before = log.read_bytes()
-        if (after := _swapped(before, swap)) != before:
+        if (after := _swap_text(before, swap)) != before:
             log.write_bytes(after)
 
 
-def _swapped(content: bytes, swap: Callable[[str], str]) -> bytes:
+def _swap_text(content: bytes, swap: Callable[[str], str]) -> bytes:
     return swap(content.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def delete_stale() -> None:
     """Delete this machine's folders of trainings that are over or gone: what is needed of them is in the store."""
-    if is_the_stores() or not scratch.folder().is_dir():
+    if is_in_store() or not scratch.get_folder().is_dir():
         return
-    for path in scratch.folder().iterdir():
+    for path in scratch.get_folder().iterdir():
         named = FOLDER.fullmatch(path.name)
         if named and path.name.removesuffix(".part") not in _folders_in_use(uuid.UUID(named[1])):
             shutil.rmtree(path, ignore_errors=True)
@@ -128,25 +128,25 @@ def _folders_in_use(experiment: uuid.UUID) -> set[str]:
     """Names of the folders of requests that may go on."""
     requests = Request.objects.filter(experiment__public_id=experiment).select_related("experiment")
     live = requests.filter(status__in=(Request.Status.OPEN, Request.Status.FAILED))
-    return {of(request).name for request in live.exclude(experiment__status=Experiment.Status.CANCELLED)}
+    return {get_folder(request).name for request in live.exclude(experiment__status=Experiment.Status.CANCELLED)}
 
 
 class Publisher:
     """Publishes a training while it runs. `beat` is called after each file."""
 
     def __init__(self, request: Request, beat: Beat) -> None:
-        self.request, self.folder, self._beat = request, of(request), beat
-        self._needless = is_the_stores()
+        self.request, self.folder, self._beat = request, get_folder(request), beat
+        self._needless = is_in_store()
         self._sent: dict[str, tuple[int, int]] = {}
         """Name -> time and size of what is in the store."""
         self._at = time.monotonic()
 
-    def begin(self) -> None:
+    def publish_job(self) -> None:
         """The job, once it is written. Not again: the store's copy is the one that words are taken out of."""
         if not self._needless and store.size(self._key(JOB)) is None:
             store.publish(self._key(JOB), self.folder / JOB)
 
-    def publish_now_and_then(self) -> None:
+    def publish_if_due(self) -> None:
         if time.monotonic() - self._at >= PUBLISH_SECONDS:
             self.publish()
 
@@ -154,7 +154,7 @@ class Publisher:
         """Everything so far."""
         if self._needless:
             return
-        with scratch.temporary("publish") as kept:  # the trainer replaces files, so a link holds one state
+        with scratch.temporary_folder("publish") as kept:  # the trainer replaces files, so a link holds one state
             state = {name: kept / str(number) for number, name in enumerate(self._names(STATE))}
             for name, link in state.items():
                 os.link(self.folder / name, link, follow_symlinks=False)

@@ -7,4 +7,4 @@ from webapp.experiments import execute
 
 @shared_task(name="prefine.run_job", ignore_result=True)
 def run_job(job_id: int) -> None:
-    execute.run(job_id)
+    execute.run_job(job_id)

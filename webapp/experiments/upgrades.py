@@ -11,44 +11,44 @@ from webapp.experiments.models import Experiment, Job
 
 
 @transaction.atomic
-def end_here(experiment: Experiment) -> bool:
+def end_early(experiment: Experiment) -> bool:
     """Break the flow off: the judge chooses among the rounds that are there. False where the experiment did not stop
     because its flow changed, and where nothing has been tried.
     """
     row = loop.lock(experiment.pk)
-    if not _stopped(row) or not revisions.bests(row):
+    if not _is_stopped(row) or not revisions.list_bests(row):
         return False
     values = {"status": Experiment.Status.RUNNING, "error": "", "flow_changed": False, "ends_early": True}
-    loop.change(row, experiment, **values)
-    revisions.set_open_aside(row)
+    loop.update_fields(row, experiment, **values)
+    revisions.set_aside_open(row)
     events.emit(row, "ended early", "No more rounds: the winner is chosen among those that are there.", public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
 
 
 @transaction.atomic
-def follow_today(experiment: Experiment) -> bool:
+def follow_current_flow(experiment: Experiment) -> bool:
     """Go on under the flow that the method has today, with the answers that fit into it. False where the experiment did
     not stop because its flow changed, and where today's method does not know it, or one of its options.
     """
     row = loop.lock(experiment.pk)
-    if not _stopped(row) or not has_today(row):
+    if not _is_stopped(row) or not has_current_method(row):
         return False
     today = METHODS[row.method]
     values = {"status": Experiment.Status.RUNNING, "error": "", "flow_changed": False, "revision": today.revision}
-    loop.change(row, experiment, **values)
-    revisions.set_all_aside(row)
+    loop.update_fields(row, experiment, **values)
+    revisions.set_aside_all(row)
     text = f"Goes on under revision {today.revision} of {today.title}. Answers that fit are taken over."
     events.emit(row, "revised", text, public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
 
 
-def _stopped(row: Experiment) -> bool:
-    return row.status == Experiment.Status.FAILED and row.flow_changed and not loop.imported(row)
+def _is_stopped(row: Experiment) -> bool:
+    return row.status == Experiment.Status.FAILED and row.flow_changed and not loop.is_imported(row)
 
 
-def has_today(row: Experiment) -> bool:
+def has_current_method(row: Experiment) -> bool:
     """Whether today's Prefine has the experiment's method, with its options."""
     try:
         METHODS[row.method].settings(row.options)
@@ -57,18 +57,18 @@ def has_today(row: Experiment) -> bool:
     return True
 
 
-def record_of(experiment: Experiment) -> Record:
+def build_record(experiment: Experiment) -> Record:
     """The experiment as `python -m llm.replay` reads it."""
     return Record(
-        problem=loop.problem_of(experiment),
+        problem=loop.describe_task(experiment),
         method=experiment.method,
         seed=experiment.seed,
         k=experiment.k,
         n=experiment.n,
-        requests=tuple(revisions.saved(experiment)),
+        requests=tuple(revisions.read_answered(experiment)),
         options=experiment.options,
         winner=experiment.winner.key if experiment.winner else None,
         revision=experiment.revision,
         ended_early=experiment.ends_early,
-        set_aside=tuple(revisions.set_aside(experiment)),
+        set_aside=tuple(revisions.read_set_aside(experiment)),
     )

@@ -15,7 +15,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from channels.utils import await_many_dispatch
 
 from webapp.accounts import sessions
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 from webapp.experiments.models import Event, Experiment
 from webapp.live.tail import Inbox, Page, new_inbox, tail
 from webapp.studies.models import Participant
@@ -149,7 +149,7 @@ def visitor(token: str) -> tuple[int, int] | None:
     """The participant behind a link and their experiment, the last one between two; None for a foreign or withdrawn
     one, and before the start.
     """
-    person = Participant.objects.filter(token=without_nul(token), withdrawn_at=None).first()
+    person = Participant.objects.filter(token=strip_nul(token), withdrawn_at=None).first()
     places = person.assignments.exclude(experiment=None).order_by("position") if person else None
     place = places.last() if places is not None else None
     return (person.pk, place.experiment_id) if person and place and place.experiment_id else None

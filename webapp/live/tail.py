@@ -13,7 +13,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
 
-from webapp.base.database import Watch
+from webapp.base.database import PollSchedule
 from webapp.experiments.models import Event
 from webapp.studies.models import Assignment
 
@@ -104,7 +104,7 @@ class Tail:
     async def run(self, reading: asyncio.Event) -> None:
         """Poll and pass on until the last page is gone. A database that is away is asked again."""
         window: Window | None = None
-        watch = Watch()
+        watch = PollSchedule()
         while self.inboxes:
             try:
                 if window is None:

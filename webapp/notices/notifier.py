@@ -13,9 +13,9 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from webapp.base.database import Watch
+from webapp.base.database import PollSchedule
 from webapp.experiments import judges
-from webapp.experiments.kinds import JUDGED
+from webapp.experiments.kinds import JUDGED_KINDS
 from webapp.experiments.models import Experiment, Request
 from webapp.notices import email, push
 from webapp.notices.channels import KEPT_AFTER_CLOSING
@@ -75,9 +75,9 @@ def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
     )
     places = Assignment.objects.filter(
         ~Exists(told),
-        experiment__requests__kind__in=JUDGED,
+        experiment__requests__kind__in=JUDGED_KINDS,
         experiment__requests__status=Request.Status.OPEN,
-        experiment__judge__in=judges.PEOPLE,
+        experiment__judge__in=judges.ASKING_PEOPLE,
         experiment__status__in=[Experiment.Status.RUNNING, Experiment.Status.WAITING],
         experiment__paused=False,
         participant__outcome="",
@@ -198,7 +198,7 @@ def _code(error: Exception) -> str:
 
 def run(stop: threading.Event) -> None:
     """Until told to stop. A database that is away is asked again."""
-    watch = Watch()
+    watch = PollSchedule()
     while not stop.wait(TICK_SECONDS):
         if not watch.is_due():
             continue

@@ -13,13 +13,13 @@ class ProblemsConfig(AppConfig):
     def ready(self) -> None:
         from webapp.problems import files  # noqa: F401 (connects what deletes files)
 
-        pre_delete.connect(keep_what_is_used, sender=self.get_model("Problem"), dispatch_uid="keep used problems")
+        pre_delete.connect(protect_used_problem, sender=self.get_model("Problem"), dispatch_uid="keep used problems")
 
 
-def keep_what_is_used(sender: Any, instance: Any, **_: Any) -> None:
+def protect_used_problem(sender: Any, instance: Any, **_: Any) -> None:
     """Whatever wants to delete it. The admin asks before it tries."""
-    from webapp.problems.uses import uses_of
+    from webapp.problems.uses import describe_uses
 
-    uses = uses_of(instance)
+    uses = describe_uses(instance)
     if uses:
         raise ProtectedError(" ".join(uses), {instance})

@@ -20,12 +20,12 @@ INLINE, DISPLAY = "math_inline", "math_inline_double"
 
 def brackets_plugin(reader: MarkdownIt) -> None:
     """Make `reader` see both kinds of brackets, within a paragraph and as blocks of their own."""
-    reader.inline.ruler.before("escape", "brackets", _within)
+    reader.inline.ruler.before("escape", "brackets", _parse_inline)
     interrupts = {"alt": ["paragraph", "blockquote", "list"]}
-    reader.block.ruler.before("fence", "brackets_block", _block, interrupts)  # type: ignore[arg-type]
+    reader.block.ruler.before("fence", "brackets_block", _parse_block, interrupts)  # type: ignore[arg-type]
 
 
-def _closing(env: EnvType, text: str, closing: str, begin: int, end: int) -> int:
+def _find_closing(env: EnvType, text: str, closing: str, begin: int, end: int) -> int:
     """Where `closing` next stands; -1 for nowhere. Remembered: many openings would each look as far, or to the end."""
     known = env.setdefault("closings", {})
     since, found = known.get((text, closing, end), (end + 1, -1))
@@ -35,12 +35,12 @@ def _closing(env: EnvType, text: str, closing: str, begin: int, end: int) -> int
     return int(found)
 
 
-def _within(state: StateInline, silent: bool) -> bool:
+def _parse_inline(state: StateInline, silent: bool) -> bool:
     opening = state.src[state.pos : state.pos + 2]
     if opening not in CLOSINGS:
         return False
     begin = state.pos + 2
-    closed = _closing(state.env, state.src, CLOSINGS[opening], begin, state.posMax)
+    closed = _find_closing(state.env, state.src, CLOSINGS[opening], begin, state.posMax)
     if closed < 0 or not state.src[begin:closed].strip():
         return False
     if not silent:
@@ -50,7 +50,7 @@ def _within(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     r"""Lines from one that begins with \[ to one that ends with \]: what stands between is TeX, whatever it looks like.
 
     A formula with words behind it on its last line is left to the paragraph that it is a part of.
@@ -61,7 +61,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     begin, end = state.bMarks[first] + state.tShift[first], state.eMarks[last - 1]
     if not state.src.startswith("\\[", begin):
         return False
-    closed = _closing(state.env, state.src, "\\]", begin + 2, end)
+    closed = _find_closing(state.env, state.src, "\\]", begin + 2, end)
     line = bisect_left(state.eMarks, closed + 2, first, last)
     if closed < 0 or line == last or state.src[closed + 2 : state.eMarks[line]].strip():
         return False

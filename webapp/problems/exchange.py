@@ -17,13 +17,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from webapp.base.store import store
-from webapp.problems.models import Attachment, Problem, Subtask, TestCase, ending_of
-from webapp.problems.signals import shown_in
+from webapp.problems.models import Attachment, Problem, Subtask, TestCase, get_ending
+from webapp.problems.signals import find_open_votes
 
 FORMAT = 1
-SET = "problems.yaml"
+SET_FILE = "problems.yaml"
 """The name of the YAML file in a folder or an archive."""
-FILES, BYTES = 2000, 64 << 20
+MOST_FILES, MOST_BYTES = 2000, 64 << 20
 """Of a whole set; an archive that unpacks to more is refused before it is unpacked."""
 FIELDS = (
     *("title", "subject", "form", "language", "statement", "reference", "answer", "tolerance"),
@@ -59,8 +59,8 @@ def read_path(path: Path) -> dict[str, bytes]:
     """The files of a set: of a folder, of a .zip, or of a single .yaml. Raises BadSet and OSError."""
     if path.is_dir():
         found = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink()]
-        if len(found) > FILES or sum(file.stat().st_size for file in found) > BYTES:
-            raise BadSet(f"{path} has more than {FILES} files or {BYTES >> 20} MB")
+        if len(found) > MOST_FILES or sum(file.stat().st_size for file in found) > MOST_BYTES:
+            raise BadSet(f"{path} has more than {MOST_FILES} files or {MOST_BYTES >> 20} MB")
         return {file.relative_to(path).as_posix(): file.read_bytes() for file in found}
     return read_bytes(path.name, path.read_bytes())
 
@@ -68,12 +68,12 @@ def read_path(path: Path) -> dict[str, bytes]:
 def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
     """The files of an uploaded .zip or .yaml. Raises BadSet."""
     if not name.lower().endswith(".zip"):
-        return {SET: data}
+        return {SET_FILE: data}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > FILES or sum(entry.file_size for entry in entries) > BYTES:
-                raise BadSet(f"the archive has more than {FILES} files or {BYTES >> 20} MB")
+            if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
+                raise BadSet(f"the archive has more than {MOST_FILES} files or {MOST_BYTES >> 20} MB")
             files = {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise BadSet(f"{name} is no readable ZIP archive: {error}") from error
@@ -82,8 +82,8 @@ def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     """Archives of a folder have its name in front of everything."""
-    place = min((name for name in files if PurePosixPath(name).name == SET), key=len, default="")
-    top = place.removesuffix(SET)
+    place = min((name for name in files if PurePosixPath(name).name == SET_FILE), key=len, default="")
+    top = place.removesuffix(SET_FILE)
     return {name.removeprefix(top): data for name, data in files.items() if name.startswith(top)}
 
 
@@ -92,56 +92,56 @@ def import_set(files: Mapping[str, bytes]) -> list[Problem]:
 
     Raises BadSet.
     """
-    data = _parsed(files)
+    data = _parse_set(files)
     problems = data.get("problems")
     if data.get("format") != FORMAT or not isinstance(problems, list):
-        raise BadSet(f"{SET} must begin with `format: {FORMAT}` and have a list `problems`")
+        raise BadSet(f"{SET_FILE} must begin with `format: {FORMAT}` and have a list `problems`")
     with ExitStack() as undo:  # files that were stored, where the whole is not
         with transaction.atomic():
-            saved = [_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
+            saved = [_import_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
         undo.pop_all()
     return saved
 
 
-def _entry(number: int, entry: Any, files: Mapping[str, bytes], undo: ExitStack) -> Problem:
+def _import_entry(number: int, entry: Any, files: Mapping[str, bytes], undo: ExitStack) -> Problem:
     where = f"problem {number}"
     if not isinstance(entry, dict):
         raise BadSet(f"{where} is not a mapping of fields")
     where = f"problem {entry.get('name', number)!r}"
     try:
-        return _import(entry, files, where, undo)
+        return _import_problem(entry, files, where, undo)
     except ValidationError as error:
-        raise BadSet(f"{where}: {_words(error)}") from error
+        raise BadSet(f"{where}: {_format_error(error)}") from error
     except OverflowError as error:  # .inf where a whole number is expected
         raise BadSet(f"{where}: {error}") from error
 
 
-def _parsed(files: Mapping[str, bytes]) -> dict[str, Any]:
-    if SET not in files:
-        raise BadSet(f"there is no {SET}")
+def _parse_set(files: Mapping[str, bytes]) -> dict[str, Any]:
+    if SET_FILE not in files:
+        raise BadSet(f"there is no {SET_FILE}")
     try:
-        data = yaml.load(files[SET].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
+        data = yaml.load(files[SET_FILE].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError: no UTF-8, or a 13th month
-        raise BadSet(f"{SET} cannot be read: {error}") from error
+        raise BadSet(f"{SET_FILE} cannot be read: {error}") from error
     if not isinstance(data, dict):
-        raise BadSet(f"{SET} is not a mapping")
+        raise BadSet(f"{SET_FILE} is not a mapping")
     return data
 
 
-def _words(error: ValidationError) -> str:
+def _format_error(error: ValidationError) -> str:
     if hasattr(error, "message_dict"):
         return "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
     return " ".join(error.messages)
 
 
-def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack) -> Problem:
+def _import_problem(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack) -> Problem:
     unknown = set(entry) - {"name", *FIELDS, *LINKS}
     if unknown:
         raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
     name = str(entry.get("name", ""))
     known = Problem.objects.select_for_update(no_key=True).filter(name=name)  # a vote that opens holds it, too
     problem = known.first() or Problem(name=name)
-    for field, default in _defaults().items():
+    for field, default in _read_defaults().items():
         value = entry.get(field)
         value = default if value is None else value
         setattr(problem, field, value.strip() if isinstance(value, str) else value)
@@ -149,40 +149,40 @@ def _import(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo:
     problem.save()
     problem.subtasks.all().delete()
     problem.cases.all().delete()
-    _attachments(problem, entry, files, where, undo)
-    for given in _list(entry, "subtasks", where):
-        _subtask(problem, given, files, where)
+    _import_attachments(problem, entry, files, where, undo)
+    for given in _read_list(entry, "subtasks", where):
+        _import_subtask(problem, given, files, where)
     return problem
 
 
-def _defaults() -> dict[str, Any]:
+def _read_defaults() -> dict[str, Any]:
     fresh = Problem()
     return {name: getattr(fresh, name) for name in FIELDS}
 
 
-def _list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
+def _read_list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str, Any]]:
     found = entry.get(name) or []
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise BadSet(f"{where}: {name} must be a list of mappings")
     return found
 
 
-def _attachments(
+def _import_attachments(
     problem: Problem, entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack
 ) -> None:
     """One row for each file, in this order. A file that is there already keeps its row, and thereby its address on
     the pages that people are reading.
     """
-    rows, given = list(problem.attachments.all()), _list(entry, "attachments", where)
+    rows, given = list(problem.attachments.all()), _read_list(entry, "attachments", where)
     names = [str(about.get("file", "")) for about in given]
-    held = [_held(row) for row in rows]
-    wanted = [(ending_of(name), _file(files, name, where)) for name in names]
-    places = _places(held, wanted)
-    labels = [_labels(about, name) for about, name in zip(given, names, strict=True)]
+    held = [_read_stored(row) for row in rows]
+    wanted = [(get_ending(name), _read_file(files, name, where)) for name in names]
+    places = _match_rows(held, wanted)
+    labels = [_read_labels(about, name) for about, name in zip(given, names, strict=True)]
     kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and held[place] == file}
     said = {place: label for place, label in zip(places, labels, strict=True) if place in kept}
     changed = [row for number, row in enumerate(rows) if said.get(number) != (row.name, row.caption)]
-    for title in shown_in(changed):
+    for title in find_open_votes(changed):
         raise BadSet(f"{where}: the open vote “{title}” shows a file that would be changed or removed; close it first")
     for about, name, label, (_, data), place in zip(given, names, labels, wanted, places, strict=True):
         row = Attachment(problem=problem) if place is None else rows[place]
@@ -199,14 +199,14 @@ def _attachments(
             row.delete()
 
 
-def _labels(about: Mapping[str, Any], file: str) -> tuple[str, str]:
+def _read_labels(about: Mapping[str, Any], file: str) -> tuple[str, str]:
     """Name and caption, as the set has them."""
     return str(about.get("name") or PurePosixPath(file).name)[:100], str(about.get("caption") or "")
 
 
-def _held(row: Attachment) -> tuple[str, bytes | None]:
+def _read_stored(row: Attachment) -> tuple[str, bytes | None]:
     """Kind and content of a row's file; the content is None where it is lost."""
-    kind = ending_of(row.file.name or "")
+    kind = get_ending(row.file.name or "")
     try:
         with row.file.open("rb") as file:
             return kind, file.read()
@@ -214,7 +214,7 @@ def _held(row: Attachment) -> tuple[str, bytes | None]:
         return kind, None
 
 
-def _places(held: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
+def _match_rows(held: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
     """Which row each wanted file gets, rows staying in order: the one that holds it; else one that holds what is not
     wanted any more; else a new one, and then all behind it, too.
     """
@@ -233,35 +233,35 @@ def _places(held: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
     return places
 
 
-def _subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
+def _import_subtask(problem: Problem, given: dict[str, Any], files: Mapping[str, bytes], where: str) -> None:
     subtask = Subtask(problem=problem, number=given.get("number", 1), points=given.get("points", 1))
     subtask.full_clean()
     subtask.save()
-    for case in _list(given, "cases", where):
-        texts = {name: _case_text(case, name, files, where) for name in ("stdin", "expected")}
+    for case in _read_list(given, "cases", where):
+        texts = {name: _read_case_text(case, name, files, where) for name in ("stdin", "expected")}
         row = TestCase(problem=problem, subtask=subtask.number, **texts)
         row.full_clean()
         row.save()
 
 
-def _case_text(case: dict[str, Any], name: str, files: Mapping[str, bytes], where: str) -> str:
+def _read_case_text(case: dict[str, Any], name: str, files: Mapping[str, bytes], where: str) -> str:
     if f"{name}_file" in case:
-        return _text(files, str(case[f"{name}_file"]), where)
+        return _read_text(files, str(case[f"{name}_file"]), where)
     text = case.get(name)
     if text is not None and not isinstance(text, str):  # YAML reads 007 as 7, 1.50 as 1.5 and yes as true
         raise BadSet(f"{where}: {name} of a case is {text!r}, not a text: put it in quotes")
     return text or ""
 
 
-def _file(files: Mapping[str, bytes], name: str, where: str) -> bytes:
+def _read_file(files: Mapping[str, bytes], name: str, where: str) -> bytes:
     if name not in files:
         raise BadSet(f"{where}: the file {name!r} is not there")
     return files[name]
 
 
-def _text(files: Mapping[str, bytes], name: str, where: str) -> str:
+def _read_text(files: Mapping[str, bytes], name: str, where: str) -> str:
     try:
-        return _file(files, name, where).decode()
+        return _read_file(files, name, where).decode()
     except UnicodeDecodeError as error:
         raise BadSet(f"{where}: {name!r} is no UTF-8 text") from error
 
@@ -269,14 +269,14 @@ def _text(files: Mapping[str, bytes], name: str, where: str) -> str:
 def export_set(problems: QuerySet[Problem]) -> dict[str, bytes]:
     """The set as files by name, ready to be written into a folder or an archive, and imported again."""
     files: dict[str, bytes] = {}
-    entries = [_exported(problem, files) for problem in problems]
+    entries = [_export_problem(problem, files) for problem in problems]
     text = yaml.dump({"format": FORMAT, "problems": entries}, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return {SET: text.encode(), **files}
+    return {SET_FILE: text.encode(), **files}
 
 
-def _exported(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
+def _export_problem(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": problem.name}
-    for name, default in _defaults().items():
+    for name, default in _read_defaults().items():
         value = getattr(problem, name)
         if value != default or name in ("subject", "form"):
             entry[name] = value.replace("\r\n", "\n") if isinstance(value, str) else value
@@ -294,7 +294,7 @@ def _exported(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]:
     return entry
 
 
-def as_zip(files: Mapping[str, bytes]) -> bytes:
+def pack_zip(files: Mapping[str, bytes]) -> bytes:
     """The files as an archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

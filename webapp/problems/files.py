@@ -15,18 +15,18 @@ from webapp.problems.models import Attachment
 
 
 @receiver(post_delete, sender=Attachment)
-def forget(instance: Attachment, **_: Any) -> None:
-    _delete(instance.file.name)
+def delete_file(instance: Attachment, **_: Any) -> None:
+    _delete_after_commit(instance.file.name)
 
 
 @receiver(pre_save, sender=Attachment)
-def forget_replaced(instance: Attachment, **_: Any) -> None:
+def delete_replaced_file(instance: Attachment, **_: Any) -> None:
     before = Attachment.objects.filter(pk=instance.pk).values_list("file", flat=True).first()
     if before != instance.file.name:
-        _delete(before)
+        _delete_after_commit(before)
 
 
-def _delete(name: str | None) -> None:
+def _delete_after_commit(name: str | None) -> None:
     if name:
         run_after_commit(store.delete, name)
 

@@ -19,63 +19,63 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from webapp.problems.brackets import brackets_plugin
 
-LETTERS = 60_000
+MOST_LETTERS = 60_000
 """Of a text that is shown; the rest is left out, and said to be."""
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,}|\\[(\[]|[`*<>]")
 HEADING_SHIFT = 3
 """Headings of an answer begin below those of the page."""
 
 
-def html(text: str) -> SafeString:
+def render_html(text: str) -> SafeString:
     """The text as HTML that may stand on a page under the strict policy: no scripts, styles, links or foreign files."""
-    cut = text[:LETTERS]
+    cut = text[:MOST_LETTERS]
     said = str(_READER.render(cut))
-    if len(text) > LETTERS:
-        said += f"<p>(The rest, {len(text) - LETTERS} letters, is left out.)</p>"
+    if len(text) > MOST_LETTERS:
+        said += f"<p>(The rest, {len(text) - MOST_LETTERS} letters, is left out.)</p>"
     return mark_safe(said)  # noqa: S308 (the reader escapes everything that it did not write itself)
 
 
-def formula(tex: str) -> SafeString:
+def render_formula(tex: str) -> SafeString:
     """A final answer: as a text, or as one formula where it is one without dollar signs around it."""
     bare = re.fullmatch(r"[^$\n]*[\d\\^_=][^$\n]*", tex.strip()) and not _PROSE.search(tex)
-    return html(f"${tex.strip()}$" if bare else tex)
+    return render_html(f"${tex.strip()}$" if bare else tex)
 
 
-def _reader() -> MarkdownIt:
+def _build_reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["link", "image", "autolink", "html_block", "html_inline", "reference"])
     reader.use(dollarmath_plugin, allow_labels=False, allow_space=True, allow_digits=False, double_inline=True)
     reader.use(brackets_plugin)
-    reader.add_render_rule("math_inline", _inline)
+    reader.add_render_rule("math_inline", _render_inline)
     for name in ("math_block", "math_inline_double", "math_block_label"):
-        reader.add_render_rule(name, _display)
+        reader.add_render_rule(name, _render_display)
     for name in ("heading_open", "heading_close"):
-        reader.add_render_rule(name, _heading)
+        reader.add_render_rule(name, _render_heading)
     for name in ("th_open", "td_open"):
-        reader.add_render_rule(name, _cell)
+        reader.add_render_rule(name, _render_cell)
     return reader
 
 
-def _math(content: str, display: str) -> str:
+def _render_math(content: str, display: str) -> str:
     return f'<span class="math" data-display="{display}">{escape(content.strip())}</span>'
 
 
-def _inline(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-    return _math(tokens[index].content, "no")
+def _render_inline(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+    return _render_math(tokens[index].content, "no")
 
 
-def _display(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-    return _math(tokens[index].content, "yes")
+def _render_display(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+    return _render_math(tokens[index].content, "yes")
 
 
-def _heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+def _render_heading(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
     level = min(6, int(tokens[index].tag[1]) + HEADING_SHIFT)
     return f"</h{level}>\n" if tokens[index].nesting < 0 else f"<h{level}>"
 
 
-def _cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
     """Without the style attribute that alignment would bring: the policy forbids it."""
     return f"<{tokens[index].tag}>"
 
 
-_READER = _reader()
+_READER = _build_reader()

@@ -132,10 +132,10 @@ def check_finite(row: models.Model, *names: str) -> None:
 
 
 def attachment_path(attachment: Attachment, name: str) -> str:
-    return f"problems/{uuid.uuid4()}{ending_of(name)}"
+    return f"problems/{uuid.uuid4()}{get_ending(name)}"
 
 
-def ending_of(name: str) -> str:
+def get_ending(name: str) -> str:
     """Of a stored file: what it is taken for."""
     return PurePath(name).suffix.lower()[:8]
 

@@ -17,7 +17,7 @@ from webapp.problems.models import Problem
 
 AskModel = Callable[[Ask], str]
 """Asks the judging model and returns what it says; raises what the caller handles."""
-_SAID = re.compile(r"^[^\w\n]*(same|different)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
+_VERDICT = re.compile(r"^[^\w\n]*(same|different)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 UNDECIDED = "No rule could compare the final answer with the reference."
 
 
@@ -35,7 +35,7 @@ class Score:
     """Digest of all that a program printed: equal for programs that do the same. Empty where it printed nothing."""
 
 
-def answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: int) -> list[Score]:
+def score_answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: int) -> list[Score]:
     """Each written answer against the reference answer. Equal final answers are asked about once.
 
     Without `ask`, one that no rule can compare has no score.
@@ -46,40 +46,40 @@ def answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: 
     for text in texts:
         final = answer_parts.final_answer(text, problem.sections) or ""
         if final not in known:
-            known[final] = _answer(problem, reference, final, ask, seed) if reference else Score(None)
+            known[final] = _score_answer(problem, reference, final, ask, seed) if reference else Score(None)
         scores.append(known[final])
     return scores
 
 
-def _answer(problem: Problem, reference: str, final: str, ask: AskModel | None, seed: int) -> Score:
+def _score_answer(problem: Problem, reference: str, final: str, ask: AskModel | None, seed: int) -> Score:
     said = equivalence.equivalent(reference, final, problem.tolerance) if final else False
     if said is None and ask is None:
         return Score(None, UNDECIDED)
     if said is None and ask is not None:
-        said = read(ask(question(problem, reference, final, seed)))
+        said = read_verdict(ask(build_question(problem, reference, final, seed)))
         return Score(float(bool(said)), "A model compared the final answer with the reference.")
     return Score(float(bool(said)))
 
 
-def question(problem: Problem, reference: str, final: str, seed: int) -> Ask:
+def build_question(problem: Problem, reference: str, final: str, seed: int) -> Ask:
     text = render("reasoning_same", problem=problem.statement.strip(), reference=reference, answer=final)
     system = {"role": "system", "content": render("reasoning_judge_system")}
     return Ask(0, (system, {"role": "user", "content": text}), seed, "judge")
 
 
-def read(said: str) -> bool | None:
+def read_verdict(said: str) -> bool | None:
     """The last line that says Same or Different; None where none does."""
-    found = _SAID.findall(said)
+    found = _VERDICT.findall(said)
     return found[-1].lower() == "same" if found else None
 
 
-def programs(problem: Problem, sources: Sequence[str], stop_check: Callable[[], None]) -> list[Score]:
+def score_programs(problem: Problem, sources: Sequence[str], stop_check: Callable[[], None]) -> list[Score]:
     """Each program on the test cases. Raises programs.records.JailError where this machine cannot run them."""
     reports = judge(sources, problem.language, problem.test_cases(), problem.limits, stop_check)
-    return [_program(problem, report) for report in reports]
+    return [_score_program(problem, report) for report in reports]
 
 
-def _program(problem: Problem, report: Report) -> Score:
+def _score_program(problem: Problem, report: Report) -> Score:
     cases = problem.test_cases()
     subtasks = by_subtask(report, cases, problem.points())
     details = {

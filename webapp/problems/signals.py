@@ -9,19 +9,19 @@ from django.dispatch import Signal
 
 from webapp.problems.models import Attachment, Problem
 
-asking_for_uses = Signal()
+uses_requested = Signal()
 """Sent with `problem`; a receiver returns (what kind of row, their names)."""
-asking_who_shows = Signal()
+votes_requested = Signal()
 """Sent with `files`; a receiver returns the titles of open votes whose pages show one of them."""
 
 
-def uses_of(problem: Problem) -> list[tuple[str, list[str]]]:
+def find_uses(problem: Problem) -> list[tuple[str, list[str]]]:
     """(kind of row, names) of everything that needs this problem."""
-    answers: list[tuple[Any, Any]] = asking_for_uses.send(Problem, problem=problem)
+    answers: list[tuple[Any, Any]] = uses_requested.send(Problem, problem=problem)
     return [(kind, names) for _, (kind, names) in answers if names]
 
 
-def shown_in(files: Iterable[Attachment]) -> list[str]:
+def find_open_votes(files: Iterable[Attachment]) -> list[str]:
     """The titles of open votes whose pages show one of these files."""
-    answers: list[tuple[Any, Any]] = asking_who_shows.send(Attachment, files=list(files))
+    answers: list[tuple[Any, Any]] = votes_requested.send(Attachment, files=list(files))
     return [title for _, titles in answers for title in titles]

@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from trainer.records import FINAL
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 from webapp.experiments import events, loop
-from webapp.experiments.kinds import judgement_of
+from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
@@ -72,7 +72,7 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
             return CastResult(standing, message)
         if request.status != Request.Status.OPEN or not experiment.live:
             return CastResult(None, ROUND_OVER)
-        chosen = resolve_choice(screening, choice, needs_worst=judgement_of(request).worst)
+        chosen = resolve_choice(screening, choice, needs_worst=get_judgement(request).asks_worst)
         if isinstance(chosen, str):
             return CastResult(None, adapt_wording(screening, chosen))
         vote = _save(screening, choice, *chosen)
@@ -169,7 +169,7 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         worst_id=worst,
         cannot_tell=choice.cannot_judge,
         broken=choice.broken,
-        reason=without_nul(choice.reason).strip()[:2000],
+        reason=strip_nul(choice.reason).strip()[:2000],
         tags=[tag for tag in choice.tags if tag in tags.KNOWN],
         client=choice.client,
     )

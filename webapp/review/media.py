@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 from webapp.base.store import store
 from webapp.experiments.models import Clip
 from webapp.review import padding
@@ -41,7 +41,7 @@ async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
 async def _find_ticket(token: str) -> ClipTicket | None:
     return (
         await ClipTicket.objects.select_related("clip")
-        .filter(token=without_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
+        .filter(token=strip_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
         .afirst()
     )
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from llm.records import Pick
 from trainer.records import FINAL
 from webapp.experiments import events, loop
-from webapp.experiments.kind import Said
-from webapp.experiments.kinds import KINDS, judgement_of
+from webapp.experiments.kind import PersonChoice
+from webapp.experiments.kinds import KINDS, get_judgement
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review.models import Vote
 from webapp.review.screenings import LETTERS, find_letters
@@ -49,12 +49,12 @@ def make_result(vote: Vote) -> Any:
     """The vote as the request's result: a Pick, the id of the winner, or which of two."""
     judged = _read_vote(vote)
     judged = replace(judged, pick=replace(judged.pick, unseen=_find_unseen(vote.request)))
-    return judgement_of(vote.request).result(vote.request.payload, judged)
+    return get_judgement(vote.request).build_result(vote.request.payload, judged)
 
 
-def _read_vote(vote: Vote) -> Said:
+def _read_vote(vote: Vote) -> PersonChoice:
     pick = Pick(vote.best.key, vote.worst.key if vote.worst else None, _annotate_reason(vote), tuple(vote.tags))
-    return Said(pick, vote.cannot_tell, vote.broken)
+    return PersonChoice(pick, vote.cannot_tell, vote.broken)
 
 
 def _annotate_reason(vote: Vote) -> str:
@@ -85,7 +85,7 @@ def count_others_choosing(request: Request, participant: Participant) -> int:
 
 def count_voted(experiment: Experiment) -> tuple[int, int] | None:
     """How many members of a panel have chosen in the round that waits, and how many there are; None without a panel."""
-    request = loop.waiting_request(experiment) if experiment.status == Experiment.Status.WAITING else None
+    request = loop.find_waiting_request(experiment) if experiment.status == Experiment.Status.WAITING else None
     people = assigning.find_members(experiment).count() if request else 0
     return (find_votes(request).count(), people) if request and people > 1 else None
 
@@ -99,7 +99,7 @@ def settle_request(request: Request) -> bool:
 def settle_after_leaving(experiment: Experiment, **_: Any) -> bool:
     """Answer the request that the experiment waits for, if the member who has left was the last to choose."""
     row = loop.lock(experiment.pk)
-    request = loop.waiting_request(row)
+    request = loop.find_waiting_request(row)
     return request is not None and settle_request(request)
 
 
@@ -124,7 +124,7 @@ def _settle_once(request: Request) -> bool:
 def close_round(experiment: Experiment) -> bool:
     """End the round with the choices made so far, also those that could still be undone. False if there are none."""
     row = loop.lock(experiment.pk)
-    request = loop.waiting_request(row)
+    request = loop.find_waiting_request(row)
     if request is None:
         return False
     Vote.objects.filter(request=request, undone_at=None, locked_at=None).update(locked_at=timezone.now())
@@ -140,7 +140,7 @@ def _answer_request(request: Request, votes: list[Vote]) -> bool:
     if len(votes) == 1:
         return loop.answer(request.pk, make_result(votes[0]))
     judged = [_read_vote(vote) for vote in votes]
-    pooled, result = judgement_of(request).pool(request.payload, _find_shown(request), judged)
+    pooled, result = get_judgement(request).pool_choices(request.payload, _find_shown(request), judged)
     pooled["people"], pooled["undecided"] = len(votes), sum(vote.cannot_tell for vote in votes)
     Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(pooled=pooled)
     return loop.answer(request.pk, result)
@@ -165,5 +165,5 @@ def read_pooled(kind: str, pooled: dict[str, Any]) -> PanelResult:
     rated = [CandidateRating(key, scores.get(key), strength) for key, strength in pooled["strength"].items()]
     ranked = sorted(rated, key=lambda one: (-one.strength[0], one.key))
     judgement = KINDS[kind].judgement
-    verb = "chose the winner" if judgement and judgement.final else "decided"
+    verb = "chose the winner" if judgement and judgement.is_final else "decided"
     return PanelResult(verb, pooled["people"], pooled["undecided"], tuple(ranked))

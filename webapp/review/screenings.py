@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from trainer.records import FINAL
 from webapp.experiments.models import Candidate, Clip, Request
-from webapp.problems.media import films, medium_of
+from webapp.problems.media import films, get_medium
 from webapp.problems.medium import Medium
 from webapp.review import padding
 from webapp.review.models import ClipTicket, Screening, Trial
@@ -69,7 +69,7 @@ def find_medium(screening: Screening | Trial) -> Medium:
     if isinstance(screening, Screening):
         return screening.request.experiment.medium
     tasks = Candidate.objects.filter(pk__in=screening.order).values_list("iteration__experiment__task", flat=True)
-    return medium_of(tasks[0]) if tasks else films.MEDIUM
+    return get_medium(tasks[0]) if tasks else films.MEDIUM
 
 
 def make_tiles(screening: Screening | Trial) -> list[Tile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 from webapp.review.models import Screening, Trial, Viewing
 from webapp.review.screenings import LETTERS
 
@@ -73,7 +73,7 @@ def _keep_numbers(data: dict[str, Any], keys: dict[str, str]) -> dict[str, int]:
 
 def save_viewing(viewed: Screening | Trial, sitting: str, data: dict[str, Any]) -> Viewing | None:
     """Save the newest report of one opened page; None if it is empty or there are too many."""
-    sitting = without_nul(sitting)[:16]
+    sitting = strip_nul(sitting)[:16]
     key = {"screening": viewed} if isinstance(viewed, Screening) else {"trial": viewed}
     stored = Viewing.objects.filter(**key)
     if not (sitting and data) or (stored.count() >= MOST_SITTINGS and not stored.filter(sitting=sitting).exists()):

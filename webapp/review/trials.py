@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from simulation import catalog
 from trainer.records import FINAL
-from webapp.experiments.kinds import WITH_WORST
+from webapp.experiments.kinds import WORST_KINDS
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan
@@ -141,7 +141,7 @@ MAKERS = {TrialKind.ATTENTION: _make_attention, TrialKind.GOLD: _make_gold, Tria
 def _find_judged(participant: Participant) -> list[Screening]:
     """Rounds of the person's task that they have judged and that can still be shown, oldest first."""
     of_task = {"request__experiment__task": _find_task(participant)}
-    mine = Screening.objects.filter(participant=participant, request__kind__in=WITH_WORST, **of_task)
+    mine = Screening.objects.filter(participant=participant, request__kind__in=WORST_KINDS, **of_task)
     judged = mine.filter(votes__locked_at__isnull=False).distinct().order_by("pk")
     return [screening for screening in judged if len(_filter_showable(screening.order)) > 1]
 

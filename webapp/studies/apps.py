@@ -7,9 +7,9 @@ class StudiesConfig(AppConfig):
     name = "webapp.studies"
 
     def ready(self) -> None:
-        from webapp.problems.signals import asking_for_uses
+        from webapp.problems.signals import uses_requested
 
-        asking_for_uses.connect(find_arms, dispatch_uid="arms")
+        uses_requested.connect(find_arms, dispatch_uid="arms")
 
 
 def find_arms(problem: Any, **_: Any) -> tuple[str, list[str]]:

@@ -7,7 +7,7 @@ import time
 from django.core.cache import cache
 from django.http import HttpRequest
 
-from webapp.accounts.addresses import client_address
+from webapp.accounts.addresses import read_client_address
 
 STARTS = 60
 """New demonstrations an hour: enough for a class behind one address."""
@@ -21,6 +21,6 @@ PERIOD_SECONDS = 3600
 def exceeds_limit(request: HttpRequest, what: str, limit: int) -> bool:
     """Count this attempt of the request's address. Returns whether it goes over the limit."""
     period = int(time.time()) // PERIOD_SECONDS
-    key = f"{what}-{client_address(request)}-{period}"
+    key = f"{what}-{read_client_address(request)}-{period}"
     cache.add(key, 0, 2 * PERIOD_SECONDS)
     return cache.incr(key) > limit

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.base.http import browser_secret, without_nul
+from webapp.base.http import read_browser_secret, strip_nul
 from webapp.experiments.models import Candidate
 from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
@@ -33,7 +33,7 @@ def personal(view: EvaluatorView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        evaluator = Evaluator.objects.select_related("poll").filter(token=without_nul(token)).first()
+        evaluator = Evaluator.objects.select_related("poll").filter(token=strip_nul(token)).first()
         return view(request, evaluator) if evaluator else _unknown(request)
 
     return wrapper
@@ -114,7 +114,7 @@ def vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
         strength=request.POST.get("strength", ""),
         client=_client(request.POST.get("client", "")),
     )
-    message = ballot.cast(evaluator, without_nul(request.POST.get("showing", "")), answer)
+    message = ballot.cast(evaluator, strip_nul(request.POST.get("showing", "")), answer)
     if message:
         messages.info(request, message)
     return redirect(evaluator)
@@ -146,7 +146,7 @@ def leave(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
 @never_cache
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """The open link. Nobody is enrolled by looking at it: only by agreeing."""
-    poll = Poll.objects.filter(recruitment_token=without_nul(token), recruiting=True).first()
+    poll = Poll.objects.filter(recruitment_token=strip_nul(token), recruiting=True).first()
     if poll is None:
         return _unknown(request)
     came = _arrival(request, poll)
@@ -172,7 +172,9 @@ def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
     came = recruitment.read_parameters(request.GET, person, "SESSION_ID")
     if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
         return None
-    tokens = recruitment.derive_tokens(poll.recruitment_token, came.external_id, came.session, browser_secret(request))
+    tokens = recruitment.derive_tokens(
+        poll.recruitment_token, came.external_id, came.session, read_browser_secret(request)
+    )
     return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
@@ -198,7 +200,7 @@ def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpRes
 def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
     """A file of the problem, for the evaluator whose page this is."""
     inside = {"evaluator__withdrawn_at": None, "evaluator__poll__status": Poll.Status.OPEN}
-    showing = Showing.objects.filter(token=without_nul(token), **inside).select_related("pair").first()
+    showing = Showing.objects.filter(token=strip_nul(token), **inside).select_related("pair").first()
     row = Attachment.objects.filter(pk=number).first()
     if showing is None or row is None or number not in showing.pair.answers.get("files", ()):
         raise Http404

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.base.http import HtmxHttpRequest, without_nul
+from webapp.base.http import HtmxHttpRequest, strip_nul
 from webapp.notices import channels, email
 from webapp.notices.models import Address, Subscription
 from webapp.notices.push import acceptable
@@ -49,7 +49,7 @@ def leave_address(request: HtmxHttpRequest, participant: Participant) -> HttpRes
 
 def _keep_zone(participant: Participant, name: str) -> None:
     """The person's own time zone, where the browser named one."""
-    zone = email.zone_of(without_nul(name)[:64]).key
+    zone = email.zone_of(strip_nul(name)[:64]).key
     if name and zone != participant.timezone:
         participant.timezone = zone
         participant.save(update_fields=["timezone"])
@@ -93,7 +93,7 @@ def _subscription(request: HttpRequest) -> tuple[str, str, str]:
         return "", "", ""
     if not all(isinstance(part, str) for part in parts):
         return "", "", ""
-    endpoint, p256dh, auth = (without_nul(part) for part in parts)
+    endpoint, p256dh, auth = (strip_nul(part) for part in parts)
     return endpoint, p256dh, auth
 
 
@@ -112,7 +112,7 @@ def _answer(request: HtmxHttpRequest, participant: Participant, said: str = "") 
 @require_http_methods(["GET", "HEAD", "POST"])
 def stop(request: HttpRequest, token: str) -> HttpResponse:
     """From a message: one button, or none where the mail program has one. An unknown link has nothing left to stop."""
-    address = Address.objects.filter(token=without_nul(token)).first()
+    address = Address.objects.filter(token=strip_nul(token)).first()
     if request.method == "POST" and address:
         address.delete()
         address = None

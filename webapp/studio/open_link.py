@@ -10,7 +10,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from webapp.base.http import browser_secret, without_nul
+from webapp.base.http import read_browser_secret, strip_nul
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Outcome, Participant, Study
@@ -27,7 +27,7 @@ STATUS = {"missing": 400, "bad": 400, "many": 429, "elsewhere": 403}
 @require_http_methods(["GET", "HEAD", "POST"])
 def take(request: HttpRequest, link: str) -> HttpResponse:
     """The open link. Nobody is enrolled by looking at it: only by agreeing."""
-    study = Study.objects.filter(open_link=without_nul(link)).first()
+    study = Study.objects.filter(open_link=strip_nul(link)).first()
     if study is None:
         many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
         return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
@@ -66,7 +66,9 @@ def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpR
 
 def _known(request: HttpRequest, study: Study, arrival: Arrival) -> Participant | None:
     """By what only this person has: the session on the site that sent them, or this browser."""
-    tokens = recruitment.derive_tokens(study.open_link, arrival.external_id, arrival.session, browser_secret(request))
+    tokens = recruitment.derive_tokens(
+        study.open_link, arrival.external_id, arrival.session, read_browser_secret(request)
+    )
     mine = Participant.objects.filter(study=study, token__in=[*tokens, request.session.get(f"study {study.pk}", "")])
     if arrival.external_id:
         return mine.filter(recruit__external_id=arrival.external_id).first()
@@ -83,7 +85,7 @@ def _enrol(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse
     if limits.exceeds_limit(request, "join", limits.JOINS):
         return _page(request, study, "many")
     try:
-        person = recruitment.enrol(study, arrival, browser_secret(request))
+        person = recruitment.enrol(study, arrival, read_browser_secret(request))
     except EnrolmentRefused as reason:
         return _page(request, study, str(reason))
     request.session[f"study {study.pk}"] = person.token

@@ -12,9 +12,9 @@ from django.urls import reverse
 from llm.methods import METHODS
 from webapp.experiments import loop, progress
 from webapp.experiments.kind import Judgement
-from webapp.experiments.kinds import compare, judge, judgement_of, train
+from webapp.experiments.kinds import compare, get_judgement, judge, train
 from webapp.experiments.models import Candidate, Experiment, Iteration, Request
-from webapp.problems.forms.form import Tried
+from webapp.problems.forms.form import TriedSource
 from webapp.review import ballot, panels, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
@@ -101,7 +101,7 @@ def page_of(participant: Participant) -> Page:
     if experiment is None:
         return Page("between")
     if participant.instructed_at is None:
-        said = presentation_of(experiment).meanwhile(progress.of(experiment))
+        said = presentation_of(experiment).meanwhile(progress.read_progress(experiment))
         return Page("instruction", {"meanwhile": said, **_beside(participant, experiment)})
     return _first_steps(participant, experiment) or _experiment_page(participant, experiment)
 
@@ -137,8 +137,8 @@ def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
         return _gathering(experiment)
     if experiment.paused:
         return Page("paused")
-    request = loop.waiting_request(experiment)
-    waits_for = 0 if request else progress.of(experiment).iteration
+    request = loop.find_waiting_request(experiment)
+    waits_for = 0 if request else progress.read_progress(experiment).iteration
     trial = trials.find_current(participant, experiment.n, waits_for)
     if trial:
         return _trial(participant, experiment, trial)
@@ -183,9 +183,9 @@ def round_of(participant: Participant) -> int:
 
 
 def _waiting(participant: Participant, experiment: Experiment) -> Page:
-    training = train.requests(experiment).filter(status=Request.Status.OPEN).first()
+    training = train.find_requests(experiment).filter(status=Request.Status.OPEN).first()
     clips = make_practice_tiles(participant, training) if training else []
-    now = progress.of(experiment)
+    now = progress.read_progress(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
     over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
     words = presentation_of(experiment)
@@ -198,14 +198,14 @@ def _review(participant: Participant, request: Request) -> Page:
     shown = make_tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
         return _failed(participant)
-    return _ballot(participant, request.experiment, screening, shown, judgement_of(request))
+    return _ballot(participant, request.experiment, screening, shown, get_judgement(request))
 
 
 def _trial(participant: Participant, experiment: Experiment, trial: Trial) -> Page:
     """A set between two rounds, which looks like a round."""
     asked = (judge if trial.asks_worst else compare).JUDGEMENT
     page = _ballot(participant, experiment, trial, make_tiles(trial), asked)
-    question = {"ask": presentation_of(experiment).trial_of_two} if asked.pair else {}
+    question = {"ask": presentation_of(experiment).trial_of_two} if asked.is_pair else {}
     return replace(
         page, context=page.context | question | {"trial": True, "required": trials.find_required_letters(trial)}
     )
@@ -221,7 +221,7 @@ def _ballot(
     """The page to judge on, with what is shown of candidates that are read."""
     page = ballot_page(screening, shown, judgement, presentation_of(experiment))
 
-    def tried() -> list[Tried]:
+    def tried() -> list[TriedSource]:
         rows = Candidate.objects.in_bulk(screening.order)
         return [tried_of(rows[pk]) for pk in screening.order]
 
@@ -229,8 +229,8 @@ def _ballot(
     return replace(page, context=page.context | _beside(participant, experiment) | read)
 
 
-def tried_of(row: Candidate) -> Tried:
-    return Tried(row.source, row.reason, row.metric_trace)
+def tried_of(row: Candidate) -> TriedSource:
+    return TriedSource(row.source, row.reason, row.metric_trace)
 
 
 def ballot_page(
@@ -241,8 +241,8 @@ def ballot_page(
         "action": reverse("vote", args=[screening.participant.token]),
         "screening": screening,
         "tiles": shown,
-        "final": judgement.final,
-        "pair": judgement.pair,
+        "final": judgement.is_final,
+        "pair": judgement.is_pair,
         "single": ready == 1,
         "ask": presentation.ask_of(judgement, len(shown), ready),
         "tags_best": presentation.tags_best,
@@ -258,7 +258,7 @@ def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
         "vote": vote,
         "picks": [(shown[letter], "") for letter in letters],
         "seconds": round(ballot.compute_undo_seconds(vote), 1),
-        "final": judgement_of(request).final,
+        "final": get_judgement(request).is_final,
     }
     return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
 

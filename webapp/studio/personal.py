@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
-from webapp.base.http import HtmxHttpRequest, without_nul
+from webapp.base.http import HtmxHttpRequest, strip_nul
 from webapp.studies import limits
 from webapp.studies.models import Participant
 
@@ -21,7 +21,7 @@ def personal(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        participant = Participant.objects.select_related("study").filter(token=without_nul(token)).first()
+        participant = Participant.objects.select_related("study").filter(token=strip_nul(token)).first()
         if participant is None:
             many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
             return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)

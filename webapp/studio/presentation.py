@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from webapp.experiments.kind import Judgement
 from webapp.experiments.progress import Progress
-from webapp.problems.forms.form import Tried
+from webapp.problems.forms.form import TriedSource
 from webapp.problems.lookup import TaskInfo
 from webapp.problems.models import Attachment
 from webapp.studio.words import Wait
@@ -52,9 +52,9 @@ class Presentation:
     """The question of a trial about two, which must not tell that it is one."""
     beside: Callable[[TaskInfo, Callable[[Attachment], str]], Context]
     """What stands on every page of a task: (task, addresses of its files)."""
-    candidates: Callable[[TaskInfo, Sequence[Lettered], Callable[[], Sequence[Tried]]], Context]
+    candidates: Callable[[TaskInfo, Sequence[Lettered], Callable[[], Sequence[TriedSource]]], Context]
     """What a page to judge on shows beside its places: (task, places, candidates in their order)."""
-    winner: Callable[[TaskInfo, Tried], Context]
+    winner: Callable[[TaskInfo, TriedSource], Context]
     practice: Callable[[Sequence[Practised]], Context]
     """What the practice trial shows beside, or in place of, its clips."""
     practice_words: Callable[[str], str]

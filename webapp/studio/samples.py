@@ -13,8 +13,8 @@ from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import choose, compare, judge
 from webapp.experiments.progress import CandidateState, Progress
 from webapp.problems import lookup
-from webapp.problems.forms import form_of
-from webapp.problems.forms.form import Tried
+from webapp.problems.forms import get_form
+from webapp.problems.forms.form import TriedSource
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
@@ -120,10 +120,10 @@ def _review(study: Study, plan: Arm, judgement: Judgement, count: int) -> Page:
     return replace(page, context=page.context | _beside(plan) | read)
 
 
-def _sample(plan: Arm, place: int) -> Tried:
+def _sample(plan: Arm, place: int) -> TriedSource:
     """A made-up candidate of a problem."""
     assert isinstance(plan.task_info, Problem)
-    return form_of(plan.task_info).sample(plan.task_info, place)
+    return get_form(plan.task_info).make_sample(plan.task_info, place)
 
 
 def _picked(study: Study, plan: Arm) -> Page:
@@ -197,7 +197,7 @@ STATES: dict[str, State] = {
 
 def missing(name: str, study: Study, plan: Arm) -> str:
     """Why a page is not shown; empty where it is."""
-    if not lookup.known(plan.task):
+    if not lookup.task_exists(plan.task):
         return "its problem is not there"
     return "" if STATES[name].used(study, plan) else "not in this study"
 

@@ -32,7 +32,7 @@ def _cards(request: HttpRequest) -> list[tuple[Arm, str, Participant | None]]:
     """The first arm of each demonstration stands for it."""
     studies = Study.objects.filter(demonstration=True, status=Study.Status.OPEN).order_by("created_at")
     first = [arm for study in studies if (arm := study.arms.select_related("study").first())]
-    return [(arm, lookup.still(arm.task_info), _own_link(request, arm.study)) for arm in first]
+    return [(arm, lookup.find_still(arm.task_info), _own_link(request, arm.study)) for arm in first]
 
 
 @require_POST

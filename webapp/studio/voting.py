@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from webapp.base.http import HtmxHttpRequest, without_nul
+from webapp.base.http import HtmxHttpRequest, strip_nul
 from webapp.experiments import events
 from webapp.review import ballot, telemetry, trials
 from webapp.review.models import ClipTicket, Screening, Trial, Vote
@@ -22,7 +22,7 @@ from webapp.studio.personal import personal
 def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if participant.withdrawn_at:
         return redirect(participant)
-    token = without_nul(request.POST.get("screening", ""))
+    token = strip_nul(request.POST.get("screening", ""))
     trial = Trial.objects.filter(participant=participant, token=token).first()
     if trial:
         messages.info(request, trials.save_answer(trial, _choice(request)) or "Saved, thank you.")
@@ -40,7 +40,7 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """How a page has been watched so far. Sent now and then and when it is left; nobody waits for the answer."""
-    mine = {"participant": participant, "token": without_nul(request.POST.get("screening", ""))}
+    mine = {"participant": participant, "token": strip_nul(request.POST.get("screening", ""))}
     shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
     if shown is None or participant.withdrawn_at:
         return HttpResponse(status=404)
@@ -54,7 +54,7 @@ def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @personal
 def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Take back the last vote; names it, so that a second press takes back nothing else."""
-    token = without_nul(request.POST.get("screening", ""))
+    token = strip_nul(request.POST.get("screening", ""))
     standing = (
         Vote.objects.filter(screening__token=token, screening__participant=participant, undone_at=None)
         .select_related("request__experiment")
@@ -70,7 +70,7 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 @require_POST
 @personal
 def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    ticket = ClipTicket.objects.filter(participant=participant, token=without_nul(request.POST.get("clip", ""))).first()
+    ticket = ClipTicket.objects.filter(participant=participant, token=strip_nul(request.POST.get("clip", ""))).first()
     experiment = participant.experiment
     if ticket is None or experiment is None or participant.withdrawn_at:
         return HttpResponse("This video is not on your page any more.", status=404)

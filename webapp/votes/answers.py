@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 
 from simulation import catalog
 from webapp.experiments.models import Candidate
-from webapp.problems.lookup import problem_named
+from webapp.problems.lookup import find_problem
 from webapp.problems.models import Attachment, Problem
 from webapp.votes.models import Pair, Poll
 
@@ -41,7 +41,7 @@ def problems(first: Candidate, second: Candidate) -> list[str]:
 
 def copied(first: Candidate, second: Candidate) -> dict[str, Any]:
     """All text that evaluators will read: later changes and deletions leave it alone. Files are the problem's own."""
-    problem = problem_named(first.iteration.experiment.task)
+    problem = find_problem(first.iteration.experiment.task)
     return {
         "problem": {name: getattr(problem, name) for name in OF_PROBLEM},
         "files": list(problem.attachments.values_list("pk", flat=True)),

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from webapp.base.http import without_nul
+from webapp.base.http import strip_nul
 from webapp.review.media import respond_with_range
 from webapp.votes.models import Poll, Showing
 from webapp.votes.opening import copy_name
@@ -23,7 +23,7 @@ async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 async def _answer(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
-    token = without_nul(token)
+    token = strip_nul(token)
     showing = (
         await Showing.objects.select_related("pair")
         .filter(Q(left_token=token) | Q(right_token=token))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.statistics.corrections import CORRECTIONS
-from webapp.base.statistics.proportions import Preference, preference
+from webapp.base.statistics.proportions import Preference, summarize_preference
 from webapp.votes.ballot import STRENGTHS
 from webapp.votes.models import Evaluator, Pair, Poll, Vote
 
@@ -83,7 +83,7 @@ def results_of(poll: Poll) -> Results:
     done = Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
     begun = Evaluator.objects.filter(poll=poll, consented_at__isnull=False, finished_at=None, withdrawn_at=None)
     level = 1 - poll.alpha
-    return Results(done, begun.count(), pairs, preference(left, right, level), ratings, plain)
+    return Results(done, begun.count(), pairs, summarize_preference(left, right, level), ratings, plain)
 
 
 def _pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
@@ -91,7 +91,7 @@ def _pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
     found = []
     for pair in pairs:
         answers = [vote.answer for vote in votes if vote.showing.pair_id == pair.pk]
-        found.append(preference(answers.count("first"), answers.count("second"), 1 - poll.alpha))
+        found.append(summarize_preference(answers.count("first"), answers.count("second"), 1 - poll.alpha))
     adjusted = CORRECTIONS[poll.correction]([one.p for one in found])
     return tuple(
         PairResult(

@@ -41,7 +41,7 @@ class Preference:
         return self.first / self.trials if self.trials else None
 
 
-def preference(first: int, second: int, level: float = 0.95) -> Preference:
+def summarize_preference(first: int, second: int, level: float = 0.95) -> Preference:
     """Everything said about one pair, from the votes for its first and its second. Without votes p is 1."""
     n = first + second
     posterior = scipy.stats.beta(1 + first, 1 + second)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from webapp.accounts.addresses import client_address
+from webapp.accounts.addresses import read_client_address
 
 
 def respond_locked_out(request: HttpRequest, *_: Any) -> HttpResponse:
@@ -24,7 +24,7 @@ def respond_locked_out(request: HttpRequest, *_: Any) -> HttpResponse:
 def _find_time_left(request: HttpRequest) -> timedelta:
     """Until django-axes forgets the last failed attempt of this account or address."""
     credentials = getattr(request, "axes_credentials", None) or {}
-    mine = Q(ip_address=client_address(request)) | Q(username=credentials.get("username", ""))
+    mine = Q(ip_address=read_client_address(request)) | Q(username=credentials.get("username", ""))
     cooling: timedelta = settings.AXES_COOLOFF_TIME
     counted = AccessAttempt.objects.filter(mine, attempt_time__gt=timezone.now() - cooling)
     last = counted.order_by("-attempt_time").values_list("attempt_time", flat=True).first()

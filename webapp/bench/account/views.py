@@ -30,12 +30,12 @@ def account(request: HttpRequest) -> HttpResponse:
 def _render_page(request: HttpRequest, **more: Any) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    context = {"role": roles.role_of(user), "on": twofactor.app_of(user), "required": settings.REQUIRE_2FA, **more}
+    context = {"role": roles.get_role(user), "on": twofactor.find_app(user), "required": settings.REQUIRE_2FA, **more}
     if context["on"]:
-        context["left"] = twofactor.left(user)
+        context["left"] = twofactor.count_recovery_codes(user)
     else:
-        device = twofactor.begin(user)
-        context |= {"picture": twofactor.picture(device), "key": twofactor.key_of(device)}
+        device = twofactor.begin_setup(user)
+        context |= {"picture": twofactor.draw_qr_code(device), "key": twofactor.format_key(device)}
     return render(request, "bench/account/account.html", context)
 
 
@@ -45,11 +45,11 @@ def _render_page(request: HttpRequest, **more: Any) -> HttpResponse:
 def turn_on(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    codes = twofactor.confirm(user, request.POST.get("code", ""))
+    codes = twofactor.confirm_setup(user, request.POST.get("code", ""))
     if codes is None:
         messages.error(request, "That code is not the one that the app shows now. Is the phone's clock right?")
         return redirect("account:account")
-    device = twofactor.app_of(user)
+    device = twofactor.find_app(user)
     assert device is not None
     django_otp.login(request, device)
     record(user, "turned on two-factor", user)
@@ -62,11 +62,11 @@ def turn_on(request: HttpRequest) -> HttpResponse:
 def new_codes(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    if twofactor.verify(user, request.POST.get("code", "")) is None:
+    if twofactor.verify_code(user, request.POST.get("code", "")) is None:
         messages.error(request, WRONG_CODE)
         return redirect("account:account")
     record(user, "drew new recovery codes", user)
-    return _render_page(request, codes=twofactor.recovery_codes(user))
+    return _render_page(request, codes=twofactor.renew_recovery_codes(user))
 
 
 @require_POST
@@ -74,10 +74,10 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 def turn_off(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    if twofactor.verify(user, request.POST.get("code", "")) is None:
+    if twofactor.verify_code(user, request.POST.get("code", "")) is None:
         messages.error(request, WRONG_CODE)
     else:
-        twofactor.forget(user)
+        twofactor.remove_second_factor(user)
         record(user, "turned off two-factor", user)
         messages.success(request, "Signing in needs your password alone now.")
     return redirect("account:account")

@@ -38,15 +38,15 @@ class RoleFields(forms.Form):
         super().__init__(*args, **kwargs)
         extras = self.fields.get("extras")
         if isinstance(extras, forms.MultipleChoiceField):
-            extras.choices = roles.offered()
+            extras.choices = roles.list_extra_rights()
 
 
 class AccountForm(RoleFields, UserChangeForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk and "role" in self.fields:
-            self.fields["role"].initial = roles.role_of(self.instance)
-            self.fields["extras"].initial = roles.extras_of(self.instance)
+            self.fields["role"].initial = roles.get_role(self.instance)
+            self.fields["extras"].initial = roles.get_extra_rights(self.instance)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -81,11 +81,11 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
 
     @display(description="role")
     def role(self, user: User) -> str:
-        return roles.role_of(user).label.partition(":")[0]
+        return roles.get_role(user).label.partition(":")[0]
 
     @display(description="two-factor", boolean=True)
     def two_factor(self, user: User) -> bool:
-        return twofactor.app_of(user) is not None
+        return twofactor.find_app(user) is not None
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_superuser
@@ -106,11 +106,11 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        roles.assign(form.instance, form.cleaned_data["role"], form.cleaned_data["extras"])
+        roles.assign_role(form.instance, form.cleaned_data["role"], form.cleaned_data["extras"])
 
     @admin.action(description="Forget the second factor: for somebody who lost phone and codes")
     def reset_two_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        names = [user.get_username() for user in queryset if twofactor.forget(user)]
+        names = [user.get_username() for user in queryset if twofactor.remove_second_factor(user)]
         for user in queryset:
             record(request.user, "reset two-factor", user)
         if names:

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.admin import ModelAdmin
 
-from webapp.endpoints.gate import use_of
+from webapp.endpoints.gate import measure_use
 from webapp.endpoints.models import Endpoint
 
 
@@ -24,7 +24,7 @@ class EndpointAdmin(ModelAdmin):
         if endpoint.pk is None:
             return "Nothing has been asked yet."
         moment = timezone.now()
-        use = use_of(endpoint, moment)
+        use = measure_use(endpoint, moment)
         said = f"{use.open} under way; {use.requests} requests and {use.tokens:,} tokens in the last minute"
         if endpoint.closed_until and moment < endpoint.closed_until:
             left = (endpoint.closed_until - moment).total_seconds()

@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 from simulation import catalog
 from webapp.bench.option_fields import OptionsField, describe_judge_options, describe_method_options, describe_methods
 from webapp.experiments import judges, loop
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import (
     Candidate,
     Clip,
@@ -36,7 +36,7 @@ from webapp.experiments.models import (
     Run,
 )
 from webapp.problems import lookup
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 from webapp.studies.assigning import find_participants
 
 STATUS_LABELS = {
@@ -116,12 +116,12 @@ class LoopForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         if "task" in self.fields:
             robots = [(name, name) for name in catalog.tasks()]
-            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.choices())]  # type: ignore[attr-defined]
+            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
-        if task and preset and medium_of(task).filmed and preset not in catalog.task(task).presets:
+        if task and preset and get_medium(task).filmed and preset not in catalog.task(task).presets:
             known = ", ".join(catalog.task(task).presets)
             self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
         return data
@@ -155,7 +155,7 @@ class ExperimentForm(LoopForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean()
         alone = self.instance.pk is None or not find_participants(self.instance)
-        if alone and data.get("judge") in judges.PEOPLE:
+        if alone and data.get("judge") in judges.ASKING_PEOPLE:
             self.add_error(
                 "judge",
                 "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
@@ -194,7 +194,7 @@ class ExperimentAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A name that one may keep, and the judge that an experiment outside a study can have."""
         names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": judges.WITHOUT_PEOPLE}
-        return {**names, "model": environment_model(), **super().get_changeform_initial_data(request)}
+        return {**names, "model": find_environment_model(), **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
         """Once started, the settings are what the saved requests were made from: only name and budget may change."""

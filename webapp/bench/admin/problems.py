@@ -21,8 +21,8 @@ from webapp.problems import exchange
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
-from webapp.problems.signals import shown_in
-from webapp.problems.uses import uses_of
+from webapp.problems.signals import find_open_votes
+from webapp.problems.uses import describe_uses
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AttachmentForms(PaginationInlineFormSet):
     def clean(self) -> None:
         super().clean()
         changed = [form.instance for form in self.initial_forms if not SHOWN_FIELDS.isdisjoint(form.changed_data)]
-        for title in shown_in([*changed, *(form.instance for form in self.deleted_forms)]):
+        for title in find_open_votes([*changed, *(form.instance for form in self.deleted_forms)]):
             raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
 
 
@@ -109,7 +109,7 @@ class ProblemAdmin(ModelAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
         """What uses a problem stands in no foreign key that Django would see."""
         rows, counts, refused, protected = super().get_deleted_objects(objs, request)
-        return rows, counts, refused, [*protected, *(words for problem in objs for words in uses_of(problem))]
+        return rows, counts, refused, [*protected, *(words for problem in objs for words in describe_uses(problem))]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -133,8 +133,8 @@ class ProblemAdmin(ModelAdmin):
         if request.method == "POST" and form.is_valid():
             file = form.cleaned_data["file"]
             try:
-                if file.size > exchange.BYTES:
-                    raise exchange.BadSet(f"the file has more than {exchange.BYTES >> 20} MB")
+                if file.size > exchange.MOST_BYTES:
+                    raise exchange.BadSet(f"the file has more than {exchange.MOST_BYTES >> 20} MB")
                 problems = exchange.import_set(exchange.read_bytes(file.name, file.read()))
             except exchange.BadSet as error:
                 form.add_error("file", f"Nothing was imported: {error}")
@@ -146,6 +146,6 @@ class ProblemAdmin(ModelAdmin):
 
     @admin.action(description="Export as an archive")
     def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
-        data = exchange.as_zip(exchange.export_set(queryset))
+        data = exchange.pack_zip(exchange.export_set(queryset))
         headers = {"Content-Disposition": 'attachment; filename="problems.zip"'}
         return HttpResponse(data, content_type="application/zip", headers=headers)

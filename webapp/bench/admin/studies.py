@@ -18,7 +18,7 @@ from unfold.decorators import display
 
 from webapp import audit
 from webapp.audit import record
-from webapp.base.http import site_address
+from webapp.base.http import get_site_address
 from webapp.bench.admin.experiments import ReadOnlyAdmin
 from webapp.bench.admin.study_forms import (
     MOST_AT_ONCE,
@@ -179,7 +179,7 @@ class StudyAdmin(ModelAdmin):
         study = self.get_object(request, object_id)
         kwargs["extra_context"] = {
             **(_study_box(study) if study else {}),
-            "site": site_address(request),
+            "site": get_site_address(request),
             **(kwargs.get("extra_context") or {}),
         }
         return super().change_view(request, object_id, *args, **kwargs)

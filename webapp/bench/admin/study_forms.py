@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from llm.methods import METHODS
 from webapp.bench.admin.experiments import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.studies.models import Arm, Assignment, Study
 
 MOST_AT_ONCE = 200
@@ -141,7 +141,7 @@ class ArmForm(LoopForm):
         super().__init__(*args, **kwargs)
         self.fields["method"].choices = [(method.name, method.title) for method in FOR_PEOPLE]  # type: ignore[attr-defined]
         if self.instance.pk is None:
-            self.fields["model"].initial = environment_model()
+            self.fields["model"].initial = find_environment_model()
         elif self.instance.started:
             self.fields["task"].help_text = "Somebody is in this arm, so its plan stands. Add another arm for another."
             for name in FIXED:

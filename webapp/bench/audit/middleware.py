@@ -15,7 +15,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from webapp.archive.models import Export
 from webapp.audit import record
-from webapp.audit.scope import Scope, current
+from webapp.audit.request_scope import Scope, current_scope
 from webapp.base.http import SAFE_METHODS
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Clip, Experiment, LanguageModel
@@ -36,9 +36,9 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> Response:
-            token = current.set(scope := Scope(request))
+            token = current_scope.set(scope := Scope(request))
             response: Response = await get_response(request)
-            current.reset(token)
+            current_scope.reset(token)
             if should_record(request, response, scope.recorded):
                 await sync_to_async(record_request)(request, response)
             return response
@@ -46,9 +46,9 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
         return answer_async
 
     def answer(request: HttpRequest) -> Response:
-        token = current.set(scope := Scope(request))
+        token = current_scope.set(scope := Scope(request))
         response: Response = get_response(request)
-        current.reset(token)
+        current_scope.reset(token)
         if should_record(request, response, scope.recorded):
             record_request(request, response)
         return response

@@ -19,8 +19,8 @@ from django.views.decorators.http import require_safe
 from webapp.accounts.access import staff_only
 from webapp.audit import chain, record
 from webapp.audit.models import Entry, Head
-from webapp.base.csv_cells import cell
-from webapp.base.http import HtmxHttpRequest, without_nul
+from webapp.base.csv_cells import to_cell
+from webapp.base.http import HtmxHttpRequest, strip_nul
 
 COLUMNS = (
     *("number", "created_at", "actor", "action", "target_type", "target_id", "target_label", "detail"),
@@ -36,11 +36,11 @@ def _require_permission(request: HtmxHttpRequest) -> None:
 def filter_entries(given: QueryDict) -> QuerySet[Entry]:
     """By account, action, words and days (UTC)."""
     rows = Entry.objects.all()
-    if actor := without_nul(given.get("actor", "")):
+    if actor := strip_nul(given.get("actor", "")):
         rows = rows.filter(actor=actor)
-    if action := without_nul(given.get("action", "")):
+    if action := strip_nul(given.get("action", "")):
         rows = rows.filter(action=action)
-    if words := without_nul(given.get("q", "").strip()):
+    if words := strip_nul(given.get("q", "").strip()):
         rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__icontains=words))
     if day := _parse_day(given.get("since", "")):
         rows = rows.filter(created_at__gte=day)
@@ -62,7 +62,7 @@ def _parse_day(text: str) -> datetime | None:
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     _require_permission(request)
-    chain.seal()
+    chain.seal_entries()
     page = Paginator(filter_entries(request.GET), 50).get_page(request.GET.get("page"))
     given = request.GET.copy()
     given.pop("page", None)
@@ -84,7 +84,7 @@ def download(request: HtmxHttpRequest) -> HttpResponse:
     """The rows that the filters leave, oldest first, with the chain, so that a reader can check it."""
     _require_permission(request)
     record(request.user, "downloaded", None, file="audit.csv", filters=dict(request.GET.items()))
-    chain.seal()
+    chain.seal_entries()
     text = to_csv(filter_entries(request.GET).order_by("number"))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
     return HttpResponse(text, content_type="text/csv; charset=utf-8", headers=headers)
@@ -97,5 +97,5 @@ def to_csv(rows: QuerySet[Entry]) -> str:
     for row in rows.iterator(500):
         values = [getattr(row, name) for name in COLUMNS]
         values[1], values[7] = row.created_at.isoformat(), json.dumps(row.detail, sort_keys=True)
-        writer.writerow([cell(value) for value in values])
+        writer.writerow([to_cell(value) for value in values])
     return text.getvalue()

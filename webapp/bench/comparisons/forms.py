@@ -8,7 +8,7 @@ from llm import methods
 from simulation import catalog
 from webapp.comparisons import plan as plans
 from webapp.comparisons.models import Comparison
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.problems.models import Problem
 
 VARIANT = "variant"
@@ -103,7 +103,7 @@ class ComparisonForm(forms.ModelForm):
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
         preset.choices = preset_choices()
-        self.initial.setdefault("model", environment_model())
+        self.initial.setdefault("model", find_environment_model())
 
     def clean_judge_options(self) -> list[str]:
         return _split_lines(self.cleaned_data["judge_options"])

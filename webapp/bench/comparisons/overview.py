@@ -123,7 +123,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
         accuracies=tuple(measure_accuracies(plan, scores)),
         experiments=experiments,
         running=running,
-        running_progress=progress.of(running) if running else None,
+        running_progress=progress.read_progress(running) if running else None,
     )
 
 

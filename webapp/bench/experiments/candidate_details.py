@@ -121,9 +121,9 @@ def read_details(experiment: Experiment, key: str) -> CandidateDetails:
         raise Http404(f"A candidate is named like 2-3, not {key!r}.")
     candidate = get_object_or_404(rows, iteration__number=number, index=index)
     same_round = {"payload__iteration": candidate.iteration.number}
-    writings = write.requests(experiment).filter(**same_round).defer("result")
+    writings = write.find_requests(experiment).filter(**same_round).defer("result")
     writing = next((request for request in writings if candidate.index in _list_written_indices(request)), None)
-    trainings = train.requests(experiment).filter(**same_round).defer("result")
+    trainings = train.find_requests(experiment).filter(**same_round).defer("result")
     training = next((request for request in trainings if candidate.key in _list_trained_keys(request)), None)
     keys = rows.values_list("iteration__number", "index").order_by("iteration__number", "index")
     return CandidateDetails(

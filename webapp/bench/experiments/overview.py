@@ -52,11 +52,11 @@ class ExperimentOverview:
     @property
     def can_end(self) -> bool:
         """Whether there is anything to choose a winner from."""
-        return bool(revisions.bests(self.experiment))
+        return bool(revisions.list_bests(self.experiment))
 
     @property
     def can_follow(self) -> bool:
-        return upgrades.has_today(self.experiment)
+        return upgrades.has_current_method(self.experiment)
 
     @property
     def url(self) -> str:
@@ -130,7 +130,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         queued_before=_count_queued_before(jobs),
         usage=sum_usage([experiment.pk]),
         queries=experiment_results.count_queries(experiment) if experiment.judge_info.asks_people else 0,
-        progress=progress.of(experiment),
+        progress=progress.read_progress(experiment),
         voted=panels.count_voted(experiment),
         prompt_spans=spans,
         answers_aside=answers_aside,

@@ -166,7 +166,7 @@ def _read_steps(
 
 def _read_fractions(jobs: Iterable[Job]) -> dict[str, float]:
     """How far each candidate's training is, by its id."""
-    entries = [progress.said_of(job) for job in jobs if job.kind == Job.Kind.TRAIN]
+    entries = [progress.read_candidate_progress(job) for job in jobs if job.kind == Job.Kind.TRAIN]
     return {key: float(str(entry["fraction"])) for job_entries in entries for key, entry in job_entries.items()}
 
 

@@ -38,12 +38,12 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "cancel": (loop.cancel, "Cancelled. What was made so far stays.", "It has ended already."),
     "retry": (loop.retry, "Going on from the step that failed.", "Nothing has failed."),
     "end": (
-        upgrades.end_here,
+        upgrades.end_early,
         "No more rounds: the winner is chosen among those that are there.",
         "Nothing has been trained, or it has not stopped because its method changed.",
     ),
     "follow": (
-        upgrades.follow_today,
+        upgrades.follow_current_flow,
         "Going on under today's flow, with the answers that fit into it.",
         "Today's Prefine has no such method, or it has not stopped because its method changed.",
     ),
@@ -59,7 +59,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
     experiments = list(page)
     jobs = experiment_list.find_running_jobs(experiments)
     rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
-    return render(request, "bench/experiments/index.html", {"page": page, "rows": rows, "queues": queues.state()})
+    return render(request, "bench/experiments/index.html", {"page": page, "rows": rows, "queues": queues.read_queues()})
 
 
 @require_safe
@@ -92,7 +92,7 @@ def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "sections": sections.render_sections(overview),
         "log": _build_log(request, row).render(),
         "kinds": event_log.list_event_kinds(row),
-        "after": events.last_id(row),
+        "after": events.get_last_id(row),
     }
     return render(request, "bench/experiments/experiment.html", context)
 

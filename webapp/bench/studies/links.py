@@ -12,8 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from webapp.audit import record
-from webapp.base.csv_cells import cell
-from webapp.base.http import site_address
+from webapp.base.csv_cells import to_cell
+from webapp.base.http import get_site_address
 from webapp.studies.models import Participant, Study
 
 
@@ -30,7 +30,7 @@ def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     sheet.writerow(["participant", "link", "status"])
     for person in people:
         sheet.writerow(
-            [cell(person.label), f"{site_address(request)}{person.get_absolute_url()}", _describe_status(person)]
+            [to_cell(person.label), f"{get_site_address(request)}{person.get_absolute_url()}", _describe_status(person)]
         )
     record(request.user, "downloaded links", study, participants=len(people))
     return response

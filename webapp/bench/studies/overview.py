@@ -13,7 +13,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 from llm.records import TRIED
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
-from webapp.experiments.kinds import judgement_of
+from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Event, Experiment, Job, Request
 from webapp.experiments.usage import Usage, sum_usage
 from webapp.review.models import Vote
@@ -160,8 +160,8 @@ def _find_place_outside(person: Participant, current: Assignment | None) -> tupl
 
 def _read_states(experiments: Sequence[Experiment]) -> dict[int, State]:
     """The state of each of these experiments, by primary key."""
-    now = progress.of_all(experiments)
-    asked = loop.waiting_requests(experiments)
+    now = progress.read_all(experiments)
+    asked = loop.find_waiting_requests(experiments)
     last_event = _read_latest(Event.objects.filter(experiment__in=experiments), "created_at")
     last_done = _read_latest(Request.objects.filter(experiment__in=experiments), "finished_at")
     states = {}
@@ -190,7 +190,7 @@ def _describe_state(
     if experiment.paused:
         return State("paused", f"round {now.iteration} of {now.n} is paused", None)
     if request:
-        choice = "the winner" if judgement_of(request).final else f"in round {now.iteration} of {now.n}"
+        choice = "the winner" if get_judgement(request).is_final else f"in round {now.iteration} of {now.n}"
         return State("choosing", f"to choose {choice}", request.created_at, request=request)
     return State("practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left)
 

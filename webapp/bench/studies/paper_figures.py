@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from webapp.base.statistics.answers import LEAST_FOR_QUARTERS, Bias
+from webapp.base.statistics.answer_quality import LEAST_FOR_QUARTERS, Bias
 from webapp.bench.studies.reliability import Answers
 from webapp.experiments.figures import short_metric
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from webapp.base.paper_table import Table
-from webapp.base.statistics import answers
-from webapp.base.statistics.answers import Agreement, Bias, Times
+from webapp.base.statistics import answer_quality
+from webapp.base.statistics.answer_quality import Agreement, Bias, Times
 from webapp.experiments.models import Candidate, Iteration
 from webapp.review import quality
 from webapp.review.models import Vote
@@ -47,10 +47,10 @@ def read_answers(study: Study) -> Answers:
     return Answers(
         votes=len(votes),
         undecided=len(votes) - len(decided),
-        best_places=answers.position_bias(_list_places(decided, "best_id")),
-        worst_places=answers.position_bias(_list_places(decided, "worst_id")),
-        agreement=answers.agreement(_list_ratings(decided), "ordinal"),
-        times=answers.times([measure_seconds(vote) for vote in decided]),
+        best_places=answer_quality.measure_position_bias(_list_places(decided, "best_id")),
+        worst_places=answer_quality.measure_position_bias(_list_places(decided, "worst_id")),
+        agreement=answer_quality.measure_agreement(_list_ratings(decided), "ordinal"),
+        times=answer_quality.summarize_times([measure_seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
         quality=quality.assess_study(study),
         scores={arm: lines for arm in study.arms.all() if (lines := _read_scores(arm))},
@@ -63,7 +63,7 @@ def caption_figures(found: Answers) -> dict[str, str]:
     if found.best_places:
         names["places"] = "How often each place on the page was picked"
     if found.by_round:
-        least = answers.LEAST_FOR_QUARTERS
+        least = answer_quality.LEAST_FOR_QUARTERS
         names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
     for arm in found.scores:
         names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.base import charts
 from webapp.experiments.models import LoopSettings
-from webapp.problems.forms import form_of
+from webapp.problems.forms import get_form
 from webapp.problems.models import Problem
 
 register = template.Library()
@@ -135,4 +135,4 @@ def as_json(value: object) -> SafeString:
 def gist(source: str, experiment: LoopSettings) -> str:
     """A candidate that is read, in one line."""
     problem = experiment.task_info
-    return form_of(problem).gist(problem, source) if isinstance(problem, Problem) else ""
+    return get_form(problem).summarize(problem, source) if isinstance(problem, Problem) else ""

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts.access import staff_only
 from webapp.base import charts
-from webapp.base.http import HtmxHttpRequest, site_address
+from webapp.base.http import HtmxHttpRequest, get_site_address
 from webapp.bench.chart_html import draw_figure
 from webapp.problems.files import respond_with_file
 from webapp.votes import answers, enrolment, figures, opening, results
@@ -46,7 +46,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "done": done,
         "begun": begun,
         "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
-        "site": site_address(request),
+        "site": get_site_address(request),
         "most_at_once": MOST_AT_ONCE,
         "read": [(pair, list(enumerate(answers.files_of(pair), 1))) for pair in pairs if pair.answers],
         "plan": row.plan or (opening.plan_of(row) if pairs else ""),

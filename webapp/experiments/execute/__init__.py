@@ -28,19 +28,21 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "run": test,
 }
 """By what a kind of request names (webapp.experiments.kinds), and the two kinds of jobs that no request asks for."""
-OWN = (Job.Kind.ADVANCE, Job.Kind.FILM)
+WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM)
 
 
-def executor(job: Job) -> Callable[[leases.Lease], None]:
-    return EXECUTORS[job.kind if job.kind in OWN or job.request is None else KINDS[job.request.kind].executor]
+def find_executor(job: Job) -> Callable[[leases.Lease], None]:
+    return EXECUTORS[
+        job.kind if job.kind in WITHOUT_REQUEST or job.request is None else KINDS[job.request.kind].executor
+    ]
 
 
-def run(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
+def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
     """Claim the job and do it. False when there was nothing to claim."""
     lease = leases.claim(job_id)
     if lease is None:
         return False
     lease.report = report
     with lease:
-        executor(lease.job)(lease)
+        find_executor(lease.job)(lease)
     return True

@@ -16,12 +16,12 @@ from llm import prices
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Gate
-from webapp.base.claims import Lost
-from webapp.base.database import AWAY, retry_while_away
+from webapp.base.claims import ClaimLost
+from webapp.base.database import CONNECTION_ERRORS, retry_while_away
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Job, ModelCall, Request
 
-HELD = "held"
+HELD_KEY = "held"
 """In a job's progress: what its calls under way will take, [tokens, dollars]."""
 REMEMBERED_CALLS = 20
 UNKNOWN_ANSWER = 1000
@@ -38,21 +38,21 @@ class Amount:
         return Amount(self.tokens + other.tokens, self.dollars + other.dollars)
 
 
-def spent_by(experiment: Experiment) -> Amount:
+def sum_spent(experiment: Experiment) -> Amount:
     """Answers, and what came of those that ended in the middle; estimated where an endpoint does not say."""
     calls = ModelCall.objects.filter(request__experiment=experiment)
     sums = calls.aggregate(read=Sum("prompt_tokens"), written=Sum("completion_tokens"), cost=Sum("cost"))
     return Amount((sums["read"] or 0) + (sums["written"] or 0), sums["cost"] or 0.0)
 
 
-def held_elsewhere(job: Job) -> Amount:
+def sum_held_elsewhere(job: Job) -> Amount:
     """What calls under way in the experiment's other jobs will take."""
     running = Job.objects.filter(experiment=job.experiment_id, status=Job.Status.RUNNING).exclude(pk=job.pk)
-    held = [Amount(*row[HELD]) for row in running.values_list("progress", flat=True) if HELD in row]
+    held = [Amount(*row[HELD_KEY]) for row in running.values_list("progress", flat=True) if HELD_KEY in row]
     return sum(held, Amount())
 
 
-def shortage(experiment: Experiment, spent: Amount, then: Amount, need: Amount) -> str:
+def describe_shortage(experiment: Experiment, spent: Amount, then: Amount, need: Amount) -> str:
     """What there is too little of; empty where there is enough. `then`: spent, with what is under way and the need."""
     tokens, dollars = experiment.token_budget, experiment.dollar_budget
     if tokens is not None and (spent.tokens >= tokens or then.tokens > tokens):
@@ -62,7 +62,7 @@ def shortage(experiment: Experiment, spent: Amount, then: Amount, need: Amount) 
     return ""
 
 
-def usual_tokens(request: Request) -> float | None:
+def measure_usual_tokens(request: Request) -> float | None:
     """How long an answer to such a request was on average, in tokens; None before there was one."""
     model = request.experiment.model_id
     calls = ModelCall.objects.filter(request__kind=request.kind, request__experiment__model=model)
@@ -84,7 +84,7 @@ class BudgetGate:
         request = lease.job.request
         assert request is not None
         self.limit = int(request.payload.get("tokens", 0))
-        self.answer = self.limit or round(usual_tokens(request) or UNKNOWN_ANSWER)
+        self.answer = self.limit or round(measure_usual_tokens(request) or UNKNOWN_ANSWER)
         self.held: dict[int, Amount] = {}
         self.numbers = itertools.count()
         self.lock = threading.RLock()
@@ -95,13 +95,13 @@ class BudgetGate:
 
         Without a budget, too, it is noted what is under way: one may be set meanwhile.
         """
-        need = self.need(tokens - self.limit)
+        need = self.estimate_need(tokens - self.limit)
         try:
             experiment = Experiment.objects.filter(pk=self.lease.job.experiment_id).first()
             if experiment is None:  # deleted meanwhile
-                raise Lost
+                raise ClaimLost
             limited = experiment.token_budget is not None or experiment.dollar_budget is not None
-            if limited and not self.affords(experiment, need):  # looked at first: who waits takes no place
+            if limited and not self.can_afford(experiment, need):  # looked at first: who waits takes no place
                 return None
             inner = self.gate.enter(tokens)
             if inner is None:
@@ -113,11 +113,11 @@ class BudgetGate:
                 if number is None:
                     self.gate.leave(inner, 0)
             return None if number is None else (number, inner)
-        except AWAY:
+        except CONNECTION_ERRORS:
             connection.close()
             return None  # the lease's heartbeat says when it is away for too long
         finally:
-            self.close()
+            self.close_connection()
 
     def leave(self, ticket: tuple[int, Any], tokens: int | None) -> None:
         number, inner = ticket
@@ -125,16 +125,16 @@ class BudgetGate:
             self.release(number)
         finally:
             self.gate.leave(inner, tokens)
-            self.close()
+            self.close_connection()
 
     def release(self, number: int) -> None:
         """Noted on the job's row at once: others wait for what is free again."""
         with self.lock:
             del self.held[number]
-            self.tell(self.lease.progress)
+            self.set_progress(self.lease.progress)
 
         def note() -> None:
-            with self.lease.kept() as ours:
+            with self.lease.confirm() as ours:
                 if ours:
                     Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
 
@@ -143,25 +143,25 @@ class BudgetGate:
     def rest(self, seconds: float) -> None:
         self.gate.rest(seconds)
 
-    def tell(self, progress: Mapping[str, Any]) -> None:
+    def set_progress(self, progress: Mapping[str, Any]) -> None:
         """Have the job say this, and what its calls under way will take."""
         with self.lock:
             own = sum(self.held.values(), Amount())
-            held = {HELD: [own.tokens, own.dollars]} if self.held or HELD in self.lease.progress else {}
+            held = {HELD_KEY: [own.tokens, own.dollars]} if self.held or HELD_KEY in self.lease.progress else {}
             self.lease.progress = {**progress, **held}
 
-    def need(self, prompt: int) -> Amount:
+    def estimate_need(self, prompt: int) -> Amount:
         """Of one call with a prompt of about so many tokens."""
         usage = prices.Usage(prompt, self.answer)
         dollars = prices.cost(usage, self.prices, datetime.now(UTC).date())
         return Amount(prompt + self.answer, dollars or 0.0)
 
-    def affords(self, experiment: Experiment, need: Amount) -> bool:
+    def can_afford(self, experiment: Experiment, need: Amount) -> bool:
         with self.lock:
             own = sum(self.held.values(), Amount())
-        under_way = own + held_elsewhere(self.lease.job)
-        spent = spent_by(experiment)
-        short = shortage(experiment, spent, spent + under_way + need, need)
+        under_way = own + sum_held_elsewhere(self.lease.job)
+        spent = sum_spent(experiment)
+        short = describe_shortage(experiment, spent, spent + under_way + need, need)
         if short and under_way == Amount():
             raise BudgetSpent(f"{short} Raise the experiment's budget, then retry.")
         return not short
@@ -170,21 +170,21 @@ class BudgetGate:
         """Noted on the job's row, under the experiment's lock; None where somebody else was faster."""
         number = next(self.numbers)
         try:
-            with self.lease.hold() as experiment:
-                if not self.affords(experiment, need):
+            with self.lease.lock_experiment() as experiment:
+                if not self.can_afford(experiment, need):
                     return None
                 with self.lock:
                     self.held[number] = need
-                    self.tell(self.lease.progress)
+                    self.set_progress(self.lease.progress)
                 Job.objects.filter(pk=self.lease.job.pk).update(progress=self.lease.progress)
-        except AWAY:
+        except CONNECTION_ERRORS:
             with self.lock:
                 self.held.pop(number, None)
-                self.tell(self.lease.progress)
+                self.set_progress(self.lease.progress)
             raise
         return number
 
-    def close(self) -> None:
+    def close_connection(self) -> None:
         """A helper thread's connection is given back; that of the job's own thread stays."""
         if threading.get_ident() != self.home:
             connection.close()

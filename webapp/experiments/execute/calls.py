@@ -25,7 +25,7 @@ from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Requ
 from webapp.experiments.models.loop_settings import LEAST_CONTEXT, MOST_CONTEXT
 
 
-def backend_of(model: LanguageModel | None) -> ChatBackend:
+def open_backend(model: LanguageModel | None) -> ChatBackend:
     """Who answers: the offline writer unless the experiment names an endpoint, or a local model makes its choices."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
@@ -34,10 +34,10 @@ def backend_of(model: LanguageModel | None) -> ChatBackend:
     from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
 
     gate = EndpointGate(model.base_url, model.concurrency, model.timeout)
-    return OpenAIBackend(model.base_url, model.key, model.model, prices_of(model), model.timeout, gate)
+    return OpenAIBackend(model.base_url, model.key, model.model, find_prices(model), model.timeout, gate)
 
 
-def prices_of(model: LanguageModel | None) -> Sequence[Price]:
+def find_prices(model: LanguageModel | None) -> Sequence[Price]:
     """Those of its row, else the published ones; empty where none are known."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         return ()
@@ -46,21 +46,23 @@ def prices_of(model: LanguageModel | None) -> Sequence[Price]:
     return [Price(model.price_date or date.min, model.price_input, model.price_output)]
 
 
-def buyer(lease: Lease, model: LanguageModel | None, watching: WritingProgress | None = None) -> ChatBackend:
+def open_budgeted_backend(
+    lease: Lease, model: LanguageModel | None, watching: WritingProgress | None = None
+) -> ChatBackend:
     """Who answers, as long as the experiment's budget lasts, which may be set or raised meanwhile."""
-    backend = backend_of(model)
-    backend.gate = budget_gate = BudgetGate(lease, backend.gate, prices_of(model))
+    backend = open_backend(model)
+    backend.gate = budget_gate = BudgetGate(lease, backend.gate, find_prices(model))
     if watching:
         watching.budget_gate = budget_gate
     return backend
 
 
-def saved_calls(request: Request) -> list[Reply]:
+def read_saved_replies(request: Request) -> list[Reply]:
     """Answers that an earlier attempt at this request paid for."""
     return [reply_from_json(call.data) for call in request.calls.all()]
 
 
-def saver(lease: Lease) -> Callable[[Reply], None]:
+def build_saver(lease: Lease) -> Callable[[Reply], None]:
     """Saves each answer as it arrives, from whichever thread it arrives in, while the lease is ours: what was asked
     under a lost one may hold words that are to be forgotten (webapp.archive.redaction). What came of one that ended in
     the middle is saved too, since it counts, and never stands in an answer's place.
@@ -84,11 +86,11 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
         )
 
         def write() -> None:
-            with lease.kept() as ours:
+            with lease.confirm() as ours:
                 if ours:
                     ModelCall.objects.bulk_create([call], ignore_conflicts=True)
                     if usage and usage.estimated:
-                        say_estimated(lease.job.experiment, reply.model, usage, lost)
+                        report_estimate(lease.job.experiment, reply.model, usage, lost)
 
         retry_while_away(write)
         if threading.get_ident() != home:
@@ -97,7 +99,7 @@ def saver(lease: Lease) -> Callable[[Reply], None]:
     return save
 
 
-def say_estimated(experiment: Experiment, model: str, usage: Usage, lost: bool) -> None:
+def report_estimate(experiment: Experiment, model: str, usage: Usage, lost: bool) -> None:
     """In the log: of each answer that ended in the middle, and once that an endpoint does not count."""
     if lost:
         said = f"An answer of {model} ended in the middle: about {usage.input_tokens:,} tokens read and "
@@ -107,22 +109,22 @@ def say_estimated(experiment: Experiment, model: str, usage: Usage, lost: bool) 
         events.emit(experiment, "uncounted", said)
 
 
-def say_left_out(experiment: Experiment, iteration: int, model: LanguageModel | None, count: int) -> None:
+def report_left_out(experiment: Experiment, iteration: int, model: LanguageModel | None, count: int) -> None:
     """In the log, where a prompt had to lose some of its history."""
     if count and model:
         lost = "the oldest piece of the history was" if count == 1 else f"the oldest {count} pieces of the history were"
-        said = f"Round {iteration}: {lost} left out, as {model} has room for {room_of(model):,} tokens."
+        said = f"Round {iteration}: {lost} left out, as {model} has room for {get_context_tokens(model):,} tokens."
         events.emit(experiment, "left out", said)
 
 
-def learned(lease: Lease, model: LanguageModel | None, room: int) -> bool:
+def note_context(lease: Lease, model: LanguageModel | None, room: int) -> bool:
     """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now.
 
     One that no row may have is not believed.
     """
     if not LEAST_CONTEXT <= room < MOST_CONTEXT or model is None or model.context_tokens:
         return False
-    with lease.kept() as ours:
+    with lease.confirm() as ours:
         if ours and LanguageModel.objects.filter(pk=model.pk, context_tokens=None).update(context_tokens=room):
             said = f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
             events.emit(lease.job.experiment, "context", said)
@@ -130,6 +132,6 @@ def learned(lease: Lease, model: LanguageModel | None, room: int) -> bool:
     return True
 
 
-def room_of(model: LanguageModel | None) -> int:
+def get_context_tokens(model: LanguageModel | None) -> int:
     """The model's context in tokens; 0 where it is not known."""
     return (model.context_tokens or 0) if model else 0

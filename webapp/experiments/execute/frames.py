@@ -22,39 +22,39 @@ from webapp.experiments.models import Clip, Experiment
 
 WIDTH = 320
 """Pixels: enough to see a pose, and a tenth of the tokens of the whole picture."""
-FILM_SECONDS = 300
+FILM_TIMEOUT = 300
 
 
-def final_clip(experiment: Experiment, candidate: str) -> Clip | None:
+def find_final_clip(experiment: Experiment, candidate: str) -> Clip | None:
     """The clip that is judged of this candidate (an id as methods use it); None where it could not be filmed."""
     number, index = candidate.split("-")
     clips = Clip.objects.filter(candidate__iteration__experiment=experiment, percent=FINAL, status=Clip.Status.READY)
     return clips.filter(candidate__iteration__number=number, candidate__index=index).first()
 
 
-def of_candidate(experiment: Experiment, candidate: str, count: int) -> list[str]:
+def read_candidate_frames(experiment: Experiment, candidate: str, count: int) -> list[str]:
     """Frames of the clip that is judged; none where it could not be filmed, is lost or cannot be read."""
-    clip = final_clip(experiment, candidate)
+    clip = find_final_clip(experiment, candidate)
     try:
-        return of(clip, count) if clip else []
+        return read_clip_frames(clip, count) if clip else []
     except (ValueError, FileNotFoundError):
         return []
 
 
-def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) -> list[str]:
+def read_rollout_frames(experiment: Experiment, candidate: str, number: int, count: int) -> list[str]:
     """Frames of this rollout of the candidate's final policy. The first is in the clip that is judged; another is
     filmed for its pictures alone, which takes seconds. None where it cannot be.
     """
     if number == 1:
-        return of_candidate(experiment, candidate, count)
-    with rollout_of(experiment, candidate, number) as rollout, tempfile.TemporaryDirectory() as folder:
+        return read_candidate_frames(experiment, candidate, count)
+    with open_rollout(experiment, candidate, number) as rollout, tempfile.TemporaryDirectory() as folder:
         if rollout is None:
             return []
         film = Path(folder) / "clip.mp4"
         process = launch.film([(rollout, film)])
         try:
-            process.communicate(timeout=FILM_SECONDS)
-            return cut(film, seconds_of(experiment), count)
+            process.communicate(timeout=FILM_TIMEOUT)
+            return extract_frames(film, get_clip_seconds(experiment), count)
         except (ValueError, subprocess.TimeoutExpired):
             return []
         finally:
@@ -62,10 +62,10 @@ def of_rollout(experiment: Experiment, candidate: str, number: int, count: int) 
 
 
 @contextmanager
-def rollout_of(experiment: Experiment, candidate: str, number: int) -> Iterator[Path | None]:
+def open_rollout(experiment: Experiment, candidate: str, number: int) -> Iterator[Path | None]:
     """The file of this rollout of the candidate's final policy; None where it is gone."""
-    place = train.place_of(experiment, candidate)
-    name = run_folder.rollout_key(*place, number=number) if place else ""
+    place = train.find_training(experiment, candidate)
+    name = run_folder.get_rollout_key(*place, number=number) if place else ""
     if not name or store.size(name) is None:
         yield None
         return
@@ -73,17 +73,17 @@ def rollout_of(experiment: Experiment, candidate: str, number: int) -> Iterator[
         yield file
 
 
-def of(clip: Clip, count: int) -> list[str]:
+def read_clip_frames(clip: Clip, count: int) -> list[str]:
     """`count` evenly spaced frames of a clip; raises ValueError on one that cannot be read."""
     with store.as_file(clip.video) as film:
-        return cut(film, seconds_of(clip.candidate.iteration.experiment), count)
+        return extract_frames(film, get_clip_seconds(clip.candidate.iteration.experiment), count)
 
 
-def seconds_of(experiment: Experiment) -> float:
+def get_clip_seconds(experiment: Experiment) -> float:
     return catalog.task(experiment.task).clip_seconds
 
 
-def cut(film: Path, seconds: float, count: int) -> list[str]:
+def extract_frames(film: Path, seconds: float, count: int) -> list[str]:
     """`count` evenly spaced frames, from the first on, of a film of so many seconds, as data URLs of JPEG pictures.
 
     Raises ValueError where it cannot be read.
@@ -98,8 +98,8 @@ def cut(film: Path, seconds: float, count: int) -> list[str]:
         except ffmpeg.Error as error:
             words = error.stderr.decode(errors="replace").strip()[-300:]
             raise ValueError(f"the film cannot be read: {words}") from error
-        return [data_url(path) for path in sorted(Path(folder).glob("*.jpg"))]
+        return [to_data_url(path) for path in sorted(Path(folder).glob("*.jpg"))]
 
 
-def data_url(path: Path) -> str:
+def to_data_url(path: Path) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(path.read_bytes()).decode()}"

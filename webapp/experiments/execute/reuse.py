@@ -12,7 +12,7 @@ from webapp.experiments import provenance, run_folder
 from webapp.experiments.models import Experiment, Job, Request
 
 
-def take_over(request: Request, job: TrainJob, beat: run_folder.Beat) -> Experiment | None:
+def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) -> Experiment | None:
     """Put a copy of the folder of an equal training where this one's is to be; whose it was, or None.
 
     Equal are task, rewards, seed and settings, on the same machine and device with the same code: on a CPU the same
@@ -22,15 +22,15 @@ def take_over(request: Request, job: TrainJob, beat: run_folder.Beat) -> Experim
     by_people = request.experiment.judge_info.asks_people
     if run_folder.has_begun(request) or job.warm or by_people or not provenance.code_is_committed():
         return None
-    for earlier in like(request):
-        if copied(earlier, request, job, beat):
+    for earlier in find_similar(request):
+        if copy_if_equal(earlier, request, job, beat):
             return earlier.experiment
     return None
 
 
-def like(request: Request) -> Iterator[Request]:
+def find_similar(request: Request) -> Iterator[Request]:
     """Trainings of the same round of experiments with the same seed on the same task that were finished here."""
-    experiment, maker = request.experiment, provenance.made_by()
+    experiment, maker = request.experiment, provenance.describe_installation()
     done = Job.objects.filter(
         kind=Job.Kind.TRAIN,
         status=Job.Status.DONE,
@@ -44,7 +44,7 @@ def like(request: Request) -> Iterator[Request]:
             yield job.request
 
 
-def gave_the_same(folder: Path, job: TrainJob) -> bool:
+def holds_finished_job(folder: Path, job: TrainJob) -> bool:
     """Whether this folder holds the job, trained to the end. What could not be trained is tried again."""
     try:
         result = read_result(folder)
@@ -55,14 +55,14 @@ def gave_the_same(folder: Path, job: TrainJob) -> bool:
         return False
 
 
-def copied(earlier: Request, request: Request, job: TrainJob, beat: run_folder.Beat) -> bool:
+def copy_if_equal(earlier: Request, request: Request, job: TrainJob, beat: run_folder.Beat) -> bool:
     """Whether the earlier training is the same, and all that is published of it could be copied."""
-    folder = run_folder.of(request)
+    folder = run_folder.get_folder(request)
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
         run_folder.fetch_files(earlier, part, run_folder.DESCRIPTION, beat)
-        if not gave_the_same(part, job):
+        if not holds_finished_job(part, job):
             return False
         run_folder.fetch_files(earlier, part, run_folder.NEEDED, beat)
         part.rename(folder)

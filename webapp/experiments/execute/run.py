@@ -9,75 +9,75 @@ from functools import partial
 from llm import records, writer
 from llm.methods import METHODS
 from programs.records import JailError
-from webapp.experiments import loop, results
-from webapp.experiments.candidates import outcome_of
-from webapp.experiments.execute.calls import buyer, learned, saved_calls, saver
-from webapp.experiments.execute.train import candidates_of
+from webapp.experiments import loop, request_results
+from webapp.experiments.candidates import read_outcome
+from webapp.experiments.execute.calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
+from webapp.experiments.execute.train import find_candidates
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel
 from webapp.problems import lookup, scoring
-from webapp.problems.forms import form_of
+from webapp.problems.forms import get_form
 from webapp.problems.scoring import Score
 
 
-class Unasked(Exception):
+class JudgeUnavailable(Exception):
     """The judging model gave no answer; the text says why."""
 
 
 def run(lease: Lease) -> None:
     request = lease.job.request
     assert request is not None
-    candidates = candidates_of(request)
+    candidates = find_candidates(request)
     try:
         with lease.beating() as stop_check:
-            scores = scores_of(lease, [c.source for c in candidates], stop_check)
-    except (JailError, Unasked) as error:
+            scores = score_sources(lease, [c.source for c in candidates], stop_check)
+    except (JailError, JudgeUnavailable) as error:
         lease.fail(f"Round {request.payload['iteration']} could not be tested: {error}")
         return
     with lease.settle() as experiment:
         for candidate, score in zip(candidates, scores, strict=True):
-            save(candidate, score)
+            save_score(candidate, score)
         outcomes = [
-            replace(outcome_of(experiment, candidate.key), states={"outputs": score.outputs} if score.outputs else {})
+            replace(read_outcome(experiment, candidate.key), states={"outputs": score.outputs} if score.outputs else {})
             for candidate, score in zip(candidates, scores, strict=True)
         ]
-        results.complete(request, records.result_to_json(request.kind, outcomes))
+        request_results.complete(request, records.result_to_json(request.kind, outcomes))
 
 
-def scores_of(lease: Lease, sources: list[str], stop_check: Callable[[], None]) -> list[Score]:
+def score_sources(lease: Lease, sources: list[str], stop_check: Callable[[], None]) -> list[Score]:
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
-    problem = lookup.problem_named(experiment.task)
+    problem = lookup.find_problem(experiment.task)
     matters = experiment.judge_info.uses_metric or METHODS[experiment.method].uses_metric
-    ask = partial(asked, lease, stop_check) if matters else None
-    return form_of(problem).score(problem, sources, ask, loop.seed_of(request), stop_check)
+    ask = partial(ask_judging_model, lease, stop_check) if matters else None
+    return get_form(problem).score(problem, sources, ask, loop.derive_seed(request), stop_check)
 
 
-def asked(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -> str:
+def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -> str:
     """What the judging model says to a comparison with the reference answer. Only asked where a score decides."""
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
     model = experiment.model_for("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
-        raise Unasked(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
+        raise JudgeUnavailable(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
     watching = WritingProgress(lease, stop_check, request, 1)
     said = writer.ask(
-        buyer(lease, model, watching),
+        open_budgeted_backend(lease, model, watching),
         question,
-        saved_calls(request),
-        watching.saving(saver(lease)),
-        accept=lambda text: scoring.read(text) is not None,
+        read_saved_replies(request),
+        watching.wrap_saver(build_saver(lease)),
+        accept=lambda text: scoring.read_verdict(text) is not None,
         stop_check=stop_check,
         watch=watching,
     )
     if said.error:
-        learned(lease, model, said.room)
-        raise Unasked(f"comparing an answer with the reference failed: {said.error}")
+        note_context(lease, model, said.room)
+        raise JudgeUnavailable(f"comparing an answer with the reference failed: {said.error}")
     return said.text
 
 
-def save(candidate: Candidate, score: Score) -> None:
+def save_score(candidate: Candidate, score: Score) -> None:
     candidate.status = Candidate.Status.TRAINED
     candidate.reason, candidate.metric_trace = score.reason, dict(score.details)
     candidate.rts = candidate.final_score = score.value

@@ -24,10 +24,10 @@ from trainer.records import (
     read_result,
 )
 from webapp.base.store import store
-from webapp.experiments import events, jobs, results, run_folder, signals
-from webapp.experiments.candidates import outcome_of, row_of
+from webapp.experiments import events, jobs, request_results, run_folder, signals
+from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse
-from webapp.experiments.kinds.train import place_of
+from webapp.experiments.kinds.train import find_training
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
 
@@ -37,31 +37,31 @@ POLL_SECONDS = 0.2
 def train(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
-    candidates = candidates_of(request)
+    candidates = find_candidates(request)
     Candidate.objects.filter(pk__in=[c.pk for c in candidates], status=Candidate.Status.WRITTEN).update(
         status=Candidate.Status.TRAINING
     )
     run_folder.delete_stale()
     signals.training_begins.send(Experiment, experiment=experiment)
-    work = job_of(experiment, request, candidates)
-    if earlier := reuse.take_over(request, work, lease.beat):
-        with lease.hold() as locked:
+    work = build_job(experiment, request, candidates)
+    if earlier := reuse.copy_equal_training(request, work, lease.beat):
+        with lease.lock_experiment() as locked:
             number = request.payload["iteration"]
             said = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
             events.emit(locked, "trained before", said)
     run_folder.fetch(request, lease.job.owner, lease.beat)
-    if not warmed(request):
+    if not fetch_warm_policy(request):
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
         return
     publisher = run_folder.Publisher(request, lease.beat)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
-        publisher.begin()
-        result = watch(lease, process, publisher, len(candidates))
+        publisher.publish_job()
+        result = watch_training(lease, process, publisher, len(candidates))
     finally:
         launch.stop(process)
     if result is None:
-        words = last_words(publisher.folder / "log.txt")
+        words = read_log_end(publisher.folder / "log.txt")
         lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {words}")
         return
     if result.error or result.cancelled:
@@ -70,17 +70,17 @@ def train(lease: Lease) -> None:
         return
     publisher.finish()
     with lease.settle() as experiment:
-        take_in(experiment, request, candidates, result)
+        save_result(experiment, request, candidates, result)
     publisher.clear()
 
 
-def candidates_of(request: Request) -> list[Candidate]:
+def find_candidates(request: Request) -> list[Candidate]:
     """The rows of a Train request's candidates, in the request's order."""
-    found = [row_of(request.experiment, c["id"]) for c in request.payload["candidates"]]
+    found = [find_candidate(request.experiment, c["id"]) for c in request.payload["candidates"]]
     return [candidate for candidate in found if candidate]
 
 
-def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
+def build_job(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
     """All candidates of a round start from the same weights and noise; every round has its own."""
     return TrainJob(
         task=experiment.task,
@@ -94,13 +94,13 @@ def job_of(experiment: Experiment, request: Request, candidates: list[Candidate]
     )
 
 
-def warmed(request: Request) -> bool:
+def fetch_warm_policy(request: Request) -> bool:
     """Put the policy that training starts from, if any, where the trainer looks for it. False where it is gone."""
     wanted = request.payload.get("warm")
-    target = run_folder.of(request) / WARM
+    target = run_folder.get_folder(request) / WARM
     if wanted is None or target.exists():
         return True
-    place = place_of(request.experiment, wanted)
+    place = find_training(request.experiment, wanted)
     if place is None:
         return False
     earlier, position = place
@@ -111,7 +111,7 @@ def warmed(request: Request) -> bool:
     return True
 
 
-def watch(
+def watch_training(
     lease: Lease, process: subprocess.Popen[bytes], publisher: run_folder.Publisher, count: int
 ) -> TrainResult | None:
     """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
@@ -121,8 +121,8 @@ def watch(
         time.sleep(POLL_SECONDS)
         progress = read_progress(publisher.folder)
         lease.beat(asdict(progress))
-        publisher.publish_now_and_then()
-        for percent in ready_to_film(progress, count) - filmed if person else ():
+        publisher.publish_if_due()
+        for percent in find_filmable_percents(progress, count) - filmed if person else ():
             publisher.publish()
             film_early(
                 lease, publisher.request, percent, {c.index for c in progress.candidates if c.status != "failed"}
@@ -132,7 +132,7 @@ def watch(
     return read_result(publisher.folder)
 
 
-def ready_to_film(progress: Progress, count: int) -> set[int]:
+def find_filmable_percents(progress: Progress, count: int) -> set[int]:
     """Early percentages at which every candidate that still trains has been recorded."""
     going = [set(c.rollouts) for c in progress.candidates if c.status != "failed"]
     if len(progress.candidates) < count or not going:
@@ -142,12 +142,12 @@ def ready_to_film(progress: Progress, count: int) -> set[int]:
 
 def film_early(lease: Lease, request: Request, percent: int, going: set[int]) -> None:
     """Order clips of the candidates at these positions."""
-    candidates = [candidate for position, candidate in enumerate(candidates_of(request)) if position in going]
-    with lease.hold() as experiment:
-        jobs.film(experiment, request, candidates, percent)
+    candidates = [candidate for position, candidate in enumerate(find_candidates(request)) if position in going]
+    with lease.lock_experiment() as experiment:
+        jobs.order_clips(experiment, request, candidates, percent)
 
 
-def take_in(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
+def save_result(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
     """Save what training gave, and order the clips that somebody will look at before the round is judged."""
     for candidate, outcome in zip(candidates, result.candidates, strict=True):
         save_outcome(candidate, outcome)
@@ -164,9 +164,9 @@ def take_in(experiment: Experiment, request: Request, candidates: list[Candidate
     trained = [c for c in candidates if c.status == Candidate.Status.TRAINED]
     events.emit(experiment, "filming", f"{len(trained)} of {len(candidates)} policies trained", public=True)
     if trained and experiment.watched:
-        jobs.film(experiment, request, trained, FINAL)
+        jobs.order_clips(experiment, request, trained, FINAL)
     else:
-        results.complete(request, outcomes(request))
+        request_results.complete(request, read_outcomes(request))
 
 
 def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
@@ -177,16 +177,16 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
     candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score"])
 
 
-def outcomes(request: Request) -> Any:
+def read_outcomes(request: Request) -> Any:
     """The result of a Train request, from what is saved of its candidates, and of what their robots do."""
     trained = []
     for position, asked in enumerate(request.payload["candidates"]):
-        tried = outcome_of(request.experiment, asked["id"])
-        trained.append(replace(tried, states=states_of(run_folder.rollout_key(request, position))))
+        tried = read_outcome(request.experiment, asked["id"])
+        trained.append(replace(tried, states=read_states(run_folder.get_rollout_key(request, position))))
     return records.result_to_json(request.kind, trained)
 
 
-def states_of(rollout: str) -> dict[str, Any]:
+def read_states(rollout: str) -> dict[str, Any]:
     """What the robot does in a rollout of the store; nothing where it cannot be read."""
     try:
         with store.as_file(rollout) as file:
@@ -195,7 +195,7 @@ def states_of(rollout: str) -> dict[str, Any]:
         return {}
 
 
-def last_words(log: Path) -> str:
+def read_log_end(log: Path) -> str:
     """The end of a run's log."""
     if not log.exists():
         return "nothing"

@@ -11,8 +11,15 @@ from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.forms import form_of
 from llm.reasoning import writing
 from trainer import launch
-from webapp.experiments import loop, results
-from webapp.experiments.execute.calls import buyer, learned, room_of, saved_calls, saver, say_left_out
+from webapp.experiments import loop, request_results
+from webapp.experiments.execute.calls import (
+    build_saver,
+    get_context_tokens,
+    note_context,
+    open_budgeted_backend,
+    read_saved_replies,
+    report_left_out,
+)
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment
@@ -27,30 +34,32 @@ def write(lease: Lease) -> None:
     try:
         with lease.beating() as stop_check:
             watching = WritingProgress(lease, stop_check, request, wanted.count)
-            bought = Bought(
-                saved_calls(request),
-                watching.saving(saver(lease)),
+            bought = WriterArguments(
+                read_saved_replies(request),
+                watching.wrap_saver(build_saver(lease)),
                 stop_check,
-                room_of(experiment.model),
+                get_context_tokens(experiment.model),
                 watching,
             )
-            written = written_by(experiment, buyer(lease, experiment.model, watching), wanted, bought)
+            written = write_candidates(
+                experiment, open_budgeted_backend(lease, experiment.model, watching), wanted, bought
+            )
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
         return
-    if written.error and learned(lease, experiment.model, written.room):
+    if written.error and note_context(lease, experiment.model, written.room):
         write(lease)
         return
     if written.error:
         lease.fail(f"Writing {experiment.medium.candidates} for round {wanted.iteration} failed: {written.error}")
         return
     with lease.settle() as locked:
-        say_left_out(locked, wanted.iteration, experiment.model, written.left_out)
-        results.complete(request, records.result_to_json(request.kind, written.candidates))
+        report_left_out(locked, wanted.iteration, experiment.model, written.left_out)
+        request_results.complete(request, records.result_to_json(request.kind, written.candidates))
 
 
 @dataclass(frozen=True)
-class Bought:
+class WriterArguments:
     """What every way of writing is given to buy answers with."""
 
     saved: Sequence[Reply]
@@ -60,10 +69,12 @@ class Bought:
     watch: Watch
 
 
-def written_by(experiment: Experiment, backend: ChatBackend, wanted: records.Write, bought: Bought) -> writer.Written:
+def write_candidates(
+    experiment: Experiment, backend: ChatBackend, wanted: records.Write, bought: WriterArguments
+) -> writer.Written:
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
-    problem = loop.problem_of(experiment)
+    problem = loop.describe_task(experiment)
     if form_of(problem).checked:
         return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(bought))
-    images = lookup.pictures(lookup.problem_named(experiment.task))
+    images = lookup.read_pictures(lookup.find_problem(experiment.task))
     return writing.write(backend, wanted, problem, images=images, **vars(bought))

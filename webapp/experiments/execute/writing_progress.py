@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from llm.backend import LOST, OnReply, Reply, Underway
-from webapp.experiments.execute.budget_gate import BudgetGate, usual_tokens
+from webapp.experiments.execute.budget_gate import BudgetGate, measure_usual_tokens
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
 
@@ -26,12 +26,12 @@ class WritingProgress:
     def __init__(self, lease: Lease, stop_check: Callable[[], None], request: Request, count: int) -> None:
         """`count` answers are wanted at first; repairs and replacements add to them."""
         self.lease, self.stop_check, self.count = lease, stop_check, count
-        self.usual = usual_tokens(request)
+        self.usual = measure_usual_tokens(request)
         self.begun = time.monotonic()
         self.arrived, self.written = 0, 0
         self.under: dict[int, Underway] = {}
 
-    def saving(self, save: OnReply) -> OnReply:
+    def wrap_saver(self, save: OnReply) -> OnReply:
         """`save`, and the book of what has arrived."""
 
         def on_reply(reply: Reply) -> None:
@@ -49,26 +49,26 @@ class WritingProgress:
         self.under[threading.get_ident()] = under
         took = time.monotonic() - self.begun
         if took >= SILENT_SECONDS:
-            self.tell(self.progress(took))
+            self.set_progress(self.build_progress(took))
 
-    def tell(self, progress: dict[str, float | int | str]) -> None:
+    def set_progress(self, progress: dict[str, float | int | str]) -> None:
         if self.budget_gate:
-            self.budget_gate.tell(progress)
+            self.budget_gate.set_progress(progress)
         else:
             self.lease.progress = progress
 
-    def progress(self, took: float) -> dict[str, float | int | str]:
+    def build_progress(self, took: float) -> dict[str, float | int | str]:
         """As a Job row keeps it. Time left only where earlier answers say how long one usually is."""
         unfinished = sum(under.tokens for under in self.under.values())
         tokens = self.written + unfinished
-        said: dict[str, float | int | str] = {"tokens": tokens, "text": self.text(unfinished)}
+        said: dict[str, float | int | str] = {"tokens": tokens, "text": self.format_text(unfinished)}
         expected = self.usual * max(self.count, self.arrived) if self.usual else 0.0
         if tokens and tokens < expected:
             said["fraction"] = tokens / expected
             said["seconds_left"] = (expected - tokens) * took / tokens
         return said
 
-    def text(self, unfinished: int) -> str:
+    def format_text(self, unfinished: int) -> str:
         answers = f"{self.arrived} of {self.count} answers" if self.arrived <= self.count else f"{self.arrived} answers"
         if not unfinished and any(under.held for under in self.under.values()):
             return f"{answers}; the others wait for the endpoint's limits"

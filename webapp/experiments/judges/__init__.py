@@ -8,8 +8,8 @@ from webapp.experiments.judges import human, model, proxy
 JUDGES: dict[str, Judge] = {judge.name: judge for judge in (human.JUDGE, proxy.JUDGE, model.JUDGE)}
 """By the name that rows keep."""
 CHOICES = [(judge.name, judge.title) for judge in JUDGES.values()]
-ALONE = [(judge.name, judge.title) for judge in JUDGES.values() if not judge.asks_people]
+CHOICES_WITHOUT_PEOPLE = [(judge.name, judge.title) for judge in JUDGES.values() if not judge.asks_people]
 """Those that need nobody: of comparisons, and of experiments outside a study."""
-PEOPLE = tuple(judge.name for judge in JUDGES.values() if judge.asks_people)
+ASKING_PEOPLE = tuple(judge.name for judge in JUDGES.values() if judge.asks_people)
 IN_STUDIES, WITHOUT_PEOPLE = human.JUDGE.name, proxy.JUDGE.name
 """What is proposed."""

@@ -10,7 +10,7 @@ from webapp.experiments.judge import Judge, Plan
 MOST_VIDEOS = 12
 
 
-def refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     if method.uses_metric:
         return {"method": f"{method.title} goes by the hidden metric: it asks no person anything."}
     if not method.asks_judge:
@@ -24,7 +24,7 @@ JUDGE = Judge(
     name="human",
     title="A person",
     label="A person",
-    then="then waits for a person's pick",
+    next_step="then waits for a person's pick",
     asks_people=True,
-    refusals=refusals,
+    find_refusals=find_refusals,
 )

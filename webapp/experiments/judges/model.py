@@ -6,7 +6,7 @@ from llm.judges import model
 from webapp.experiments.judge import Judge, Options
 
 
-def frames(options: Options) -> int:
+def count_frames(options: Options) -> int:
     return int(options.get(model.FRAMES, 0))
 
 
@@ -14,7 +14,7 @@ JUDGE = Judge(
     name="model",
     title="A language model",
     label="A language model",
-    then="then has a language model pick",
+    next_step="then has a language model pick",
     options=model.OPTIONS,
-    frames=frames,
+    count_frames=count_frames,
 )

@@ -9,7 +9,7 @@ from llm.method import Method
 from webapp.experiments.judge import Judge, Plan
 
 
-def refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     return {} if metric else {"judge": f"{plan.task} has no metric: only a person can judge it."}
 
 
@@ -17,9 +17,9 @@ JUDGE = Judge(
     name="proxy",
     title="The hidden metric (proxy)",
     label="Hidden metric",
-    then="then picks by the hidden metric",
+    next_step="then picks by the hidden metric",
     decide=proxy.judge,
     uses_metric=True,
     options=proxy.OPTIONS,
-    refusals=refusals,
+    find_refusals=find_refusals,
 )

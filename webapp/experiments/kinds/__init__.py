@@ -12,15 +12,15 @@ KINDS: dict[str, Kind] = {
     module.KIND.name: module.KIND for module in (write, train, run, judge, ask, look, compare, choose)
 }
 """By the name that rows keep."""
-JUDGED = tuple(kind.name for kind in KINDS.values() if kind.judgement)
+JUDGED_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement)
 """Answered by the experiment's judge, who may be a person."""
-ASKING = tuple(kind.name for kind in KINDS.values() if kind.asks_model)
+MODEL_KINDS = tuple(kind.name for kind in KINDS.values() if kind.asks_model)
 """Those for which a language model may be asked."""
-WITH_WORST = tuple(kind.name for kind in KINDS.values() if kind.judgement and kind.judgement.worst)
+WORST_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement and kind.judgement.asks_worst)
 """Judgements of best and worst: what people know as a round."""
 
 
-def judgement_of(request: Request) -> Judgement:
+def get_judgement(request: Request) -> Judgement:
     """What the request asks the experiment's judge. Raises ValueError where no judge answers it."""
     judgement = KINDS[request.kind].judgement
     if judgement is None:

@@ -7,31 +7,31 @@ from webapp.experiments.kind import Kind
 from webapp.experiments.models import Experiment, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: str) -> None:
+def record_result(experiment: Experiment, request: Request, result: str) -> None:
     if request.payload.get("role") != "describer":
         events.emit(experiment, "answered", result)
         return
-    note(experiment, request, result)
+    save_difference(experiment, request, result)
     events.emit(experiment, "described", result)
 
 
-def note(experiment: Experiment, request: Request, result: str) -> None:
+def save_difference(experiment: Experiment, request: Request, result: str) -> None:
     """What the describer said of a round."""
     experiment.iterations.filter(number=request.payload["iteration"]).update(difference=result)
 
 
-def restore(experiment: Experiment, request: Request) -> None:
+def restore_result(experiment: Experiment, request: Request) -> None:
     if request.payload.get("role") == "describer":
-        note(experiment, request, str(request.result))
+        save_difference(experiment, request, str(request.result))
 
 
 KIND = Kind(
     name="Ask",
     job=Job.Kind.ASK,
     executor="ask",
-    record=record,
-    restore=restore,
-    in_words=True,
+    record_result=record_result,
+    restore_result=restore_result,
+    meaning_in_words=True,
     phase="thinking",
     verb="answered",
 )

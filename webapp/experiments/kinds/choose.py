@@ -9,57 +9,57 @@ from django.db.models import QuerySet
 
 from llm.records import Choose, Outcome
 from webapp.experiments import events
-from webapp.experiments.kind import Judgement, Kind, Payload, Said, check_shown, leave, pool_picks
+from webapp.experiments.kind import Judgement, Kind, Payload, PersonChoice, check_shown, pool_picks, restore_nothing
 from webapp.experiments.models import Experiment, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: str) -> None:
+def record_result(experiment: Experiment, request: Request, result: str) -> None:
     events.emit(experiment, "picked", f"Winner of winners: {result}")
     events.emit(experiment, "locked", public=True)
 
 
-def requests(experiment: Experiment) -> QuerySet[Request]:
+def find_requests(experiment: Experiment) -> QuerySet[Request]:
     return experiment.requests.filter(kind=KIND.name)
 
 
-def asked(payload: Payload, outcomes: Sequence[Outcome]) -> Choose:
+def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Choose:
     return Choose(tuple(outcomes))
 
 
-def result(payload: Payload, said: Said) -> str:
+def build_result(payload: Payload, said: PersonChoice) -> str:
     return said.pick.best
 
 
-def check(payload: Payload, result: Any) -> None:
+def check_result(payload: Payload, result: Any) -> None:
     check_shown(payload, [result])
 
 
-def pool(payload: Payload, shown: Sequence[str], said: Sequence[Said]) -> tuple[dict[str, Any], str]:
+def pool_choices(payload: Payload, shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], str]:
     pooled, pick = pool_picks(shown, said)
     return pooled, pick.best
 
 
-def pairs(payload: Payload, result: Any) -> int:
+def count_pairs(payload: Payload, result: Any) -> int:
     return max(0, len(payload["candidates"]) - 1)
 
 
 JUDGEMENT = Judgement(
-    waits="choosing",
-    waiting="waiting for a person to pick the winner",
-    wanted="Pick the winner",
-    asked=asked,
-    result=result,
-    check=check,
-    pool=pool,
-    pairs=pairs,
-    final=True,
+    phase="choosing",
+    phase_text="waiting for a person to pick the winner",
+    log_text="Pick the winner",
+    build_judged=build_judged,
+    build_result=build_result,
+    check_result=check_result,
+    pool_choices=pool_choices,
+    count_pairs=count_pairs,
+    is_final=True,
 )
 KIND = Kind(
     name="Choose",
     job=Job.Kind.ASK,
     executor="judge",
-    record=record,
-    restore=leave,
+    record_result=record_result,
+    restore_result=restore_nothing,
     phase="picking",
     verb="picked",
     judgement=JUDGEMENT,

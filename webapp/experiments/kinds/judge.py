@@ -10,29 +10,29 @@ from django.db.models.functions import Now
 
 from llm.records import Judge, Outcome, result_to_json
 from webapp.experiments import events
-from webapp.experiments.candidates import row_of
-from webapp.experiments.kind import Judgement, Kind, Payload, Said, check_shown, pool_picks
-from webapp.experiments.kinds.train import film
+from webapp.experiments.candidates import find_candidate
+from webapp.experiments.kind import Judgement, Kind, Payload, PersonChoice, check_shown, pool_picks
+from webapp.experiments.kinds.train import order_clips
 from webapp.experiments.models import Candidate, Experiment, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
-    best, worst = note(experiment, request, result, Now())
+def record_result(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
+    best, worst = save_pick(experiment, request, result, Now())
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
     events.emit(experiment, "picked", text)
     events.emit(experiment, "locked", public=True)
-    film(experiment, [best, worst])
+    order_clips(experiment, [best, worst])
 
 
-def restore(experiment: Experiment, request: Request) -> None:
-    note(experiment, request, request.result or {}, request.finished_at)
+def restore_result(experiment: Experiment, request: Request) -> None:
+    save_pick(experiment, request, request.result or {}, request.finished_at)
 
 
-def note(
+def save_pick(
     experiment: Experiment, request: Request, result: dict[str, Any], ended: Any
 ) -> tuple[Candidate | None, Candidate | None]:
     """Write a round's best and worst, with what was said of them; they are given back."""
-    best, worst = row_of(experiment, result["best"]), row_of(experiment, result["worst"])
+    best, worst = find_candidate(experiment, result["best"]), find_candidate(experiment, result["worst"])
     tags = list(dict.fromkeys(result.get("tags", ())))  # of a panel, as often as they were given
     experiment.iterations.filter(number=request.payload["iteration"]).update(
         best=best, worst=worst, reason=result.get("reason", ""), tags=tags, finished_at=ended
@@ -40,47 +40,47 @@ def note(
     return best, worst
 
 
-def asked(payload: Payload, outcomes: Sequence[Outcome]) -> Judge:
+def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Judge:
     return Judge(payload["iteration"], tuple(outcomes), payload.get("worst", True))
 
 
-def result(payload: Payload, said: Said) -> Any:
+def build_result(payload: Payload, said: PersonChoice) -> Any:
     return result_to_json(KIND.name, said.pick)
 
 
-def check(payload: Payload, result: Any) -> None:
+def check_result(payload: Payload, result: Any) -> None:
     check_shown(payload, [result["best"], result["worst"]])
 
 
-def pool(payload: Payload, shown: Sequence[str], said: Sequence[Said]) -> tuple[dict[str, Any], Any]:
+def pool_choices(payload: Payload, shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], Any]:
     pooled, pick = pool_picks(shown, said)
     unseen = tuple(key for key in payload["candidates"] if key not in shown)
-    return pooled, result(payload, Said(replace(pick, unseen=unseen)))
+    return pooled, build_result(payload, PersonChoice(replace(pick, unseen=unseen)))
 
 
-def pairs(payload: Payload, result: Any) -> int:
+def count_pairs(payload: Payload, result: Any) -> int:
     """Best of m, then worst of the rest, are 2m - 3; the best alone is m - 1."""
     shown = len(payload["candidates"])
     return max(0, 2 * shown - 3 if result["worst"] else shown - 1)
 
 
 JUDGEMENT = Judgement(
-    waits="judging",
-    waiting="waiting for a person to pick best and worst",
-    wanted="Round {}: pick best and worst",
-    asked=asked,
-    result=result,
-    check=check,
-    pool=pool,
-    pairs=pairs,
-    worst=True,
+    phase="judging",
+    phase_text="waiting for a person to pick best and worst",
+    log_text="Round {}: pick best and worst",
+    build_judged=build_judged,
+    build_result=build_result,
+    check_result=check_result,
+    pool_choices=pool_choices,
+    count_pairs=count_pairs,
+    asks_worst=True,
 )
 KIND = Kind(
     name="Judge",
     job=Job.Kind.ASK,
     executor="judge",
-    record=record,
-    restore=restore,
+    record_result=record_result,
+    restore_result=restore_result,
     phase="picking",
     verb="picked",
     judgement=JUDGEMENT,

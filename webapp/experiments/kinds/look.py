@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from webapp.experiments import events
-from webapp.experiments.kind import Kind, leave
+from webapp.experiments.kind import Kind, restore_nothing
 from webapp.experiments.models import Experiment, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: str) -> None:
+def record_result(experiment: Experiment, request: Request, result: str) -> None:
     events.emit(experiment, "answered", result)
 
 
@@ -15,9 +15,9 @@ KIND = Kind(
     name="Look",
     job=Job.Kind.ASK,
     executor="look",
-    record=record,
-    restore=leave,
-    in_words=True,
+    record_result=record_result,
+    restore_result=restore_nothing,
+    meaning_in_words=True,
     phase="watching",
     verb="answered",
 )

@@ -9,46 +9,46 @@ from django.db.models import QuerySet
 
 from trainer.records import FINAL
 from webapp.experiments import events, jobs
-from webapp.experiments.candidates import mark_tried
+from webapp.experiments.candidates import set_tried_statuses
 from webapp.experiments.kind import Kind
 from webapp.experiments.models import Candidate, Experiment, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+def record_result(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
     trained = sum(outcome["ok"] for outcome in result)
     text = f"Round {request.payload['iteration']}: {trained} of {len(result)} policies trained"
     events.emit(experiment, "trained", text, public=True)
 
 
-def requests(experiment: Experiment) -> QuerySet[Request]:
+def find_requests(experiment: Experiment) -> QuerySet[Request]:
     """Those that have a training folder each."""
     return experiment.requests.filter(kind=KIND.name)
 
 
-def place_of(experiment: Experiment, key: str) -> tuple[Request, int] | None:
+def find_training(experiment: Experiment, key: str) -> tuple[Request, int] | None:
     """The request that trained the candidate of this id, and its position in there; None where there is none."""
-    for request in sorted(requests(experiment), key=lambda row: row.status == Request.Status.ASIDE):
+    for request in sorted(find_requests(experiment), key=lambda row: row.status == Request.Status.ASIDE):
         ids = [asked["id"] for asked in request.payload["candidates"]]
         if key in ids:
             return request, ids.index(key)
     return None
 
 
-def film(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
+def order_clips(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
     """Order the clips of what was chosen, where nobody had to look at every clip of the round before."""
-    for request in [] if experiment.watched else requests(experiment).exclude(status=Request.Status.ASIDE):
+    for request in [] if experiment.watched else find_requests(experiment).exclude(status=Request.Status.ASIDE):
         keys = {asked["id"] for asked in request.payload["candidates"]}
         candidates = [row for row in chosen if row and row.key in keys and row.status == Candidate.Status.TRAINED]
         if candidates:
-            jobs.film(experiment, request, candidates, FINAL)
+            jobs.order_clips(experiment, request, candidates, FINAL)
 
 
 KIND = Kind(
     name="Train",
     job=Job.Kind.TRAIN,
     executor="train",
-    record=record,
-    restore=mark_tried,
+    record_result=record_result,
+    restore_result=set_tried_statuses,
     phase="training",
     verb="trained",
     step="training",

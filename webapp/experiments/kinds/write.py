@@ -7,12 +7,12 @@ from typing import Any
 from django.db.models import QuerySet
 
 from webapp.experiments import events
-from webapp.experiments.candidates import mark, row_of
+from webapp.experiments.candidates import find_candidate, set_status
 from webapp.experiments.kind import Kind
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
 
 
-def record(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
+def record_result(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
     iteration, _ = Iteration.objects.get_or_create(experiment=experiment, number=request.payload["iteration"])
     for written in result:
         Candidate.objects.get_or_create(
@@ -20,7 +20,7 @@ def record(experiment: Experiment, request: Request, result: list[dict[str, Any]
             index=int(written["id"].partition("-")[2]),
             defaults={
                 "source": written["source"],
-                "parent": row_of(experiment, written["parent"]),
+                "parent": find_candidate(experiment, written["parent"]),
                 "thought": written.get("thought", ""),
             },
         )
@@ -28,17 +28,17 @@ def record(experiment: Experiment, request: Request, result: list[dict[str, Any]
     events.emit(experiment, "written", text, public=True)
 
 
-def restore(experiment: Experiment, request: Request) -> None:
-    for key in written(request):
-        mark(experiment, key, Candidate.Status.WRITTEN)
+def restore_result(experiment: Experiment, request: Request) -> None:
+    for key in list_written(request):
+        set_status(experiment, key, Candidate.Status.WRITTEN)
 
 
-def written(request: Request) -> list[str]:
+def list_written(request: Request) -> list[str]:
     """Ids of the candidates that a request of any kind wrote."""
     return [one["id"] for one in request.result or ()] if request.kind == KIND.name else []
 
 
-def requests(experiment: Experiment) -> QuerySet[Request]:
+def find_requests(experiment: Experiment) -> QuerySet[Request]:
     return experiment.requests.filter(kind=KIND.name)
 
 
@@ -46,8 +46,8 @@ KIND = Kind(
     name="Write",
     job=Job.Kind.WRITE,
     executor="write",
-    record=record,
-    restore=restore,
+    record_result=record_result,
+    restore_result=restore_result,
     phase="writing",
     verb="written",
     step="writing",

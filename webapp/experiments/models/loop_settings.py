@@ -16,7 +16,7 @@ from simulation import catalog
 from webapp.experiments import judges
 from webapp.experiments.judge import Judge
 from webapp.problems import lookup
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 from webapp.problems.medium import Medium
 
 LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
@@ -153,7 +153,7 @@ class LoopSettings(models.Model):
         chosen, judge = methods.METHODS.get(self.method), judges.JUDGES.get(self.judge)
         if chosen is None or judge is None:
             return  # the field itself says so
-        refusals = dict(judge.refusals(self, info.metric, chosen))
+        refusals = dict(judge.find_refusals(self, info.metric, chosen))
         if "judge" in refusals:
             raise ValidationError(refusals)
         if not self.medium.filmed:
@@ -171,7 +171,7 @@ class LoopSettings(models.Model):
         if chosen.rounds:
             self.n = chosen.rounds(self.k, self.options)
         try:
-            self.judge_options = judge.settings(self.judge_options)
+            self.judge_options = judge.check_options(self.judge_options)
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
         if self.vision is None and (chosen.looks(self.options) or self.judge_frames):
@@ -196,7 +196,7 @@ class LoopSettings(models.Model):
     @property
     def judge_frames(self) -> int:
         """Pictures of each clip by which a vision model judges; 0 where none does."""
-        return self.judge_info.frames(self.judge_options) if self.medium.filmed else 0
+        return self.judge_info.count_frames(self.judge_options) if self.medium.filmed else 0
 
     @property
     def judge_info(self) -> Judge:
@@ -210,9 +210,9 @@ class LoopSettings(models.Model):
 
     @property
     def task_info(self) -> lookup.TaskInfo:
-        return lookup.info(self.task)
+        return lookup.find_task(self.task)
 
     @property
     def medium(self) -> Medium:
         """How people get to know candidates: by watching or by reading."""
-        return medium_of(self.task)
+        return get_medium(self.task)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.studies.models import Arm, Study
 
 CONSENT = """\
@@ -62,5 +62,5 @@ class Command(BaseCommand):
                 thanks_text=THANKS,
             )
             arm = {name: plan[name] for name in ("task", "k", "n")}
-            Arm.objects.create(study=study, **arm, model=environment_model())
+            Arm.objects.create(study=study, **arm, model=find_environment_model())
             self.stdout.write(f"Created: {plan['title']}")

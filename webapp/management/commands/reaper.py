@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from webapp import reaper
 from webapp.archive import retention
-from webapp.base.database import Watch
+from webapp.base.database import PollSchedule
 from webapp.notices import notifier
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ BESIDE = (notifier.run, retention.run)
 """In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
 
 
-def tick_and_rest(watch: Watch) -> None:
+def tick_and_rest(watch: PollSchedule) -> None:
     """Do what is to be done, and note when to look again. A database that is away is asked again."""
     try:
         reaper.tick()
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         else:
             for thread in beside:
                 thread.start()
-        watch = Watch()
+        watch = PollSchedule()
         while True:
             if watch.is_due():
                 tick_and_rest(watch)

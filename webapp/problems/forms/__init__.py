@@ -9,5 +9,5 @@ from webapp.problems.models import Problem
 FORMS: dict[str, Form] = {form.name: form for form in (answer.FORM, program.FORM)}
 
 
-def form_of(problem: Problem) -> Form:
+def get_form(problem: Problem) -> Form:
     return FORMS[problem.form]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llm import records
 from llm.reasoning import answer_parts
 from webapp.problems import markdown, scoring
-from webapp.problems.forms.form import GIST_LETTERS, Form, Part, Text, Tried
+from webapp.problems.forms.form import GIST_LETTERS, Form, Part, Text, TriedSource
 from webapp.problems.models import Problem
 
 REASONING = (
@@ -16,31 +16,31 @@ REASONING = (
 )
 
 
-def text(problem: Problem, tried: Tried) -> Text:
+def build_text(problem: Problem, tried: TriedSource) -> Text:
     final = answer_parts.final_answer(tried.source, problem.sections) or ""
     named = answer_parts.final_section(tried.source, problem.sections)
     parts = [part for part in answer_parts.sections(tried.source) if part != named]
-    shown = tuple(Part(part.title or "Introduction", markdown.html(part.text)) for part in parts if part.text)
-    return Text(markdown.formula(final), shown)
+    shown = tuple(Part(part.title or "Introduction", markdown.render_html(part.text)) for part in parts if part.text)
+    return Text(markdown.render_formula(final), shown)
 
 
-def gist(problem: Problem, source: str) -> str:
+def summarize(problem: Problem, source: str) -> str:
     final = answer_parts.final_answer(source, problem.sections) or ""
     return final if len(final) <= GIST_LETTERS else final[:GIST_LETTERS] + " ..."
 
 
-def sample(problem: Problem, place: int) -> Tried:
+def make_sample(problem: Problem, place: int) -> TriedSource:
     final, *rest = problem.sections
     parts = [f"## {final}\n\n${place + 1}$", *(f"## {title}\n\n{REASONING[place % 3]}" for title in rest)]
-    return Tried("\n\n".join(parts))
+    return TriedSource("\n\n".join(parts))
 
 
 FORM = Form(
     name=records.ANSWER,
-    text=text,
-    gist=gist,
-    ending=lambda problem: "md",
-    sample=sample,
-    stated=lambda problem: {"sections": problem.sections},
-    score=lambda problem, sources, ask, seed, stop_check: scoring.answers(problem, sources, ask, seed),
+    build_text=build_text,
+    summarize=summarize,
+    get_ending=lambda problem: "md",
+    make_sample=make_sample,
+    build_fields=lambda problem: {"sections": problem.sections},
+    score=lambda problem, sources, ask, seed, stop_check: scoring.score_answers(problem, sources, ask, seed),
 )

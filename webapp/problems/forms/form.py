@@ -30,13 +30,13 @@ class Text:
     final: SafeString = field(default_factory=SafeString)
     parts: tuple[Part, ...] = ()
     code: str = ""
-    said: str = ""
+    compiler_message: str = ""
     """The compiler's words."""
     subtasks: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedSource:
     """A candidate's source and what trying it gave, as its row keeps them."""
 
     source: str
@@ -49,15 +49,15 @@ class Form:
     """A form of answers, by the name that problems keep (llm.records)."""
 
     name: str
-    text: Callable[[Problem, Tried], Text]
+    build_text: Callable[[Problem, TriedSource], Text]
     """What reviewers read."""
-    gist: Callable[[Problem, str], str]
+    summarize: Callable[[Problem, str], str]
     """A source on a card, in one line."""
-    ending: Callable[[Problem], str]
+    get_ending: Callable[[Problem], str]
     """Of a candidate's file in an export."""
-    sample: Callable[[Problem, int], Tried]
+    make_sample: Callable[[Problem, int], TriedSource]
     """A made-up one for the preview, by its place from 0."""
-    stated: Callable[[Problem], dict[str, Any]]
+    build_fields: Callable[[Problem], dict[str, Any]]
     """Fields of llm.records.Problem that this form alone has."""
     score: Callable[[Problem, Sequence[str], AskModel | None, int, Callable[[], None]], list[Score]]
     """(problem, sources, whom to ask where no rule decides, seed, stop check) -> what each is worth."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from llm import records
 from webapp.problems import scoring
-from webapp.problems.forms.form import Form, Text, Tried
+from webapp.problems.forms.form import Form, Text, TriedSource
 from webapp.problems.models import Problem
 
 ENDINGS = {"cpp": "cpp", "python": "py"}
@@ -22,11 +22,12 @@ VERDICTS = {
 CODE = "# This text stands where a program will be.\nprint(sum(map(int, input().split())))\n"
 
 
-def text(problem: Problem, tried: Tried) -> Text:
-    return Text(code=tried.source, said=tried.reason, subtasks=tuple(results(tried) if problem.show_results else ()))
+def build_text(problem: Problem, tried: TriedSource) -> Text:
+    subtasks = tuple(list_results(tried)) if problem.show_results else ()
+    return Text(code=tried.source, compiler_message=tried.reason, subtasks=subtasks)
 
 
-def results(tried: Tried) -> Iterator[dict[str, Any]]:
+def list_results(tried: TriedSource) -> Iterator[dict[str, Any]]:
     """Each subtask with what became of its cases."""
     cases = tried.details.get("cases", ())
     for subtask in tried.details.get("subtasks", ()):
@@ -34,25 +35,25 @@ def results(tried: Tried) -> Iterator[dict[str, Any]]:
         yield {**subtask, "verdicts": [{**case, "words": VERDICTS[case["verdict"]]} for case in own]}
 
 
-def gist(problem: Problem, source: str) -> str:
+def summarize(problem: Problem, source: str) -> str:
     return f"{len(source.splitlines())} lines"
 
 
-def sample(problem: Problem, place: int) -> Tried:
+def make_sample(problem: Problem, place: int) -> TriedSource:
     """As if every case of every subtask had gone well."""
     points = problem.points() or {1: 1.0}
     right = {"passed": 1, "cases": 1}
     subtasks = [{"number": number, "points": value, "earned": value, **right} for number, value in points.items()]
     cases = [{"subtask": number, "verdict": "ok", "seconds": 0.1, "memory_mb": 20, "note": ""} for number in points]
-    return Tried(CODE, details={"subtasks": subtasks, "cases": cases})
+    return TriedSource(CODE, details={"subtasks": subtasks, "cases": cases})
 
 
 FORM = Form(
     name=records.PROGRAM,
-    text=text,
-    gist=gist,
-    ending=lambda problem: ENDINGS[problem.language],
-    sample=sample,
-    stated=lambda problem: {"language": problem.language},
-    score=lambda problem, sources, ask, seed, stop_check: scoring.programs(problem, sources, stop_check),
+    build_text=build_text,
+    summarize=summarize,
+    get_ending=lambda problem: ENDINGS[problem.language],
+    make_sample=make_sample,
+    build_fields=lambda problem: {"language": problem.language},
+    score=lambda problem, sources, ask, seed, stop_check: scoring.score_programs(problem, sources, stop_check),
 )

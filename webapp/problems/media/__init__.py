@@ -9,6 +9,6 @@ from webapp.problems.medium import Medium
 MEDIA: dict[str, Medium] = {medium.name: medium for medium in (films.MEDIUM, answers.MEDIUM)}
 
 
-def medium_of(task: str) -> Medium:
+def get_medium(task: str) -> Medium:
     """How people get to know candidates of this task: robots' names are in the catalogue, all others are problems'."""
     return films.MEDIUM if task in catalog.tasks() else answers.MEDIUM

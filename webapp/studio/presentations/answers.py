@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from webapp.experiments.kind import Judgement
 from webapp.experiments.progress import Progress
 from webapp.problems import markdown
-from webapp.problems.forms import form_of
-from webapp.problems.forms.form import Text, Tried
+from webapp.problems.forms import get_form
+from webapp.problems.forms.form import Text, TriedSource
 from webapp.problems.lookup import TaskInfo
 from webapp.problems.models import Attachment, Problem
 from webapp.review import tags
@@ -34,12 +34,12 @@ class Answer:
     text: Text
 
 
-def answer(problem: Problem, tried: Tried, letter: str, status: str) -> Answer:
-    return Answer(letter, status, form_of(problem).text(problem, tried))
+def answer(problem: Problem, tried: TriedSource, letter: str, status: str) -> Answer:
+    return Answer(letter, status, get_form(problem).build_text(problem, tried))
 
 
 def stated(problem: Problem) -> Context:
-    return {"problem": problem, "sentence": problem.title, "statement": markdown.html(problem.statement)}
+    return {"problem": problem, "sentence": problem.title, "statement": markdown.render_html(problem.statement)}
 
 
 def beside(info: TaskInfo, address: Callable[[Attachment], str]) -> Context:
@@ -51,17 +51,17 @@ def reference(problem: Problem) -> dict[str, SafeString]:
     """The solution, where reviewers may see it."""
     if not problem.show_reference:
         return {}
-    final = markdown.formula(problem.answer) if problem.answer else SafeString("")
-    return {"reference_answer": final, "reference": markdown.html(problem.reference)}
+    final = markdown.render_formula(problem.answer) if problem.answer else SafeString("")
+    return {"reference_answer": final, "reference": markdown.render_html(problem.reference)}
 
 
-def candidates(info: TaskInfo, places: Sequence[Lettered], tried: Callable[[], Sequence[Tried]]) -> Context:
+def candidates(info: TaskInfo, places: Sequence[Lettered], tried: Callable[[], Sequence[TriedSource]]) -> Context:
     assert isinstance(info, Problem)
     read = [answer(info, row, place.letter, place.status) for place, row in zip(places, tried(), strict=True)]
     return {"answers": read, **reference(info)}
 
 
-def winner(info: TaskInfo, tried: Tried) -> Context:
+def winner(info: TaskInfo, tried: TriedSource) -> Context:
     assert isinstance(info, Problem)
     return {"answer": answer(info, tried, "", "ready"), "end": END}
 
@@ -69,7 +69,7 @@ def winner(info: TaskInfo, tried: Tried) -> Context:
 def practice(places: Sequence[Practised]) -> Context:
     """Answers that everybody ranks alike in place of the clips of which that is true."""
     problem, samples = practice_answers.PROBLEM, practice_answers.SAMPLES
-    read = [answer(problem, Tried(samples[place.name].text), place.letter, "ready") for place in places]
+    read = [answer(problem, TriedSource(samples[place.name].text), place.letter, "ready") for place in places]
     return {**stated(problem), "answers": read}
 
 
@@ -100,11 +100,11 @@ def meanwhile(now: Progress) -> str:
 
 
 def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
-    if judgement.final:
+    if judgement.is_final:
         return "These won your rounds. Which one is the best of all?"
     if shown == 1:
         return "There is only one answer this time. Read it, then confirm."
-    if judgement.pair:
+    if judgement.is_pair:
         return "Which of these two is the better answer?"
     return f"Which of these {count_of(shown)} answers is best, and which worst?"
 

@@ -71,11 +71,11 @@ def meanwhile(now: Progress) -> str:
 
 def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
     """What a page of videos asks."""
-    if judgement.final:
+    if judgement.is_final:
         return "These won your rounds. Which one is the best of all?"
     if ready == 1:
         return "Only one robot finished practising this time. Have a look, then confirm."
-    if judgement.pair:
+    if judgement.is_pair:
         return "Two once more. Which one does it better?"
     if shown == 2:
         return "Which of these two does it better? Mark it as the best, and the other as the worst."

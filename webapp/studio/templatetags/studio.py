@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.simple_tag
 def style(bundle: str) -> SafeString:
-    return SafeString(f"<style>{stylesheets.sheet(bundle)}</style>")
+    return SafeString(f"<style>{stylesheets.read_bundle(bundle)}</style>")
 
 
 HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")

@@ -19,8 +19,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chain.seal()
-        wrong = list(chain.broken())
+        chain.seal_entries()
+        wrong = list(chain.find_breaks())
         if options["expect"]:
             number, _, digest = options["expect"].partition(":")
             known = Entry.objects.filter(number=int(number) if number.isdecimal() else -1).first()

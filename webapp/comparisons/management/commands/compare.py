@@ -20,10 +20,10 @@ from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, judges, progress
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.experiments.options import DJANGOS_OWN, OFFLINE
-from webapp.problems.lookup import EXAMPLES
+from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE
+from webapp.problems.lookup import NO_PROBLEMS
 
 ROLES = {
     "vision": "who looks at clips",
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         "where it was; experiments that an earlier comparison finished are read, not run again."
     )
 
-    suppressed_base_arguments = DJANGOS_OWN
+    suppressed_base_arguments = DJANGO_OPTIONS
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
@@ -148,7 +148,7 @@ class Command(BaseCommand):
             self.counted = now, foreground.read_state(self.plan, self.elsewhere)
         if experiment.status != Experiment.Status.RUNNING:
             return
-        line = describe_progress(cell, progress.of(experiment), self.counted[1])
+        line = describe_progress(cell, progress.read_progress(experiment), self.counted[1])
         if self.stdout.isatty():
             self.stdout.write(f"\r{line:<{self.width}}", ending="")
             self.width = len(line)
@@ -163,7 +163,7 @@ class Command(BaseCommand):
 
 
 def describe_tasks() -> str:
-    return f"{', '.join(catalog.tasks())}; or problems, by name ({EXAMPLES})"
+    return f"{', '.join(catalog.tasks())}; or problems, by name ({NO_PROBLEMS})"
 
 
 def read_plan(options: dict[str, Any]) -> Plan:
@@ -179,7 +179,7 @@ def read_plan(options: dict[str, Any]) -> Plan:
             preset=options["preset"],
             iterations=options["iterations"],
             seed=options["seed"],
-            model=find_model(options["model"]) if options["model"] else environment_model(),
+            model=find_model(options["model"]) if options["model"] else find_environment_model(),
             **{role: find_model(options[role]) for role in ROLES if options[role]},
             label=options["label"],
             token_budget=options["token_budget"],

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from llm import methods
 from simulation import catalog
 from webapp.experiments import headless, judges, loop, progress
-from webapp.experiments.defaults import environment_model
+from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.experiments.options import DJANGOS_OWN, OFFLINE, on_the_command_line, parsed
+from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE, describe_options, parse_options
 from webapp.problems import lookup
-from webapp.problems.media import medium_of
+from webapp.problems.media import get_medium
 
 ROLES = ("describer", "judge_model", "vision")
 TASK = "Ant"
@@ -25,7 +25,7 @@ LINE_SECONDS = 5.0
 
 class Command(BaseCommand):
     help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
-    suppressed_base_arguments = DJANGOS_OWN
+    suppressed_base_arguments = DJANGO_OPTIONS
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         parser.add_argument("--token-budget", type=int, help="tokens read and written, at most")
         parser.add_argument("--dollar-budget", type=float, help="US dollars, where prices are known")
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.epilog = on_the_command_line().replace("%", "%%")
+        parser.epilog = describe_options().replace("%", "%%")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--name", default="")
         parser.add_argument("--resume", metavar="ID", help="go on with this experiment")
@@ -69,13 +69,13 @@ class Command(BaseCommand):
         if not (options["task"] or options["problem"] or options["resume"]):
             self.stdout.write(f"No --task is named: {TASK}.")
         options["task"] = options["task"] or TASK
-        experiment = resumed(options["resume"]) if options["resume"] else created(options)
+        experiment = resume_experiment(options["resume"]) if options["resume"] else create_experiment(options)
         self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
         self.experiment = experiment
         self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id})")
         headless.end_on_signals()
         try:
-            headless.drive(experiment, self.report)
+            headless.run_to_end(experiment, self.report)
         except KeyboardInterrupt:
             self.stdout.write("")
             self.stderr.write(
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         self.last_line = now
         if self.experiment.status != Experiment.Status.RUNNING:
             return
-        line = status_line(progress.of(self.experiment), said)
+        line = format_status(progress.read_progress(self.experiment), said)
         if self.stdout.isatty():
             self.stdout.write(f"\r{line:<{self.width}}", ending="")
             self.width = len(line)
@@ -110,7 +110,7 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def show_rounds(self) -> None:
-        over = headless.rounds(self.experiment)
+        over = headless.list_finished_rounds(self.experiment)
         for row in over[self.rounds_shown :]:
             if not self.rounds_shown:
                 self.clear()
@@ -142,25 +142,25 @@ class Command(BaseCommand):
         self.stdout.write(f"Winner: {experiment.winner.key}{rts}\n\n{experiment.winner.source}\n\nRecord: {record}")
 
 
-def created(options: dict[str, Any]) -> Experiment:
+def create_experiment(options: dict[str, Any]) -> Experiment:
     """A new experiment, started. Raises CommandError on settings that cannot be."""
-    if options["judge"] in judges.PEOPLE:
+    if options["judge"] in judges.ASKING_PEOPLE:
         raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
         options["task"] = options["problem"] or options["task"]
         method = methods.method(options["method"])
-        iterations = most_iterations(options)
+        iterations = limit_iterations(options)
         experiment = Experiment(
             name=options["name"] or f"{options['method']} on {options['task']}, seed {options['seed']}",
-            model=model_named(options["model"]),
+            model=find_model(options["model"]),
             overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
-            **{role: model_named(options[role]) for role in ROLES if options[role]},
+            **{role: find_model(options[role]) for role in ROLES if options[role]},
             k=method.k if options["k"] is None else options["k"],
             n=method.n if options["n"] is None else options["n"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
-            options=parsed(options["option"]),
-            judge_options=parsed(options["judge_option"]),
+            options=parse_options(options["option"]),
+            judge_options=parse_options(options["judge_option"]),
             **{name: options[name] for name in ("task", "method", "judge", "preset", "seed")},
         )
         experiment.full_clean()
@@ -176,16 +176,16 @@ def created(options: dict[str, Any]) -> Experiment:
     return experiment
 
 
-def most_iterations(options: dict[str, Any]) -> int:
+def limit_iterations(options: dict[str, Any]) -> int:
     """How many training iterations may be asked for: none, where nothing is trained. Raises ValueError."""
-    if not medium_of(lookup.info(options["task"]).name).filmed:
+    if not get_medium(lookup.find_task(options["task"]).name).filmed:
         return 0
     return 10 * catalog.preset(options["task"], options["preset"]).iterations
 
 
-def model_named(name: str | None) -> LanguageModel | None:
+def find_model(name: str | None) -> LanguageModel | None:
     if name is None:
-        return environment_model()
+        return find_environment_model()
     model = LanguageModel.objects.filter(name=name).first()
     if model is None and name == OFFLINE:
         return None
@@ -195,7 +195,7 @@ def model_named(name: str | None) -> LanguageModel | None:
     return model
 
 
-def resumed(public_id: str) -> Experiment:
+def resume_experiment(public_id: str) -> Experiment:
     """An experiment to go on with: continued, retried after a failure, or started."""
     try:
         experiment = Experiment.objects.get(public_id=public_id)
@@ -210,7 +210,7 @@ def resumed(public_id: str) -> Experiment:
     return experiment
 
 
-def status_line(state: progress.Progress, said: dict[str, Any]) -> str:
+def format_status(state: progress.Progress, said: dict[str, Any]) -> str:
     until = "to ask" if state.phase == "asking" else "in this round"
     left = "" if state.seconds_left is None else f"  {state.seconds_left:.0f} s left {until}"
     speed = said.get("samples_per_second")

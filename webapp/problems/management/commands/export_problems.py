@@ -28,7 +28,7 @@ class Command(BaseCommand):
             raise CommandError(f"{path} exists already")
         files = exchange.export_set(problems)
         if path.suffix == ".zip":
-            path.write_bytes(exchange.as_zip(files))
+            path.write_bytes(exchange.pack_zip(files))
         else:
             for name, data in files.items():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ class Times:
     """Lower and upper quartile; None of fewer than LEAST_FOR_QUARTERS answers."""
 
 
-def agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agreement | None:
+def measure_agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agreement | None:
     """Krippendorff's alpha (2011) of one mapping unit -> value per rater; None where no two rated the same thing.
 
     Also None where everybody gave the same value to everything: without variation there is nothing to agree about.
@@ -81,7 +81,7 @@ def _alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None
     return float(krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level))
 
 
-def position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
+def measure_position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
     """Whether some places are picked more than others: picks are (place from 0, number of places); None without picks.
 
     p is the share of draws at random whose sum of (count - expected)^2 / expected is at least the one seen. Drawn, not
@@ -107,7 +107,7 @@ def _distance(counts: np.ndarray, expected: np.ndarray) -> float:
     return float(((counts - expected) ** 2 / expected).sum())
 
 
-def times(seconds: Sequence[float]) -> Times | None:
+def summarize_times(seconds: Sequence[float]) -> Times | None:
     """Median and, of enough answers, quartiles; None without answers."""
     if not seconds:
         return None

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from webapp.base import paper_table
-from webapp.base.statistics import answers
+from webapp.base.statistics.answer_quality import measure_agreement, measure_position_bias, summarize_times
 
 # Krippendorff (2011), "Computing Krippendorff's alpha-reliability": four observers, twelve units, five categories.
 OBSERVERS = (
@@ -21,55 +21,55 @@ def observers():
 
 
 def test_alpha_is_the_published_one():
-    found = answers.agreement(observers(), "nominal")
+    found = measure_agreement(observers(), "nominal")
     assert found.alpha == pytest.approx(0.743, abs=5e-4)
     assert (found.raters, found.units) == (4, 11)  # the twelfth unit was rated once
     assert found.low < found.alpha < found.high <= 1
-    assert answers.agreement(observers(), "ordinal").alpha == pytest.approx(0.815, abs=5e-4)
+    assert measure_agreement(observers(), "ordinal").alpha == pytest.approx(0.815, abs=5e-4)
 
 
 def test_agreement_by_hand():
     same = [{"a": 1, "b": 0, "c": -1}] * 2
-    assert answers.agreement(same, "ordinal").alpha == pytest.approx(1.0)
+    assert measure_agreement(same, "ordinal").alpha == pytest.approx(1.0)
     # two raters, two units, each disagreed on: observed disagreement 1, expected 2 / 3: alpha = 1 - 3 / 2
-    assert answers.agreement([{"a": 0, "b": 1}, {"a": 1, "b": 0}], "nominal").alpha == pytest.approx(-0.5)
+    assert measure_agreement([{"a": 0, "b": 1}, {"a": 1, "b": 0}], "nominal").alpha == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize("ratings", ([], [{}], [{"a": 1, "b": 2}], [{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1}]))
 def test_where_nothing_can_be_said(ratings):
-    assert answers.agreement(ratings, "nominal") is None
+    assert measure_agreement(ratings, "nominal") is None
 
 
 def test_a_person_who_always_picks_the_first_place():
-    found = answers.position_bias([(0, 6)] * 12)
+    found = measure_position_bias([(0, 6)] * 12)
     assert found.counts == (12, 0, 0, 0, 0, 0)
     assert found.expected == pytest.approx([2.0] * 6)
     assert found.p < 0.001
 
 
 def test_places_picked_evenly_show_no_bias():
-    found = answers.position_bias([(place, 6) for place in range(6)] * 4 + [(place, 2) for place in range(2)] * 3)
+    found = measure_position_bias([(place, 6) for place in range(6)] * 4 + [(place, 2) for place in range(2)] * 3)
     assert found.expected == pytest.approx([7.0, 7.0, 4, 4, 4, 4])
     assert found.p > 0.9
     assert found.picks == 30
-    assert answers.position_bias([]) is None
+    assert measure_position_bias([]) is None
 
 
 def test_position_bias_agrees_with_the_binomial_test_for_two_places():
-    found = answers.position_bias([(0, 2)] * 15 + [(1, 2)] * 5)
+    found = measure_position_bias([(0, 2)] * 15 + [(1, 2)] * 5)
     assert found.p == pytest.approx(0.0414, abs=0.015)  # two-sided, 15 of 20
 
 
 def test_times():
-    assert answers.times([]) is None
-    found = answers.times([4, 1, 2, 3, 5])
+    assert summarize_times([]) is None
+    found = summarize_times([4, 1, 2, 3, 5])
     assert (found.median, found.quarters, found.count) == (3, (2, 4), 5)
-    assert answers.times([7.0]).quarters is None
+    assert summarize_times([7.0]).quarters is None
 
 
 def test_so_few_picks_that_no_outcome_could_tell_anything_have_no_p():
-    assert answers.position_bias([(0, 6)]).p is None and answers.position_bias([(2, 6)] * 2).p is None
-    assert answers.position_bias([(2, 6)] * 3).p < 0.05 and answers.position_bias([(0, 2)] * 5).p is None
+    assert measure_position_bias([(0, 6)]).p is None and measure_position_bias([(2, 6)] * 2).p is None
+    assert measure_position_bias([(2, 6)] * 3).p < 0.05 and measure_position_bias([(0, 2)] * 5).p is None
 
 
 def test_a_table_for_a_paper():

@@ -57,7 +57,7 @@ class Paired:
     p: float
 
 
-def by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
+def compare_by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
     """Every difference may as well have the other sign: all ways, or 9 999 drawn ones where there are more.
 
     Raises ValueError for an empty sample, or where the two are not of equal length.

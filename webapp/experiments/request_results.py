@@ -17,7 +17,7 @@ def complete(request: Request, result: Any, advance: bool = True) -> bool:
     if not open_row.update(status=Request.Status.DONE, result=result, error="", finished_at=Now()):
         return False
     experiment = request.experiment
-    KINDS[request.kind].record(experiment, request, result)
+    KINDS[request.kind].record_result(experiment, request, result)
     if advance:
         jobs.add(experiment, Job.Kind.ADVANCE)
     return True
@@ -37,7 +37,7 @@ def fail(experiment: Experiment, error: str, request: Request | None = None, *, 
         events.emit(experiment, "stopped", public=True)
 
 
-def take_back(experiment: Experiment, request: Request) -> None:
+def restore(experiment: Experiment, request: Request) -> None:
     """What pages read of an answer that was set aside and counts again. It tells nobody again."""
     experiment.iterations.filter(number=request.payload.get("iteration")).update(aside=False)
-    KINDS[request.kind].restore(experiment, request)
+    KINDS[request.kind].restore_result(experiment, request)

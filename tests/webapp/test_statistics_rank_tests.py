@@ -8,7 +8,7 @@ from statistics import mean, stdev
 import pytest
 
 from webapp.base.statistics.corrections import holm
-from webapp.base.statistics.samples import by_seed, mann_whitney
+from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
 
 
 def by_hand(first: list[float], second: list[float]) -> tuple[float, float]:
@@ -60,7 +60,7 @@ def test_five_against_five_apart_is_two_in_252() -> None:
     ],
 )
 def test_by_seed_flips_every_sign(first: list[float], second: list[float]) -> None:
-    test = by_seed(first, second)
+    test = compare_by_seed(first, second)
     gaps = [a - b for a, b in zip(first, second, strict=True)]
     flips = [
         abs(sum(sign * gap for sign, gap in zip(s, gaps, strict=True)))
@@ -73,9 +73,9 @@ def test_by_seed_flips_every_sign(first: list[float], second: list[float]) -> No
 
 def test_twenty_seeds_are_too_many_to_flip_all_of_and_give_the_same_p_again() -> None:
     first, second = [i % 7 for i in range(20)], [i % 5 for i in range(20)]
-    assert by_seed(first, second) == by_seed(first, second) and 0 < by_seed(first, second).p < 1
+    assert compare_by_seed(first, second) == compare_by_seed(first, second) and 0 < compare_by_seed(first, second).p < 1
     with pytest.raises(ValueError, match="as many values"):
-        by_seed([1.0], [])
+        compare_by_seed([1.0], [])
 
 
 def test_holm_by_hand() -> None:

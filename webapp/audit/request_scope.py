@@ -20,12 +20,12 @@ class Scope:
     """The actions."""
 
 
-current: ContextVar[Scope | None] = ContextVar("current", default=None)
+current_scope: ContextVar[Scope | None] = ContextVar("current", default=None)
 
 
-def name_of(actor: AbstractBaseUser | AnonymousUser | str | None, action: str) -> str:
+def name_actor(actor: AbstractBaseUser | AnonymousUser | str | None, action: str) -> str:
     """The actor's name; remembers that this request has been recorded."""
-    scope = current.get()
+    scope = current_scope.get()
     if scope is not None:
         scope.recorded.append(action)
     if actor is None:
