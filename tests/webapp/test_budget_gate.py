@@ -89,7 +89,7 @@ def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monk
 
     with monkeypatch.context() as broken:
         broken.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
-        broken.setattr(budget_gate, "tell", away)
+        broken.setattr(budget_gate, "set_progress", away)
         assert budget_gate.enter(500) is None
     assert budget_gate.held == {} and gate.enter(1) is not None
     gate.leave(gate, None)

@@ -85,7 +85,7 @@ def test_while_the_database_is_away_nobody_is_let_in_and_nothing_ends(
             raise OperationalError("the database system is shutting down")
         return True
 
-    monkeypatch.setattr(gate, "_room", away)
+    monkeypatch.setattr(gate, "_has_room", away)
     monkeypatch.setattr(connection, "close", lambda: None)  # the test's own transaction would end with it
     assert gate.enter(10) is None
     monkeypatch.undo()

@@ -63,7 +63,7 @@ def test_what_is_written_during_a_look_is_looked_at():
 
 def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
     watch = PollSchedule()
-    monkeypatch.setattr(CommitCounter, "now", lambda self: None)
+    monkeypatch.setattr(CommitCounter, "read", lambda self: None)
     watch.rest(1000)
     assert watch.is_due()
 

@@ -90,7 +90,7 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
         told.append((self.lease.job.request.kind, said["text"]))
         tell(self, said)
 
-    monkeypatch.setattr(WritingProgress, "tell", tell_us)
+    monkeypatch.setattr(WritingProgress, "set_progress", tell_us)
     with problem_rows.model({RIGHT.replace("$5050$", "every such pair"): 1.0}) as (model, server):
         monkeypatch.setattr(type(server.reasoner), "_judge", lambda self, prompt, rng: "Best: 1\nWorst: 2")
         say = type(server.reasoner).say
