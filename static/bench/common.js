@@ -33,8 +33,9 @@
 
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-open]");
-    if (opener) document.getElementById(opener.dataset.open).showModal();
-    if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
+    if (opener) { event.preventDefault(); document.getElementById(opener.dataset.open).showModal(); }
+    const open = event.target.closest("[data-close]")?.closest("dialog[open]");
+    if (open) { event.preventDefault(); open.close(); }
     if (event.target.matches("dialog")) event.target.close(); // the backdrop
     const clip = event.target.closest("a[data-clip]");
     if (clip && !event.ctrlKey && !event.metaKey) { event.preventDefault(); show(clip); }

@@ -148,7 +148,7 @@ def test_the_page_follows_without_a_reload_and_the_panel_stays_open(site, page):
 def test_cancel_asks_first_and_says_what_it_does(site, page):
     address, _, public_id = site
     page.goto(f"{address}/bench/{public_id}/")
-    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("link", name="Cancel", exact=True).click()
     dialog = page.locator("#confirm-cancel")
     expect(dialog).to_contain_text("cannot be continued")
     assert page.evaluate("document.activeElement.textContent") == "Keep it"
@@ -156,6 +156,20 @@ def test_cancel_asks_first_and_says_what_it_does(site, page):
     expect(dialog).not_to_be_visible()
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".pill").first).to_have_text("Paused")
+
+
+def test_questions_are_asked_without_javascript(site, page):
+    address, _, public_id = site
+    plain = page.context.browser.new_context(
+        java_script_enabled=False, storage_state=page.context.storage_state()
+    ).new_page()
+    plain.goto(f"{address}/bench/{public_id}/")
+    expect(plain.locator("#confirm-cancel")).not_to_be_visible()
+    plain.get_by_role("link", name="Cancel", exact=True).click()
+    expect(plain.locator("#confirm-cancel").get_by_role("button", name="Cancel for good")).to_be_in_viewport()
+    plain.get_by_role("link", name="Keep it").click()
+    expect(plain.locator("#confirm-cancel")).not_to_be_visible()
+    plain.context.close()
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
