@@ -24,7 +24,8 @@ from tests.webapp.fake_workers import SOURCE
 from tests.webapp.servers import embedded, gone, processes, wait_for
 from trainer.machine import described
 from webapp.bench.experiments import overview
-from webapp.comparisons import experiment_results, foreground, published, report, report_details
+from webapp.comparisons import csv_tables, experiment_results, foreground, published, report, report_details
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Arm, Plan, parse_arm
 from webapp.experiments import headless, loop, progress, provenance
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
@@ -342,6 +343,24 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
     ]
     with (tmp_path / "rounds.csv").open() as file:
         assert [r["best_rts_so_far"] for r in csv.DictReader(file)] == ["12.0", "22.0"] * 3
+
+
+def test_an_experiment_that_was_ended_early_is_named(played: Plan, tmp_path: Path, admin_client: Client) -> None:
+    row = Experiment.objects.get(name="ICPL on Cartpole, 2 of 2")
+    row.ends_early, row.winner = True, row.iterations.get(number=1).best
+    row.save()
+    row.iterations.filter(number=2).delete()
+    text = report.write_report(played, tmp_path).read_text()
+    assert "## Ended early" in text and "\n- ICPL on Cartpole, 2: 1 of 2 rounds\n" in text
+    assert "| 2/2 (1 ended early) |" in text
+    with (tmp_path / "experiments.csv").open() as file:
+        assert [line["ended_early"] for line in csv.DictReader(file)] == ["", "", "True", ""]
+    again = csv_tables.read_reports(played, [tmp_path])
+    assert [result.shortfall for result in again.values()].count("1 of 2 rounds") == 1
+    settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}
+    planned = Comparison.objects.create(name="C", **settings)
+    page = admin_client.get(f"/bench/comparisons/{planned.public_id}/").text
+    assert "<small>1 ended early</small>" in page and page.count("ended early: 1 of 2 rounds") == 1
 
 
 def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ EXPERIMENTS = (
     "code_diversity",
     "film_diversity",
     "gpu_seconds",
+    "ended_early",
 )
-ADDED_LATER = ("gpu_seconds",)
+ADDED_LATER = ("gpu_seconds", "ended_early")
 """Columns that reports of earlier versions lack: unknown there."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 Row = dict[str, str]
@@ -73,7 +74,8 @@ def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
-    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details
+    early = result.ended_early or None
+    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, early
 
 
 def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
@@ -159,6 +161,7 @@ def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) 
         cost=_parse_number(row["us_dollars"]),
         train_seconds=float(row["training_seconds"]),
         gpu_seconds=_parse_number(row.get("gpu_seconds", "")),
+        ended_early=bool(row.get("ended_early")),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],

@@ -63,6 +63,8 @@ class Result:
     gpu_seconds: float | None = None
     """The part of it on a GPU; None where a training does not say where it ran."""
     finished_at: datetime | None = None
+    ended_early: bool = False
+    """Somebody broke its flow off: the winner was chosen among the rounds that were there."""
     error: str = ""
     """Why it stopped; reports do not keep it."""
     version: str = ""
@@ -85,6 +87,11 @@ class Result:
     def finished(self) -> bool:
         return self.status == Experiment.Status.FINISHED
 
+    @property
+    def shortfall(self) -> str:
+        """How many of its rounds it had where it was ended early; else empty."""
+        return f"{len(self.rounds)} of {self.arm.rounds} rounds" if self.ended_early else ""
+
 
 NOWHERE: Mapping[uuid.UUID, Result] = {}
 """The empty value of `elsewhere`."""
@@ -101,6 +108,11 @@ class Score:
     @property
     def values(self) -> list[float]:
         return [r.ts for r in self.results if r.ts is not None]
+
+    @property
+    def ended_early(self) -> int:
+        """How many of these experiments were."""
+        return sum(result.ended_early for result in self.results)
 
     @property
     def fts(self) -> float | None:
@@ -165,6 +177,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
                 cost=None if used.unknown_costs else used.cost,
                 train_seconds=used.train_seconds,
                 gpu_seconds=gpu_seconds.get(row.pk, 0.0),
+                ended_early=row.ends_early,
                 finished_at=row.finished_at,
                 error=row.error,
             )

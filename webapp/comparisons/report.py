@@ -36,6 +36,9 @@ other problems."""
 ELSEWHERE_TEXT = """\
 These were finished by another installation, or by this one before its data went, and are read from the reports in the
 folders named here; they were not run again."""
+ENDED_EARLY_TEXT = """\
+Their flow was broken off, and the winner was chosen among the rounds that were there: they spent less than the budget
+of the others, and count in every table."""
 ALIKE_TEXT = """\
 All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
 each got there is in the table of rounds."""
@@ -91,10 +94,20 @@ def render_markdown(
             parts.append(printed)
     if foreign := [r for r in results if r.folder]:
         parts += ["## From elsewhere", ELSEWHERE_TEXT, _build_elsewhere_table(foreign)]
+    if early := [r for r in finished if r.ended_early]:
+        parts += [
+            "## Ended early",
+            ENDED_EARLY_TEXT,
+            "\n".join(f"- {_name_experiment(r)}: {r.shortfall}" for r in early),
+        ]
     if broken := [r for r in results if r.error]:
-        lines = "\n".join(f"- {r.arm.label} on {r.task}, {r.index + 1}: {r.error}" for r in broken)
+        lines = "\n".join(f"- {_name_experiment(r)}: {r.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
     return "\n\n".join([*parts, *(medium.caveat for medium in media if medium.caveat)]) + "\n"
+
+
+def _name_experiment(result: Result) -> str:
+    return f"{result.arm.label} on {result.task}, {result.index + 1}"
 
 
 def _describe_makers(finished: Sequence[Result]) -> str:
@@ -154,16 +167,10 @@ def _build_scores_table(scores: Sequence[Score], plan: Plan) -> str:
         tops = [r.best for r in score.results if r.best is not None]
         top = _format_number(sum(tops) / len(tops)) if tops else "-"
         numbers = [_format_number(score.fts), _format_spread(score.mean, score.deviation), top]
-        rows.append(
-            [
-                score.arm.label,
-                shape,
-                f"{len(score.values)}/{plan.experiments}",
-                *numbers,
-                values,
-                _format_published(printed),
-            ]
-        )
+        count = f"{len(score.values)}/{plan.experiments}"
+        if score.ended_early:
+            count += f" ({score.ended_early} ended early)"
+        rows.append([score.arm.label, shape, count, *numbers, values, _format_published(printed)])
     for row in published.find_references(scores[0].task) if scores else []:
         rows.append([row.method, *[""] * 6, _format_published([row])])
     return _render_table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
@@ -223,9 +230,7 @@ def _build_elsewhere_table(foreign: Iterable[Result]) -> str:
     rows = []
     for r in foreign:
         finished = f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-"
-        rows.append(
-            [f"{r.arm.label} on {r.task}, {r.index + 1}", finished, r.folder, r.machine or "-", r.version or "-"]
-        )
+        rows.append([_name_experiment(r), finished, r.folder, r.machine or "-", r.version or "-"])
     return _render_table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
 
 

@@ -62,6 +62,8 @@ class PlannedExperiment:
     arm: Arm
     number: int
     experiment: Experiment | None
+    shortfall: str
+    """How many of its rounds it had where it was ended early; else empty."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,13 @@ class ComparisonOverview:
 def build_overview(comparison: Comparison) -> ComparisonOverview:
     """Raises ValueError where a task or method of the plan does not exist any more."""
     plan = comparison.plan
-    scores = experiment_results.group_scores(plan, experiment_results.read_results(plan))
+    results = experiment_results.read_results(plan)
+    scores = experiment_results.group_scores(plan, results)
     rows = plan.existing()
+    short = {result.public_id: result.shortfall for result in results}
+    ids = [(cell, plan.public_id(cell)) for cell in plan.cells()]
     experiments = tuple(
-        PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(plan.public_id(c))) for c in plan.cells()
+        PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), short.get(key, "")) for c, key in ids
     )
     running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
     tasks = tuple(TaskScores(t, tuple(_build_row(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
