@@ -34,7 +34,7 @@ def launch(*arguments, folder=ROOT, cwd="/", **environment):
 
 
 @pytest.fixture
-def bare(tmp_path):
+def bare_checkout(tmp_path):
     """A checkout without a virtual environment, and a PATH on which every Python is too old."""
     shutil.copy(ROOT / "prefine", tmp_path / "prefine")
     for path in [*ROOT.glob("requirements*.txt"), ROOT / "pyproject.toml"]:
@@ -50,88 +50,95 @@ def bare(tmp_path):
 
 
 @pytest.fixture
-def pretended(bare):
-    """Beside `bare`, an environment whose Python notes where it was called and with what, and does nothing."""
-    python = bare / "venv" / "bin" / "python"
+def fake_environment(bare_checkout):
+    """A checkout with an environment whose Python only notes where and with what it was called."""
+    python = bare_checkout / "venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(
-        f'#!/bin/sh\necho "$PWD: $*" >>{bare}/calls\n[ ! -e {bare}/no-egl ] || [ "$2" != simulation.opengl ]\n'
+        f'#!/bin/sh\necho "$PWD: $*" >>{bare_checkout}/calls\n'
+        f'[ ! -e {bare_checkout}/no-egl ] || [ "$2" != simulation.opengl ]\n'
     )
     python.chmod(0o755)
-    return bare
+    return bare_checkout
 
 
-def start(pretended, *arguments, **environment):
+def start(fake_environment, *arguments, **environment):
     """The launcher in that environment; what it said, and the calls."""
     own = {
-        "PATH": str(pretended / "bin"),
-        "PREFINE_VENV": str(pretended / "venv"),
-        "PREFINE_DATA": str(pretended / "var"),
+        "PATH": str(fake_environment / "bin"),
+        "PREFINE_VENV": str(fake_environment / "venv"),
+        "PREFINE_DATA": str(fake_environment / "var"),
     }
-    said = launch(*(arguments or ("up",)), folder=pretended, **own | environment)
-    calls = pretended / "calls"
+    said = launch(*(arguments or ("up",)), folder=fake_environment, **own | environment)
+    calls = fake_environment / "calls"
     return said, calls.read_text().splitlines() if calls.exists() else []
 
 
-def test_pytorch_is_installed_as_chosen_from_where_one_is(pretended):
-    chosen = {"PREFINE_TORCH_ARGS": "--find-links wheels --no-index", "cwd": pretended / "bin"}
-    said, calls = start(pretended, **chosen)
+def test_pytorch_is_installed_as_chosen_from_where_one_is(fake_environment):
+    chosen = {"PREFINE_TORCH_ARGS": "--find-links wheels --no-index", "cwd": fake_environment / "bin"}
+    said, calls = start(fake_environment, **chosen)
     assert said.returncode == 0, said.stderr
     pip = "-P -m pip install --quiet --disable-pip-version-check"
-    assert f"{pretended}/bin: {pip} --find-links wheels --no-index -r {pretended}/requirements-torch.txt" in calls
-    assert f"{pretended}/bin: {pip} -r {pretended}/requirements.txt" in calls
-    assert calls[-1] == f"{pretended}: -m webapp.supervisor"
-    (pretended / "calls").unlink()
-    said, calls = start(pretended, **chosen)
+    assert (
+        f"{fake_environment}/bin: {pip} --find-links wheels --no-index -r {fake_environment}/requirements-torch.txt"
+        in calls
+    )
+    assert f"{fake_environment}/bin: {pip} -r {fake_environment}/requirements.txt" in calls
+    assert calls[-1] == f"{fake_environment}: -m webapp.supervisor"
+    (fake_environment / "calls").unlink()
+    said, calls = start(fake_environment, **chosen)
     assert not any("pip" in call for call in calls) and "PyTorch stays" not in said.stdout
-    said, _ = start(pretended, PREFINE_TORCH_ARGS="--index-url another")
+    said, _ = start(fake_environment, PREFINE_TORCH_ARGS="--index-url another")
     assert said.returncode == 0 and "PyTorch stays as it is: PREFINE_TORCH_ARGS counts when" in said.stdout
-    with (pretended / "requirements.txt").open("a") as requirements:
+    with (fake_environment / "requirements.txt").open("a") as requirements:
         requirements.write("\n# another version\n")
-    said, calls = start(pretended, cwd=pretended / "bin")
-    assert f"{pretended}/bin: {pip} --find-links wheels --no-index -r {pretended}/requirements-torch.txt" in calls
-    said, _ = start(pretended, **chosen)
+    said, calls = start(fake_environment, cwd=fake_environment / "bin")
+    assert (
+        f"{fake_environment}/bin: {pip} --find-links wheels --no-index -r {fake_environment}/requirements-torch.txt"
+        in calls
+    )
+    said, _ = start(fake_environment, **chosen)
     assert "PyTorch stays" not in said.stdout
 
 
-def test_missing_libraries_are_named_where_they_cannot_be_installed(pretended):
-    (pretended / "no-egl").touch()
-    said, calls = start(pretended)
+def test_missing_libraries_are_named_where_they_cannot_be_installed(fake_environment):
+    (fake_environment / "no-egl").touch()
+    said, calls = start(fake_environment)
     assert said.returncode == 1 and not any("supervisor" in call for call in calls)
     assert said.stderr.startswith("prefine: cannot render without a display")
     assert "apt-get install libegl1" in said.stderr and "dnf install" in said.stderr
     for name, status in (("apt-get", 100), ("dpkg-query", 1), ("sudo", 1)):
-        tool = pretended / "bin" / name
+        tool = fake_environment / "bin" / name
         tool.write_text(f"#!/bin/sh\necho E: not allowed >&2\nexit {status}\n")
         tool.chmod(0o755)
-    said, calls = start(pretended)
+    said, calls = start(fake_environment)
     assert said.returncode == 1 and not any("supervisor" in call for call in calls)
     assert "may not install them here. Ask an administrator for: apt-get install libegl1" in said.stderr
 
 
-def test_an_installation_that_fails_is_said_and_done_again(pretended):
-    python = pretended / "venv" / "bin" / "python"
+def test_an_installation_that_fails_is_said_and_done_again(fake_environment):
+    python = fake_environment / "venv" / "bin" / "python"
     works = python.read_text()
     python.write_text(works + '[ "$4" != install ]\n')
-    said, calls = start(pretended)
+    said, calls = start(fake_environment)
     assert said.returncode == 1 and "installing requirements-torch.txt failed" in said.stderr
     assert not any("supervisor" in call for call in calls)
     python.write_text(works)
-    said, calls = start(pretended)
+    said, calls = start(fake_environment)
     assert said.returncode == 0 and "-m webapp.supervisor" in calls[-1]
 
 
-def test_paths_are_those_of_where_one_is(pretended):
-    here = pretended / "bin"
+def test_paths_are_those_of_where_one_is(fake_environment):
+    here = fake_environment / "bin"
     for verb in ("train", "evaluate", "check", "replay", "benchmark", "run", "manage"):
-        said, calls = start(pretended, verb, "mine", cwd=here, PREFINE_DATA="data")
+        said, calls = start(fake_environment, verb, "mine", cwd=here, PREFINE_DATA="data")
         assert said.returncode == 0 and calls[-1].startswith(f"{here}: ") and calls[-1].endswith(" mine"), verb
-    said, _ = start(pretended, cwd=here, PREFINE_DATA="data")
+    said, _ = start(fake_environment, cwd=here, PREFINE_DATA="data")
     assert said.returncode == 0 and (here / "data").is_dir()
 
 
-def test_help_and_version_need_nothing_installed(bare):
-    nothing = {"folder": bare, "PATH": str(bare / "bin"), "PREFINE_VENV": str(bare / "none")}
+def test_help_and_version_need_nothing_installed(bare_checkout):
+    nothing = {"folder": bare_checkout, "PATH": str(bare_checkout / "bin"), "PREFINE_VENV": str(bare_checkout / "none")}
     said = launch("--help", **nothing)
     assert said.returncode == 0
     assert all(f"./prefine {verb}" in said.stdout for verb in VERBS)
@@ -143,13 +150,13 @@ CHECKS = ("ruff", "lint-imports", "mypy")
 
 
 @pytest.fixture
-def checked(pretended):
+def passing_tests(fake_environment):
     """Beside `pretended`, checks that note how they were called."""
     for name in CHECKS:
-        check = pretended / "venv" / "bin" / name
-        check.write_text(f'#!/bin/sh\necho "$PWD: {name} $*" >>{pretended}/calls\n')
+        check = fake_environment / "venv" / "bin" / name
+        check.write_text(f'#!/bin/sh\necho "$PWD: {name} $*" >>{fake_environment}/calls\n')
         check.chmod(0o755)
-    return pretended
+    return fake_environment
 
 
 def calls_of(name, calls):
@@ -165,8 +172,8 @@ def calls_of(name, calls):
         (("--quick", "tests/llm"), "not exhaustive and not slow", False),
     ],
 )
-def test_the_tiers_of_tests(checked, arguments, marks, checks):
-    said, calls = start(checked, "test", *arguments)
+def test_the_tiers_of_tests(passing_tests, arguments, marks, checks):
+    said, calls = start(passing_tests, "test", *arguments)
     assert said.returncode == 0, said.stderr
     assert calls_of("-m pytest", calls)[0].startswith(f"pytest -m {marks} -n auto")
     assert calls[-1].endswith(" ".join(arguments[1:]))
@@ -174,29 +181,29 @@ def test_the_tiers_of_tests(checked, arguments, marks, checks):
     assert ("chromium" in said.stdout) is (arguments[:1] != ("--quick",))
 
 
-def test_what_is_named_is_tested_whatever_its_marks(checked):
-    said, calls = start(checked, "test", "tests/llm", "-k", "replay")
+def test_what_is_named_is_tested_whatever_its_marks(passing_tests):
+    said, calls = start(passing_tests, "test", "tests/llm", "-k", "replay")
     assert said.returncode == 0, said.stderr
     assert calls_of("-m pytest", calls) == ["pytest tests/llm -k replay"]
     assert not any(calls_of(name, calls) for name in CHECKS)
 
 
-def test_lint_runs_the_checks_and_stops_at_the_first_that_fails(checked):
-    said, calls = start(checked, "lint")
+def test_lint_runs_the_checks_and_stops_at_the_first_that_fails(passing_tests):
+    said, calls = start(passing_tests, "lint")
     assert said.returncode == 0, said.stderr
     names = [call.partition(": ")[2].split()[0] for call in calls[-4:]]
     assert names == ["ruff", "ruff", "lint-imports", "mypy"]
-    (checked / "calls").unlink()
-    (checked / "venv" / "bin" / "lint-imports").write_text("#!/bin/sh\nexit 1\n")
-    said, calls = start(checked, "lint")
+    (passing_tests / "calls").unlink()
+    (passing_tests / "venv" / "bin" / "lint-imports").write_text("#!/bin/sh\nexit 1\n")
+    said, calls = start(passing_tests, "lint")
     assert said.returncode == 1 and not calls_of("mypy", calls)
 
 
-def test_both_files_are_locked_with_the_same_versions(checked):
-    uv = checked / "venv" / "bin" / "uv"
-    uv.write_text(f'#!/bin/sh\necho "$PWD: uv $*" >>{checked}/calls\n')
+def test_both_files_are_locked_with_the_same_versions(passing_tests):
+    uv = passing_tests / "venv" / "bin" / "uv"
+    uv.write_text(f'#!/bin/sh\necho "$PWD: uv $*" >>{passing_tests}/calls\n')
     uv.chmod(0o755)
-    said, calls = start(checked, "lock", "--upgrade")
+    said, calls = start(passing_tests, "lock", "--upgrade")
     assert said.returncode == 0, said.stderr
     main, test = calls_of("uv", calls)
     assert main.endswith("--upgrade requirements.in --output-file requirements.txt")
@@ -235,30 +242,42 @@ def test_unknown_verb_shows_the_known_ones():
     assert "./prefine up" in said.stderr
 
 
-def test_wrong_python_is_one_clear_line(bare):
-    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"), PREFINE_PYTHON="")
+def test_wrong_python_is_one_clear_line(bare_checkout):
+    said = launch(
+        "up",
+        folder=bare_checkout,
+        PATH=str(bare_checkout / "bin"),
+        PREFINE_VENV=str(bare_checkout / "none"),
+        PREFINE_PYTHON="",
+    )
     assert said.returncode == 1
     assert said.stderr.strip().splitlines() == [
         "prefine: needs Python 3.11 or newer; found Python 3.9.2. Install it, or set PREFINE_PYTHON to its path."
     ]
 
 
-def test_a_half_made_environment_is_made_again(bare):
+def test_a_half_made_environment_is_made_again(bare_checkout):
     """As `python -m venv` leaves it where it was interrupted, or where Debian's python3-venv was missing."""
-    python = bare / "none" / "bin" / "python"
+    python = bare_checkout / "none" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text("#!/bin/sh\necho No module named pip >&2\nexit 1\n")
     python.chmod(0o755)
-    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"), PREFINE_PYTHON="")
+    said = launch(
+        "up",
+        folder=bare_checkout,
+        PATH=str(bare_checkout / "bin"),
+        PREFINE_VENV=str(bare_checkout / "none"),
+        PREFINE_PYTHON="",
+    )
     assert said.stderr.startswith("prefine: needs Python 3.11 or newer"), "it looked for a Python to make it with"
 
 
-def test_full_disk_is_one_clear_line(bare):
-    df = bare / "bin" / "df"
+def test_full_disk_is_one_clear_line(bare_checkout):
+    df = bare_checkout / "bin" / "df"
     df.unlink()
     df.write_text("#!/bin/sh\necho head\necho /dev/x 100 90 10 90% /\n")
     df.chmod(0o755)
-    said = launch("up", folder=bare, PATH=str(bare / "bin"), PREFINE_VENV=str(bare / "none"))
+    said = launch("up", folder=bare_checkout, PATH=str(bare_checkout / "bin"), PREFINE_VENV=str(bare_checkout / "none"))
     assert said.returncode == 1
     assert said.stderr.startswith("prefine: installing needs 4000 MB free")
     assert "only 10 MB are left" in said.stderr

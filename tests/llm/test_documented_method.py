@@ -28,7 +28,7 @@ def my_prompt(problem, best):
 
 
 @pytest.fixture(scope="module")
-def whole():
+def finished_experiment():
     names = {**vars(messages), **vars(method), **vars(records), **vars(steps)}
     names |= {"random": random, "my_prompt": my_prompt}
     exec(re.search(r"```python\n(def .*?)```", PAGE.read_text(), re.DOTALL)[1], names)
@@ -40,5 +40,5 @@ def whole():
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_it_passes_what_every_method_must(whole, check):
-    check(whole)
+def test_it_passes_what_every_method_must(finished_experiment, check):
+    check(finished_experiment)

@@ -22,29 +22,29 @@ def scored(request):
 
 
 @pytest.fixture(scope="module")
-def done():
+def finished_experiment():
     experiment = Experiment(method="eureka", train=scored)
     return experiment, experiment.run()
 
 
-def test_it_writes_and_trains_n_times_and_asks_nobody(done):
-    experiment, _ = done
+def test_it_writes_and_trains_n_times_and_asks_nobody(finished_experiment):
+    experiment, _ = finished_experiment
     assert [type(r).__name__ for r in experiment.requests] == ["Write", "Train"] * 3
     assert [w.count for w in experiment.of(Write)] == [3, 3, 3]
 
 
-def test_each_round_starts_from_the_best_of_the_round_before(done):
+def test_each_round_starts_from_the_best_of_the_round_before(finished_experiment):
     """Greedy: 2-3 (7.5) is fed back although 1-2 (9) was better."""
-    experiment, _ = done
+    experiment, _ = finished_experiment
     assert [w.parent for w in experiment.of(Write)] == [None, "1-2", "2-3"]
 
 
-def test_the_winner_is_the_best_of_all_rounds(done):
-    assert done[1] == "1-2"
+def test_the_winner_is_the_best_of_all_rounds(finished_experiment):
+    assert finished_experiment[1] == "1-2"
 
 
-def test_a_prompt_holds_the_bests_code_trace_and_score_and_nothing_of_the_others(done):
-    experiment, _ = done
+def test_a_prompt_holds_the_bests_code_trace_and_score_and_nothing_of_the_others(finished_experiment):
+    experiment, _ = finished_experiment
     outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
     for prompt, best in zip(prompts(experiment)[1:], ("1-2", "2-3"), strict=True):
         shown = outcomes[best]

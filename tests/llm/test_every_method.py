@@ -86,44 +86,44 @@ def again(experiment, *kind, **values):
 
 
 @pytest.fixture(scope="module", params=[*without_options(METHODS), *VARIANTS], ids=name_case)
-def whole(request):
+def finished_experiment(request):
     experiment = make_small_experiment(*request.param)
     winner = experiment.run()
     return experiment, winner
 
 
-def test_it_ends_with_a_candidate_that_was_trained(whole):
-    experiment, winner = whole
+def test_it_ends_with_a_candidate_that_was_trained(finished_experiment):
+    experiment, winner = finished_experiment
     outcomes = [o for kind in experiment.got_kind("Train") for o in kind]
     assert winner in [o.candidate.id for o in outcomes]
     assert len({o.candidate.id for o in outcomes}) == len(outcomes)
 
 
-def test_it_asks_a_judge_where_it_says_so(whole):
-    experiment, _ = whole
+def test_it_asks_a_judge_where_it_says_so(finished_experiment):
+    experiment, _ = finished_experiment
     method = METHODS[experiment.method]
     asked = [r for r in experiment.requests if type(r).__name__ in ("Judge", "Choose", "Compare")]
     assert bool(asked) == (method.asks_judge and not method.uses_metric)
 
 
-def test_it_asks_for_the_best_of_all_and_for_comparisons_where_it_says_so(whole):
-    experiment, _ = whole
+def test_it_asks_for_the_best_of_all_and_for_comparisons_where_it_says_so(finished_experiment):
+    experiment, _ = finished_experiment
     method = METHODS[experiment.method]
     asked = {type(r).__name__ for r in experiment.requests}
     judged = method.asks_judge and not method.uses_metric
     assert ("Choose" in asked, "Compare" in asked) == (judged and method.chooses, judged and method.compares)
 
 
-def test_it_has_as_many_rounds_as_it_says(whole):
-    experiment, _ = whole
+def test_it_has_as_many_rounds_as_it_says(finished_experiment):
+    experiment, _ = finished_experiment
     method = METHODS[experiment.method]
     said = method.rounds_of(experiment.k, experiment.n, experiment.options)
     assert max(r.iteration for r in experiment.requests if type(r).__name__ == "Train") == said
 
 
 @pytest.mark.parametrize("most", [3, pytest.param(1000, marks=pytest.mark.exhaustive)])
-def test_killed_at_a_boundary_it_ends_the_same(whole, most):
-    experiment, winner = whole
+def test_killed_at_a_boundary_it_ends_the_same(finished_experiment, most):
+    experiment, winner = finished_experiment
     boundaries = range(len(experiment.saved))
     for kept in {*boundaries[:: -(-len(boundaries) // most)], boundaries[-1]}:
         saved = json.loads(json.dumps([dataclasses.asdict(s) for s in experiment.saved[:kept]]))
@@ -134,8 +134,8 @@ def test_killed_at_a_boundary_it_ends_the_same(whole, most):
         assert len(resumed.requests) == len(experiment.saved) - kept
 
 
-def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(whole):
-    experiment, winner = whole
+def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(finished_experiment):
+    experiment, winner = finished_experiment
     calm = again(experiment, Stubborn, backend=Flaky())
     assert calm.run() == winner
     total = calm.backend.calls

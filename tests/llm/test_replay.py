@@ -14,7 +14,7 @@ from tests.llm.experiment import PROBLEM, Experiment
 
 
 @pytest.fixture(scope="module")
-def done():
+def finished_experiment():
     experiment = Experiment(k=3, n=3)
     winner = experiment.run()
     return experiment, winner
@@ -32,26 +32,26 @@ def test_killed_at_every_boundary_it_ends_the_same(method):
         assert len(resumed.requests) == len(whole.saved) - kept
 
 
-def test_the_order_of_saved_rows_does_not_matter(done):
-    experiment, winner = done
+def test_the_order_of_saved_rows_does_not_matter(finished_experiment):
+    experiment, winner = finished_experiment
     assert experiment.advance(list(reversed(experiment.saved))) == Finished(winner)
 
 
-def test_another_seed_is_a_mismatch(done):
-    experiment, _ = done
+def test_another_seed_is_a_mismatch(finished_experiment):
+    experiment, _ = finished_experiment
     with pytest.raises(ReplayMismatch, match=r"step 0 \(Write\): the method now asks in other words"):
         advance("icpl", PROBLEM, experiment.seed + 1, 3, 3, experiment.saved)
 
 
-def test_another_kind_is_a_mismatch(done):
-    experiment, _ = done
+def test_another_kind_is_a_mismatch(finished_experiment):
+    experiment, _ = finished_experiment
     wrong = [dataclasses.replace(experiment.saved[0], kind="Train"), *experiment.saved[1:]]
     with pytest.raises(ReplayMismatch, match="step 0: the method asks for Write, but the saved request is Train"):
         experiment.advance(wrong)
 
 
-def test_a_changed_result_is_a_mismatch_at_the_step_it_leads_to(done):
-    experiment, _ = done
+def test_a_changed_result_is_a_mismatch_at_the_step_it_leads_to(finished_experiment):
+    experiment, _ = finished_experiment
     judged = next(i for i, s in enumerate(experiment.saved) if s.kind == "Judge")
     pick = experiment.saved[judged].result
     swapped = dataclasses.replace(
@@ -61,14 +61,14 @@ def test_a_changed_result_is_a_mismatch_at_the_step_it_leads_to(done):
         experiment.advance([*experiment.saved[:judged], swapped, *experiment.saved[judged + 1 :]])
 
 
-def test_fewer_iterations_than_saved_is_a_mismatch(done):
-    experiment, _ = done
+def test_fewer_iterations_than_saved_is_a_mismatch(finished_experiment):
+    experiment, _ = finished_experiment
     with pytest.raises(ReplayMismatch, match="step"):
         advance("icpl", PROBLEM, experiment.seed, 3, 1, experiment.saved)
 
 
-def test_a_missing_row_in_the_middle_is_a_mismatch(done):
-    experiment, _ = done
+def test_a_missing_row_in_the_middle_is_a_mismatch(finished_experiment):
+    experiment, _ = finished_experiment
     with pytest.raises(ReplayMismatch, match="stops at step 2, but results are saved for step 10"):
         experiment.advance([s for s in experiment.saved if s.step != 2])
 
@@ -173,15 +173,15 @@ def replay_command(path):
     return subprocess.run([sys.executable, "-m", "llm.replay", str(path)], capture_output=True, text=True, timeout=240)
 
 
-def test_a_record_survives_its_file(done, tmp_path):
-    written = record(*done)
+def test_a_record_survives_its_file(finished_experiment, tmp_path):
+    written = record(*finished_experiment)
     write_record(tmp_path / "a.json", written)
     read = read_record(tmp_path / "a.json")
     assert json.dumps(dataclasses.asdict(read)) == json.dumps(dataclasses.asdict(written))
 
 
-def test_the_command_replays_a_record_and_prints_its_rounds(done, tmp_path):
-    experiment, winner = done
+def test_the_command_replays_a_record_and_prints_its_rounds(finished_experiment, tmp_path):
+    experiment, winner = finished_experiment
     write_record(tmp_path / "a.json", record(experiment, winner))
     ran = replay_command(tmp_path / "a.json")
     assert ran.returncode == 0, ran.stderr
@@ -213,16 +213,16 @@ def test_the_best_of_a_round_may_be_of_an_earlier_one():
         assert line.split()[2:5] == [pick.best, pick.worst, f"{known[pick.best]:.3f}"]
 
 
-def test_the_command_fails_on_a_wrong_winner(done, tmp_path):
-    experiment, winner = done
+def test_the_command_fails_on_a_wrong_winner(finished_experiment, tmp_path):
+    experiment, winner = finished_experiment
     write_record(tmp_path / "a.json", record(experiment, "9-9"))
     ran = replay_command(tmp_path / "a.json")
     assert ran.returncode == 1
     assert f"ends with {winner}, the record with 9-9" in ran.stderr
 
 
-def test_the_command_shows_where_an_unfinished_record_waits(done, tmp_path):
-    experiment, _ = done
+def test_the_command_shows_where_an_unfinished_record_waits(finished_experiment, tmp_path):
+    experiment, _ = finished_experiment
     unfinished = dataclasses.replace(record(experiment, None), requests=tuple(experiment.saved[:2]))
     write_record(tmp_path / "a.json", unfinished)
     ran = replay_command(tmp_path / "a.json")
@@ -239,8 +239,8 @@ def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"n": "x"}, {"seed": [1]}, {"result": [{"nope": 1}]}])
-def test_a_damaged_record_is_said_to_be_damaged(done, tmp_path, change):
-    data = dataclasses.asdict(record(*done))
+def test_a_damaged_record_is_said_to_be_damaged(finished_experiment, tmp_path, change):
+    data = dataclasses.asdict(record(*finished_experiment))
     data["requests"][0]["result"] = change.pop("result", data["requests"][0]["result"])
     (tmp_path / "a.json").write_text(json.dumps(data | change))
     ran = replay_command(tmp_path / "a.json")

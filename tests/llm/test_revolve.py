@@ -125,25 +125,25 @@ def test_two_are_crossed_where_two_are_and_one_alone_mutates():
 
 
 @pytest.fixture(scope="module")
-def automatic():
+def automatic_experiment():
     experiment = Experiment(method="revolve", k=6, n=5)
     return experiment, experiment.run()
 
 
-def test_thirty_candidates_in_five_generations_of_six(automatic):
-    experiment, winner = automatic
+def test_thirty_candidates_in_five_generations_of_six(automatic_experiment):
+    experiment, winner = automatic_experiment
     outcomes = [o for trained in experiment.got(Train) for o in trained]
     assert len(outcomes) == 30
     assert winner == max(outcomes, key=lambda o: o.rts).candidate.id
     assert len(experiment.of(Judge)) == len(experiment.of(Compare)) == 0
 
 
-def test_the_first_generation_is_one_write_and_each_later_child_its_own(automatic):
-    writes = automatic[0].of(Write)
+def test_the_first_generation_is_one_write_and_each_later_child_its_own(automatic_experiment):
+    writes = automatic_experiment[0].of(Write)
     assert [w.count for w in writes] == [6] + [1] * 24
     assert [w.first for w in writes[1:7]] == [1, 2, 3, 4, 5, 6]
     assert len({w.seed for w in writes}) == 25
-    ids = [c.id for written in automatic[0].got(Write) for c in written]
+    ids = [c.id for written in automatic_experiment[0].got(Write) for c in written]
     assert ids == [f"{i}-{j}" for i in range(1, 6) for j in range(1, 7)]
 
 
@@ -195,8 +195,8 @@ def followed(experiment, islands=3):
 
 
 @pytest.mark.parametrize("seed", [7, 8, 9])
-def test_every_parent_is_the_one_the_pseudocode_draws(seed, automatic):
-    experiment = automatic[0]
+def test_every_parent_is_the_one_the_pseudocode_draws(seed, automatic_experiment):
+    experiment = automatic_experiment[0]
     if seed != experiment.seed:
         experiment = Experiment(method="revolve", k=6, n=5, seed=seed)
         experiment.run()
@@ -209,8 +209,8 @@ def test_every_parent_is_the_one_the_pseudocode_draws(seed, automatic):
     assert shown == followed(experiment)
 
 
-def test_prompts_show_one_parent_or_two_with_code_trace_and_score_and_nobody_elses(automatic):
-    experiment, _ = automatic
+def test_prompts_show_one_parent_or_two_with_code_trace_and_score_and_nobody_elses(automatic_experiment):
+    experiment, _ = automatic_experiment
     trained = {o.candidate.id: o for outcomes in experiment.got(Train) for o in outcomes}
     seen = set()
     for write, prompt in zip(experiment.of(Write)[1:], prompts(experiment)[1:], strict=True):
@@ -253,20 +253,20 @@ def rater(request):
 
 
 @pytest.fixture(scope="module")
-def human():
+def human_experiment():
     experiment = Experiment(method="revolve_human", k=3, n=4, judge=rater)
     return experiment, experiment.run()
 
 
-def test_each_generation_is_judged_and_its_best_meets_the_best_so_far(human):
-    experiment, _ = human
+def test_each_generation_is_judged_and_its_best_meets_the_best_so_far(human_experiment):
+    experiment, _ = human_experiment
     assert [j.iteration for j in experiment.of(Judge)] == [1, 2, 3, 4]
     pairs = [(c.first.candidate.id, c.second.candidate.id) for c in experiment.of(Compare)]
     assert pairs == [("2-2", "1-2"), ("3-2", "2-2"), ("4-2", "3-2")]
 
 
-def test_fitness_is_the_bradley_terry_strength_of_all_that_was_said(human):
-    experiment, winner = human
+def test_fitness_is_the_bradley_terry_strength_of_all_that_was_said(human_experiment):
+    experiment, winner = human_experiment
     seen = []
     for iteration in range(1, 5):
         ids = [f"{iteration}-{i}" for i in (1, 2, 3)]
@@ -298,8 +298,8 @@ def test_a_candidate_that_nobody_was_shown_is_compared_with_none():
     assert fitness.strengths["1-3"].value == 0.0
 
 
-def test_the_commonest_tags_and_the_last_words_reach_the_next_prompts(human):
-    experiment, _ = human
+def test_the_commonest_tags_and_the_last_words_reach_the_next_prompts(human_experiment):
+    experiment, _ = human_experiment
     last = prompts(experiment)[-1]
     assert "Raters say most often: best: moves fast, worst: shakes, worst: falls over." in last
     assert "round 3" in last and "round 2" not in last

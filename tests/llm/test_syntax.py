@@ -26,7 +26,7 @@ class Cycle:
 
 
 @pytest.fixture
-def restless():
+def frequent_collections():
     """Threads take turns, and garbage is collected, as often as can be."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
@@ -57,7 +57,7 @@ def run(*tasks):
     return errors
 
 
-def test_many_threads_may_parse_at_once(restless):
+def test_many_threads_may_parse_at_once(frequent_collections):
     found = []
     ours = [
         lambda: found.append(ast.dump(extract.parse(DEEP))),
@@ -69,7 +69,7 @@ def test_many_threads_may_parse_at_once(restless):
     assert len(found) == 2 * ROUNDS and set(found) == {ast.dump(ast.parse(DEEP))}
 
 
-def test_a_thread_of_somebody_else_may_parse_meanwhile(restless):
+def test_a_thread_of_somebody_else_may_parse_meanwhile(frequent_collections):
     """As the logging of a traceback does; theirs may fail, ours must not."""
     ours, _, _ = run(lambda: syntax.module(DEEP), lambda: ast.parse(FLAT), lambda: ast.parse(FLAT))
     assert ours == []

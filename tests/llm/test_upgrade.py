@@ -36,7 +36,7 @@ def earlier_prompts(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def begun(earlier_prompts):
+def earlier_experiment(earlier_prompts):
     """Gives a whole experiment of the build with the earlier prompts."""
     kept = {}
 
@@ -60,8 +60,8 @@ def reworded(rows, today):
 
 
 @pytest.mark.parametrize("case", without_options(METHODS), ids=name_case)
-def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, begun):
-    earlier, winner = begun(case)
+def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, earlier_experiment):
+    earlier, winner = earlier_experiment(case)
     today = make_small_experiment(*case, kind=Today, **SIZE)
     answers = {(row.step, row.position): row for row in earlier.saved}
     while isinstance(end := today.advance(today.saved), Open):
@@ -80,8 +80,8 @@ def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, begun):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("case", [*without_options(METHODS), *VARIANTS], ids=name_case)
-def test_what_was_begun_with_other_prompts_is_finished_by_this_writer(case, begun):
-    earlier, _ = begun(case)
+def test_what_was_begun_with_other_prompts_is_finished_by_this_writer(case, earlier_experiment):
+    earlier, _ = earlier_experiment(case)
     for kept in range(len(earlier.saved)):
         resumed = make_small_experiment(*case, kind=Today, **SIZE, saved=list(earlier.saved[:kept]))
         winner = resumed.run()
@@ -128,9 +128,9 @@ def test_an_answer_to_something_else_stops_a_live_experiment_too(monkeypatch):
 
 
 @pytest.fixture
-def record(begun):
+def record(earlier_experiment):
     """What the earlier build recorded of an experiment, whose last requests came from a later version."""
-    earlier, winner = begun(("icpl", {}))
+    earlier, winner = earlier_experiment(("icpl", {}))
     rows = [dataclasses.replace(row, version="0.1.0" if row.step < 4 else "0.2.0") for row in earlier.saved]
     return Record(PROBLEM, "icpl", earlier.seed, 3, 2, tuple(rows), {}, winner)
 

@@ -25,7 +25,7 @@ judge(["import time\\ntime.sleep(600)"], "python", [Case("", "")], Limits(cpu_se
 
 
 @pytest.fixture
-def temporary(tmp_path, monkeypatch):
+def temporary_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
@@ -35,13 +35,13 @@ def age(folder):
     os.utime(folder, (0, 0))
 
 
-def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_is_in_use(temporary):
+def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_is_in_use(temporary_folder):
     root = Path(__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-c", JUDGING], stdout=subprocess.PIPE, cwd=root, start_new_session=True
     )
     assert process.stdout.readline() == b"begun\n"
-    (left,) = temporary.glob("prefine-program-*")
+    (left,) = temporary_folder.glob("prefine-program-*")
     age(left)
     judge(["print(1)"], "python", [Case("", "1")], Limits())
     assert left.exists(), "another process works in it"
@@ -51,10 +51,10 @@ def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_i
     assert left.exists()
     age(left)
     judge(["print(1)"], "python", [Case("", "1")], Limits())
-    assert list(temporary.glob("prefine-program-*")) == []
+    assert list(temporary_folder.glob("prefine-program-*")) == []
 
 
-def test_a_folder_that_is_just_being_made_stays(temporary):
+def test_a_folder_that_is_just_being_made_stays(temporary_folder):
     young = Path(tempfile.mkdtemp(prefix=folders.PREFIX))
     folders.remove_abandoned()
     assert young.exists()

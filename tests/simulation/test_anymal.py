@@ -50,7 +50,7 @@ def placed(
 
 
 @pytest.fixture(scope="module")
-def at_rest() -> Environment:
+def resting_robot() -> Environment:
     """One robot that has stood still, without action, for two seconds."""
     env = Environment("Anymal", worlds=1)
     for _ in range(100):
@@ -138,16 +138,16 @@ def test_actions_are_targets_around_the_default_pose_for_a_pd_drive():
     assert data.actuator_force == pytest.approx([80.0] * 12)
 
 
-def test_it_stands_on_four_feet_without_action(at_rest):
-    forces = at_rest.attributes["contact_forces"][0]
+def test_it_stands_on_four_feet_without_action(resting_robot):
+    forces = resting_robot.attributes["contact_forces"][0]
     weight = mujoco_models.physics_model("Anymal").body_mass.sum() * 9.81
     feet = [BODY_NAMES.index(f"{leg}_SHANK") for leg in ("LF", "LH", "RF", "RH")]
     assert forces[:, 2].sum().item() == pytest.approx(weight, rel=0.01)
     assert (forces[feet, 2] > 0.2 * weight).all()
     others = [i for i in range(13) if i not in feet]
     assert forces[others].abs().max() == 0
-    assert 0.45 < at_rest.attributes["root_states"][0, 2] < 0.56
-    assert torch.equal(at_rest.attributes["torques"].abs() > 1, torch.ones(1, 12, dtype=torch.bool))
+    assert 0.45 < resting_robot.attributes["root_states"][0, 2] < 0.56
+    assert torch.equal(resting_robot.attributes["torques"].abs() > 1, torch.ones(1, 12, dtype=torch.bool))
 
 
 def test_starts_are_spread_as_published():
@@ -183,8 +183,8 @@ def test_a_base_or_knee_on_the_ground_ends_the_episode(height, roll, body):
     assert body in touching
 
 
-def test_standing_is_truncated_at_50_seconds_and_not_terminated(at_rest):
-    state = at_rest.state_dict()
+def test_standing_is_truncated_at_50_seconds_and_not_terminated(resting_robot):
+    state = resting_robot.state_dict()
     state["variables"]["progress_buf"] = torch.tensor([2497])
     env = Environment("Anymal", worlds=1)
     env.load_state_dict(state)

@@ -106,7 +106,7 @@ def test_the_worker_ends_when_its_client_does(bridge):
 
 
 @pytest.fixture
-def line():
+def connected_channels():
     """Both ends: our channel, and the bare socket of a peer that may say anything."""
     near, far = socket.socketpair()
     yield protocol.Channel(near), far
@@ -117,15 +117,15 @@ def line():
 @pytest.mark.parametrize(
     "sent", [b"HTTP/1.1 200 OK", protocol.LENGTH.pack(3) + b"[1]", protocol.LENGTH.pack(2) + b"{x"]
 )
-def test_what_is_no_frame_is_no_answer(line, sent):
-    channel, peer = line
+def test_what_is_no_frame_is_no_answer(connected_channels, sent):
+    channel, peer = connected_channels
     peer.sendall(sent)
     with pytest.raises(protocol.BridgeLost, match="does not speak the bridge's protocol"):
         channel.receive(30.0)
 
 
-def test_silence_and_a_closed_line_are_noticed(line):
-    channel, peer = line
+def test_silence_and_a_closed_line_are_noticed(connected_channels):
+    channel, peer = connected_channels
     with pytest.raises(protocol.BridgeLost, match="no answer within 0.01 s"):
         channel.receive(0.01)
     peer.close()

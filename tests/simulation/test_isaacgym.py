@@ -29,7 +29,7 @@ def python(tmp_path_factory) -> str:
 
 
 @pytest.fixture
-def bridged(python):
+def isaacgym_environment(python):
     """An environment of a task whose physics is IsaacGym's host."""
     bridges = []
 
@@ -59,8 +59,8 @@ def assert_close(expected: Environment, found: Environment, rows: list[int], ski
 
 
 @pytest.mark.parametrize("task", ["Cartpole", "Ant", "Humanoid", "Anymal"])
-def test_a_step_is_mujocos_in_every_variable(bridged, task):
-    beside, through = Environment(task, worlds=3, seed=2, start=explicit), bridged(task, worlds=3, seed=2)
+def test_a_step_is_mujocos_in_every_variable(isaacgym_environment, task):
+    beside, through = Environment(task, worlds=3, seed=2, start=explicit), isaacgym_environment(task, worlds=3, seed=2)
     touched = 0.0
     for number in range(6):
         state = beside._physics.read()
@@ -74,9 +74,9 @@ def test_a_step_is_mujocos_in_every_variable(bridged, task):
     assert touched > 0, "feet on the ground"
 
 
-def test_worlds_placed_one_after_the_other_are_all_placed(bridged):
+def test_worlds_placed_one_after_the_other_are_all_placed(isaacgym_environment):
     """Of several writes between two steps the simulation heeds the last."""
-    beside, through = Environment("Ant", worlds=4, seed=2), bridged("Ant", worlds=4, seed=2)
+    beside, through = Environment("Ant", worlds=4, seed=2), isaacgym_environment("Ant", worlds=4, seed=2)
     for env in (beside, through):
         for number in range(10):
             env.step(actions_for(env, number))
@@ -87,8 +87,8 @@ def test_worlds_placed_one_after_the_other_are_all_placed(bridged):
     assert through.state_dict()["engine"] == "isaacgym"
 
 
-def test_what_it_cannot_host_is_refused(bridged):
+def test_what_it_cannot_host_is_refused(isaacgym_environment):
     with pytest.raises(BridgeError, match="refused: ValueError: IsaacGym hosts models of one robot"):
-        bridged("AllegroHand", worlds=1)
+        isaacgym_environment("AllegroHand", worlds=1)
     with pytest.raises(BridgeError, match=r"the asset's joints \['hinge', 'slider'\] are not the model's"):
-        bridged("Ant", mujoco_models.model_path("Cartpole"), worlds=1)
+        isaacgym_environment("Ant", mujoco_models.model_path("Cartpole"), worlds=1)

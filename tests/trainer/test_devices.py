@@ -63,11 +63,11 @@ def workers(folder: Path) -> list[int]:
 
 
 @pytest.fixture
-def through_the_bridge(monkeypatch):
+def bridge_device(monkeypatch):
     monkeypatch.setenv("PREFINE_DEVICE", "bridge:mujoco")
 
 
-def test_a_locked_training_through_the_bridge_equals_one_without(through_the_bridge, run, tmp_path, monkeypatch):  # noqa: F811
+def test_a_locked_training_through_the_bridge_equals_one_without(bridge_device, run, tmp_path, monkeypatch):  # noqa: F811
     job = TrainJob("Cartpole", (*SOURCES, "def broken("), overrides=SHORT, film_at=())
     bridged = finished(run(tmp_path / "bridge", job), tmp_path / "bridge")
     monkeypatch.setenv("PREFINE_DEVICE", "cpu")
@@ -76,7 +76,7 @@ def test_a_locked_training_through_the_bridge_equals_one_without(through_the_bri
     assert [c.ok for c in bridged.candidates] == [True, True, False]
 
 
-def test_a_lost_bridge_fails_its_run_alone(through_the_bridge, run, tmp_path):  # noqa: F811
+def test_a_lost_bridge_fails_its_run_alone(bridge_device, run, tmp_path):  # noqa: F811
     job = TrainJob("Cartpole", SOURCES, overrides=LONG, film_at=())
     folders = [tmp_path / "lost", tmp_path / "unharmed"]
     processes = [run(folder, job) for folder in folders]

@@ -39,15 +39,15 @@ def job(sources: tuple[str, ...] = CARTPOLE, **changed: object) -> TrainJob:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def finished_run(tmp_path_factory):
     """A run of three candidates, and its folder."""
     folder = tmp_path_factory.mktemp("whole")
     return folder, *trained(folder, job(film_at=(100,)))
 
 
 @exact
-def test_results_do_not_depend_on_how_the_candidates_are_split(whole, tmp_path):
-    _, together, result = whole
+def test_results_do_not_depend_on_how_the_candidates_are_split(finished_run, tmp_path):
+    _, together, result = finished_run
     assert all(c.ok and c.samples == 16 * 8 * 12 for c in result.candidates)
     assert not torch.equal(together.learner.actors[0], together.learner.actors[1])
     for first, last in ((0, 2), (2, 3)):
@@ -66,25 +66,25 @@ def test_results_do_not_depend_on_how_the_candidates_are_split(whole, tmp_path):
         (rewards.HEADER + "    return open('x')\n", "allow-list"),
     ],
 )
-def test_a_failing_candidate_fails_alone_and_says_why(whole, tmp_path, bad, reason):
+def test_a_failing_candidate_fails_alone_and_says_why(finished_run, tmp_path, bad, reason):
     lockstep, result = trained(tmp_path, job((CARTPOLE[0], bad, CARTPOLE[2])))
     assert not result.candidates[1].ok and re.search(reason, result.candidates[1].reason)
-    expected = whole[2].candidates
+    expected = finished_run[2].candidates
     assert unnumbered((result.candidates[0], result.candidates[2])) == unnumbered((expected[0], expected[2]))
     assert lockstep.collector.env.groups == 2 and len(lockstep.learner.replay.rows) == 2
 
 
 @exact
-def test_several_seeds_in_one_batch_give_what_separate_jobs_give(whole, tmp_path):
+def test_several_seeds_in_one_batch_give_what_separate_jobs_give(finished_run, tmp_path):
     result = trained(tmp_path, job((CARTPOLE[1], CARTPOLE[0], CARTPOLE[1]), seeds=(4, 9, 4)))[1]
-    assert unnumbered(result.candidates[:1]) == unnumbered(whole[2].candidates[1:2])
+    assert unnumbered(result.candidates[:1]) == unnumbered(finished_run[2].candidates[1:2])
     assert result.candidates[0].trace == result.candidates[2].trace
     other = trained(tmp_path / "9", job(CARTPOLE[:1], seed=9))[1]
     assert unnumbered(other.candidates) == unnumbered(result.candidates[1:2])
 
 
 @pytest.mark.parametrize("iterations", [5, *(pytest.param(i, marks=pytest.mark.exhaustive) for i in (1, 10))])
-def test_going_on_from_a_checkpoint_gives_the_same_result(whole, tmp_path, iterations):
+def test_going_on_from_a_checkpoint_gives_the_same_result(finished_run, tmp_path, iterations):
     """Before anything is learned, after, and when the replay has begun to forget."""
     begun = shard(tmp_path, job())
     for _ in range(iterations):
@@ -92,12 +92,12 @@ def test_going_on_from_a_checkpoint_gives_the_same_result(whole, tmp_path, itera
     begun._save()
     continued = shard(tmp_path, job())
     assert continued.iteration == iterations
-    assert continued.train().candidates == whole[2].candidates
-    assert torch.equal(continued.learner.critics, whole[1].learner.critics)
+    assert continued.train().candidates == finished_run[2].candidates
+    assert torch.equal(continued.learner.critics, finished_run[1].learner.critics)
 
 
-def test_a_saved_policy_acts_as_it_did_and_can_be_evaluated(whole):
-    folder, lockstep, _ = whole
+def test_a_saved_policy_acts_as_it_did_and_can_be_evaluated(finished_run):
+    folder, lockstep, _ = finished_run
     path = folder / "checkpoints" / "policies" / "1.pt"
     policy, observations = checkpoint.load_policy(path), torch.randn(5, 4)
     expected = lockstep.learner.mean_actions(observations.expand(3, 5, 4))[1]
@@ -107,21 +107,21 @@ def test_a_saved_policy_acts_as_it_did_and_can_be_evaluated(whole):
     assert (folder / "rollouts" / "1-100.npz").exists()
 
 
-def test_a_run_begins_with_the_policy_of_another(whole, tmp_path):
-    folder = whole[0]
+def test_a_run_begins_with_the_policy_of_another(finished_run, tmp_path):
+    folder = finished_run[0]
     policies = folder / "checkpoints" / "policies"
     (tmp_path / WARM).write_bytes((policies / "1.pt").read_bytes())
     learner = shard(tmp_path, job(seed=5, warm=True)).learner
     policy = checkpoint.load_policy(policies / "1.pt")
     assert torch.equal(learner.actors, policy.networks.flat.repeat(3, 1))
-    assert torch.equal(learner.critics, whole[1].learner.critics[2:4].repeat(3, 1))
+    assert torch.equal(learner.critics, finished_run[1].learner.critics[2:4].repeat(3, 1))
     assert torch.equal(learner.targets, learner.critics) and learner.replay.size == 0
     assert learner.log_temperature.flatten().tolist() == [policy.networks.log_temperature.item()] * 3
     assert all(c.ok for c in trained(tmp_path, job(seed=5, warm=True))[1].candidates)
 
 
-def test_a_policy_of_another_algorithm_or_size_is_no_beginning(whole, tmp_path):
-    policies = whole[0] / "checkpoints" / "policies"
+def test_a_policy_of_another_algorithm_or_size_is_no_beginning(finished_run, tmp_path):
+    policies = finished_run[0] / "checkpoints" / "policies"
     ppo = TrainJob("Cartpole", CARTPOLE[:1], overrides={"worlds": 4, "horizon": 4, "iterations": 1}, film_at=())
     trained(tmp_path / "ppo", ppo)
     for name, source, given, reason in (

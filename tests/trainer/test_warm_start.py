@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory):
+def earlier_run(tmp_path_factory):
     """The folder of a run whose policies are known."""
     folder = tmp_path_factory.mktemp("before")
     trained(folder, TrainJob("Cartpole", CARTPOLE, seed=4, overrides=SHORT, film_at=()))
@@ -23,9 +23,9 @@ def warm(folder, policy, **changed):
     return TrainJob("Cartpole", CARTPOLE, seed=5, overrides={**SHORT, **changed}, film_at=(), warm=True)
 
 
-def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(tmp_path, before):
-    lockstep = shard(tmp_path, warm(tmp_path, before / "1.pt"))
-    policy = checkpoint.load_policy(before / "1.pt")
+def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(tmp_path, earlier_run):
+    lockstep = shard(tmp_path, warm(tmp_path, earlier_run / "1.pt"))
+    policy = checkpoint.load_policy(earlier_run / "1.pt")
     assert torch.equal(lockstep.learner.networks.flat, policy.networks.flat.repeat(3, 1))
     observations = torch.randn(3, 8, 4)
     expected = torch.stack([policy(o) for o in observations])
@@ -33,9 +33,9 @@ def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(t
     assert lockstep.learner.observations.count == 16 * 16
 
 
-def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, before):
-    policy = checkpoint.load_policy(before / "1.pt")
-    _, result = trained(tmp_path, warm(tmp_path, before / "1.pt"))
+def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, earlier_run):
+    policy = checkpoint.load_policy(earlier_run / "1.pt")
+    _, result = trained(tmp_path, warm(tmp_path, earlier_run / "1.pt"))
     assert all(c.ok for c in result.candidates)
     after = checkpoint.load_policy(tmp_path / "checkpoints" / "policies" / "1.pt")
     assert not torch.equal(after.networks.flat, policy.networks.flat)
@@ -45,9 +45,9 @@ def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, before):
     )
 
 
-def test_an_interrupted_warm_run_goes_on_from_its_checkpoint(tmp_path, before):
-    _, whole = trained(tmp_path / "whole", _job(tmp_path / "whole", before))
-    job = _job(tmp_path / "cut", before)
+def test_an_interrupted_warm_run_goes_on_from_its_checkpoint(tmp_path, earlier_run):
+    _, whole = trained(tmp_path / "whole", _job(tmp_path / "whole", earlier_run))
+    job = _job(tmp_path / "cut", earlier_run)
     first = shard(tmp_path / "cut", job)
     first._iterate()
     first._save()
@@ -55,15 +55,15 @@ def test_an_interrupted_warm_run_goes_on_from_its_checkpoint(tmp_path, before):
     assert [c.trace for c in result.candidates] == [c.trace for c in whole.candidates]
 
 
-def _job(folder, before):
+def _job(folder, earlier_run):
     folder.mkdir(exist_ok=True)
-    return warm(folder, before / "0.pt")
+    return warm(folder, earlier_run / "0.pt")
 
 
-def test_a_policy_of_other_networks_is_refused(tmp_path, before):
-    saved = torch.load(before / "0.pt", weights_only=True)
+def test_a_policy_of_other_networks_is_refused(tmp_path, earlier_run):
+    saved = torch.load(earlier_run / "0.pt", weights_only=True)
     saved["shape"]["hidden"] = [8]
     parameters = 4 * 8 + 8 + 8 * 1 + 1 + 4 * 8 + 8 + 8 * 1 + 1 + 1
-    torch.save({**saved, "parameters": torch.zeros(parameters)}, before / "other.pt")
+    torch.save({**saved, "parameters": torch.zeros(parameters)}, earlier_run / "other.pt")
     with pytest.raises(ValueError, match="another preset or for another task"):
-        shard(tmp_path, warm(tmp_path, before / "other.pt"))
+        shard(tmp_path, warm(tmp_path, earlier_run / "other.pt"))

@@ -89,7 +89,7 @@ class TestHostileZips:
     """Each is refused with a reason, and nothing of it stays: no row, no file."""
 
     @pytest.fixture(autouse=True)
-    def untouched(self, settings):
+    def check_untouched(self, settings):
         yield
         assert not Study.objects.exists() and not Entry.objects.filter(action="imported study").exists()
         assert [path for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()] == []

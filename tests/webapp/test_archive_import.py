@@ -224,7 +224,7 @@ def sum_of_two(name):
 
 
 @pytest.fixture
-def solved():
+def solved_problem():
     """A study whose task is a problem."""
     sum_of_two("sum-of-two")
     person = finished_study.rows.participant(finished_study.rows.study(task="sum-of-two"))
@@ -249,8 +249,8 @@ def figures_of(client, poll):
 
 
 class TestProblems:
-    def test_come_along(self, solved, tmp_path, settings):
-        package = write_export(solved, tmp_path / "one.zip")
+    def test_come_along(self, solved_problem, tmp_path, settings):
+        package = write_export(solved_problem, tmp_path / "one.zip")
         files = [name for name in package.namelist() if name.startswith("problems/")]
         assert [row["file"] for row in rows_of(package, "attachments")] == files and len(files) == 2
         assert "code/1/1-1.cpp" in package.namelist()
@@ -263,19 +263,19 @@ class TestProblems:
         for file in files:
             assert (settings.DATA_DIR / "media" / file).read_bytes() == package.read(file)
 
-    def test_that_are_here_already_are_used(self, solved, tmp_path):
-        write_export(solved, tmp_path / "one.zip")
+    def test_that_are_here_already_are_used(self, solved_problem, tmp_path):
+        write_export(solved_problem, tmp_path / "one.zip")
         restore.restore(tmp_path / "one.zip", "ada")
         assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 2, 1, 1]
         assert Study.objects.count() == 2
 
     @pytest.mark.parametrize("here", [False, True])
-    def test_what_evaluators_read_is_shown_as_before_with_its_figures(self, solved, tmp_path, client, here):
+    def test_what_evaluators_read_is_shown_as_before_with_its_figures(self, solved_problem, tmp_path, client, here):
         """Also where the problem is here already, under other keys and with files of other names."""
-        poll = read_and_closed(solved)
+        poll = read_and_closed(solved_problem)
         client.force_login(bench_rows.create_staff())
         before = figures_of(client, poll)
-        write_export(solved, tmp_path / "one.zip")
+        write_export(solved_problem, tmp_path / "one.zip")
         finished_study.empty_database()
         for number in range(2):
             sum_of_two(f"another-{number}")
@@ -287,23 +287,23 @@ class TestProblems:
         assert rows_of(again, "pairs") == rows_of(open_zip(tmp_path / "one.zip"), "pairs")
 
     @pytest.mark.parametrize("answers", [[], {"files": 1}, {"files": [[1]]}, {"files": {}}])
-    def test_what_evaluators_read_is_checked(self, solved, tmp_path, answers):
-        read_and_closed(solved)
-        package = write_export(solved, tmp_path / "one.zip")
+    def test_what_evaluators_read_is_checked(self, solved_problem, tmp_path, answers):
+        read_and_closed(solved_problem)
+        package = write_export(solved_problem, tmp_path / "one.zip")
         finished_study.empty_database()
         changes = set_cell("pairs", "answers", answers)(package)
         with pytest.raises(Refused, match="not a list of rows"):
             restore.restore(repack(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")
 
-    def test_that_say_something_else_here_are_refused(self, solved, tmp_path):
-        write_export(solved, tmp_path / "one.zip")
+    def test_that_say_something_else_here_are_refused(self, solved_problem, tmp_path):
+        write_export(solved_problem, tmp_path / "one.zip")
         Problem.objects.update(statement="Subtract two numbers.")
         with pytest.raises(Refused, match="is here already, with another statement"):
             restore.restore(tmp_path / "one.zip", "ada")
 
     @pytest.mark.parametrize("name", ["../../secret_key", "problems/x.png", "clips/" + "0" * 36 + ".png"])
-    def test_files_lead_nowhere_else(self, solved, tmp_path, name):
-        package = write_export(solved, tmp_path / "one.zip")
+    def test_files_lead_nowhere_else(self, solved_problem, tmp_path, name):
+        package = write_export(solved_problem, tmp_path / "one.zip")
         finished_study.empty_database()
         changes = set_cell("attachments", "file", name)(package)
         with pytest.raises(Refused, match="no name of a file"):

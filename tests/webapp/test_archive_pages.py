@@ -39,7 +39,7 @@ def study():
 
 
 @pytest.fixture
-def ada(client):
+def staff_client(client):
     client.force_login(bench_rows.create_staff())
     return client
 
@@ -63,8 +63,8 @@ async def whole(response):
 
 
 class TestExporting:
-    def test_from_the_button_to_the_file(self, ada, study):
-        page = ada.post(reverse("archive:export", args=[study.pk]), {"fresh_labels": "on"}, follow=True)
+    def test_from_the_button_to_the_file(self, staff_client, study):
+        page = staff_client.post(reverse("archive:export", args=[study.pk]), {"fresh_labels": "on"}, follow=True)
         assert "Waiting for a worker" in text_of(page)
         task = Export.objects.get()
         assert (task.by, task.clips, task.checkpoints, task.fresh_labels) == ("ada", False, False, True)
@@ -72,7 +72,7 @@ class TestExporting:
         task.refresh_from_db()
         assert task.status == "done" and task.fraction == 1.0
         assert task.sha256 == hashlib.sha256((settings.DATA_DIR / task.key).read_bytes()).hexdigest()
-        page = text_of(ada.get(reverse("archive:study", args=[study.pk])))
+        page = text_of(staff_client.get(reverse("archive:study", args=[study.pk])))
         assert task.sha256 in page and "fresh pseudonyms" in page
         assert not list((settings.DATA_DIR / task.key).parent.glob("*.part"))
         entry = Entry.objects.get(action="exported study")
@@ -96,29 +96,29 @@ class TestExporting:
         assert await Entry.objects.filter(action="downloaded export", actor="ada").acount() == 2
         await sync_to_async(connections.close_all)()  # of the thread that did all this
 
-    def test_one_at_a_time(self, ada, study):
+    def test_one_at_a_time(self, staff_client, study):
         for _ in range(2):
-            page = ada.post(reverse("archive:export", args=[study.pk]), follow=True)
+            page = staff_client.post(reverse("archive:export", args=[study.pk]), follow=True)
         assert "is being made already" in text_of(page) and Export.objects.count() == 1
 
-    def test_deleting_the_file(self, ada, study):
+    def test_deleting_the_file(self, staff_client, study):
         task = Export.objects.create(study=study, by="ada", status="done")
         store.publish(task.key, b"PK")
-        ada.post(reverse("archive:remove", args=[task.public_id]))
+        staff_client.post(reverse("archive:remove", args=[task.public_id]))
         assert store.size(task.key) is None and not Export.objects.exists()
 
-    def test_progress_asks_again_while_there_is_something_to_wait_for(self, ada, study):
+    def test_progress_asks_again_while_there_is_something_to_wait_for(self, staff_client, study):
         started = timezone.now() - timedelta(seconds=30)
         task = Export.objects.create(
             study=study, by="ada", status="running", fraction=0.25, words="Table votes", started_at=started
         )
         address = reverse("archive:progress", args=["export", task.public_id])
-        said = text_of(ada.get(address))
+        said = text_of(staff_client.get(address))
         assert (
             "Table votes" in said and "25%" in said and "about 2 min left" in said and 'hx-trigger="every 2s"' in said
         )
         Export.objects.update(status="failed", error="The disk is full.")
-        said = text_of(ada.get(address))
+        said = text_of(staff_client.get(address))
         assert "The disk is full." in said and "hx-trigger" not in said
 
     def test_the_command_writes_the_same(self, study, tmp_path):
@@ -163,34 +163,38 @@ class TestImporting:
         file = SimpleUploadedFile(name, data, "application/zip")
         return browser.post(reverse("archive:import"), {"file": file}, follow=True)
 
-    def test_from_the_upload_to_the_study(self, ada, study, tmp_path):
+    def test_from_the_upload_to_the_study(self, staff_client, study, tmp_path):
         export.write_export(study, tmp_path / "study.zip")
-        page = self.bring(ada, (tmp_path / "study.zip").read_bytes())
+        page = self.bring(staff_client, (tmp_path / "study.zip").read_bytes())
         assert "Waiting for a worker" in text_of(page)
         task = Import.objects.get()
         tasks.archive("import", task.pk)
         task.refresh_from_db()
         assert task.status == "done" and task.study != study and store.size(task.key) is None
-        page = text_of(ada.get(reverse("archive:study", args=[task.study_id])))
+        page = text_of(staff_client.get(reverse("archive:study", args=[task.study_id])))
         assert "It is here to look at" in page
-        assert "imported" in text_of(ada.get(reverse("archive:index")))
+        assert "imported" in text_of(staff_client.get(reverse("archive:index")))
 
-    def test_what_is_refused_says_why(self, ada):
-        self.bring(ada, b"no zip at all")
+    def test_what_is_refused_says_why(self, staff_client):
+        self.bring(staff_client, b"no zip at all")
         task = Import.objects.get()
         tasks.archive("import", task.pk)
-        said = text_of(ada.get(reverse("archive:progress", args=["import", task.public_id])))
+        said = text_of(staff_client.get(reverse("archive:progress", args=["import", task.public_id])))
         assert "Nothing was imported." in said and "no zip file" in said and store.size(task.key) is None
 
-    def test_names_of_files_are_only_words(self, ada):
-        self.bring(ada, b"x", name="../<script>alert(1)</script>.zip")
+    def test_names_of_files_are_only_words(self, staff_client):
+        self.bring(staff_client, b"x", name="../<script>alert(1)</script>.zip")
         task = Import.objects.get()
         assert (settings.DATA_DIR / task.key).parent.name == "imports" and (settings.DATA_DIR / task.key).is_file()
-        assert "<script>alert" not in text_of(ada.get(reverse("archive:index")))
+        assert "<script>alert" not in text_of(staff_client.get(reverse("archive:index")))
 
     @pytest.mark.parametrize("data", [None, b""])
-    def test_nothing_was_chosen(self, ada, data):
-        page = ada.post(reverse("archive:import"), {}, follow=True) if data is None else self.bring(ada, data)
+    def test_nothing_was_chosen(self, staff_client, data):
+        page = (
+            staff_client.post(reverse("archive:import"), {}, follow=True)
+            if data is None
+            else self.bring(staff_client, data)
+        )
         assert "Choose the zip" in text_of(page) or "empty" in text_of(page)
         assert not Import.objects.exists()
 

@@ -69,7 +69,7 @@ class Crawler(Recorder):
 
 
 @pytest.fixture
-def numbered(transactional_db):
+def numbered_rows(transactional_db):
     """Ids far from the small numbers that a page may rightly show."""
     rows.create_round(rows.participant(label="P99"))
     for number, table in enumerate((Candidate, Clip, Request, Experiment, Iteration), 7):
@@ -233,7 +233,7 @@ async def heard(person):
     return messages
 
 
-def test_nothing_that_is_sent_tells_what_made_a_clip(numbered, monkeypatch):
+def test_nothing_that_is_sent_tells_what_made_a_clip(numbered_rows, monkeypatch):
     browser = Crawler()
     person = rows.participant(rows.study(n=3, method="icpl"))
     walk(browser, person)

@@ -152,7 +152,7 @@ def test_problems_are_those_of_the_experiments(db: None) -> None:
 
 
 @pytest.fixture
-def played(db: None) -> Plan:
+def finished_plan(db: None) -> Plan:
     """ICPL twice and OpenLoop once to their ends, OpenLoop once begun. Position p of round r scores 10 r + p."""
     plan = plan_of(parse_arm("icpl:k=3", 6), parse_arm("open_loop:k=3", 6))
     for number, cell in enumerate(plan.cells()):
@@ -162,8 +162,8 @@ def played(db: None) -> Plan:
     return plan
 
 
-def test_scores_rounds_and_queries(played: Plan) -> None:
-    first, other, second, begun = experiment_results.read_results(played)
+def test_scores_rounds_and_queries(finished_plan: Plan) -> None:
+    first, other, second, begun = experiment_results.read_results(finished_plan)
     assert [r.finished for r in (first, other, second, begun)] == [True, True, True, False]
     assert [(r.number, r.candidates, r.best, r.mean, r.best_so_far) for r in first.rounds] == [
         (1, 3, 12.0, 11.5, 12.0),
@@ -173,7 +173,7 @@ def test_scores_rounds_and_queries(played: Plan) -> None:
     assert (begun.ts, begun.rounds) == (None, ())
     # 2 of 3 could be judged in each round: 1 + 1, and 1 for the winner; with 3: 3 + 3 + 1
     assert (first.queries, second.queries) == (3, 7)
-    icpl, loose = experiment_results.group_scores(played, experiment_results.read_results(played))
+    icpl, loose = experiment_results.group_scores(finished_plan, experiment_results.read_results(finished_plan))
     assert (icpl.values, icpl.fts, icpl.mean, icpl.deviation) == ([22.0, 22.0], 22.0, 22.0, 0.0)
     assert (len(loose.values), loose.deviation) == (1, None)
 
@@ -202,40 +202,40 @@ def test_the_papers_49_queries() -> None:
     assert asked("Judge", 6, best) == 5
 
 
-def test_what_the_experiment_ended_with_counts_not_the_best_of_all(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[2].public_id)
+def test_what_the_experiment_ended_with_counts_not_the_best_of_all(finished_plan: Plan) -> None:
+    row = Experiment.objects.get(public_id=experiment_results.read_results(finished_plan)[2].public_id)
     row.winner = Candidate.objects.get(iteration__experiment=row, iteration__number=1, index=1)
     row.save()
-    result = experiment_results.read_results(played)[2]
+    result = experiment_results.read_results(finished_plan)[2]
     assert (result.ts, result.best) == (10.0, 22.0)
 
 
-def test_costs_are_added_and_an_unknown_price_is_unknown(played: Plan) -> None:
-    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[0].public_id)
+def test_costs_are_added_and_an_unknown_price_is_unknown(finished_plan: Plan) -> None:
+    row = Experiment.objects.get(public_id=experiment_results.read_results(finished_plan)[0].public_id)
     request = row.requests.get(step=0)
     Run.objects.create(request=row.requests.filter(kind="Train").first(), seconds=12.5)
     call = {"request": request, "model": "m", "data": {}, "prompt_tokens": 10, "completion_tokens": 4}
     ModelCall.objects.create(**call, request_hash="a", seed=1, cost=0.5)
     ModelCall.objects.create(**call, request_hash="b", seed=2, cost=0.25)
-    result = experiment_results.read_results(played)[0]
+    result = experiment_results.read_results(finished_plan)[0]
     assert (result.calls, result.prompt_tokens, result.completion_tokens, result.cost) == (2, 20, 8, 0.75)
     assert result.train_seconds == 12.5
     ModelCall.objects.create(**call, request_hash="c", seed=3, cost=None)
-    assert experiment_results.read_results(played)[0].cost is None
+    assert experiment_results.read_results(finished_plan)[0].cost is None
 
 
-def test_how_far_it_is(played: Plan, django_assert_max_num_queries: Any) -> None:
+def test_how_far_it_is(finished_plan: Plan, django_assert_max_num_queries: Any) -> None:
     with django_assert_max_num_queries(4):  # however many experiments there are
-        now = foreground.read_state(played)
+        now = foreground.read_state(finished_plan)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
-    pace = experiment_results.measure_seconds_per_candidate(played, ["Cartpole"])["Cartpole"]
+    pace = experiment_results.measure_seconds_per_candidate(finished_plan, ["Cartpole"])["Cartpole"]
     assert now.seconds_left == pytest.approx(6 * pace)
-    wider = replace(played, tasks=("Cartpole", "Ant"))
+    wider = replace(finished_plan, tasks=("Cartpole", "Ant"))
     with django_assert_max_num_queries(4):  # nor tasks
         assert foreground.read_state(wider).seconds_left is None
-    Experiment.objects.filter(public_id__in=[played.public_id(c) for c in played.cells() if c.index == 0]).update(
-        task="Ant"
-    )
+    Experiment.objects.filter(
+        public_id__in=[finished_plan.public_id(c) for c in finished_plan.cells() if c.index == 0]
+    ).update(task="Ant")
     paces = experiment_results.measure_seconds_per_candidate(wider, wider.tasks)
     assert paces.keys() == {"Cartpole", "Ant"}
     assert foreground.read_state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
@@ -302,29 +302,29 @@ def test_errors_between_which_steps_end_do_not_end_an_experiment(
 
 
 def test_what_was_finished_and_left_without_its_record_gets_it(
-    played: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    finished_plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
     monkeypatch.setattr(headless, "run_to_end", lambda experiment, said: None)
-    assert len(list(foreground.run_experiments(played, lambda *said: None))) == 1  # the one that had not ended
+    assert len(list(foreground.run_experiments(finished_plan, lambda *said: None))) == 1  # the one that had not ended
     records = list((tmp_path / "records").iterdir())
     assert len(records) == 3 and {path.suffix for path in records} == {".json"}
     assert replay(read_record(records[0])).candidate
 
 
-def test_the_same_experiment_made_by_two_at_once_is_one(played: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    (cell, *_), known = played.cells(), Experiment.objects.count()
+def test_the_same_experiment_made_by_two_at_once_is_one(finished_plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell, *_), known = finished_plan.cells(), Experiment.objects.count()
     with monkeypatch.context() as faster:
         faster.setattr(QuerySet, "exists", lambda rows: False)
-        assert played.experiment(cell).public_id == played.public_id(cell)
+        assert finished_plan.experiment(cell).public_id == finished_plan.public_id(cell)
     assert Experiment.objects.count() == known
 
 
 # --- the report ---------------------------------------------------------------------------------------------------
 
 
-def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(played: Plan, tmp_path: Path) -> None:
-    text = report.write_report(played, tmp_path).read_text()
+def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(finished_plan: Plan, tmp_path: Path) -> None:
+    text = report.write_report(finished_plan, tmp_path).read_text()
     assert "3 of 4 experiments finished" in text and "the offline writer (rules, not a language model)" in text
     row = next(line for line in text.splitlines() if line.startswith("| ICPL |"))
     assert "3 x 2" in row and "2/2" in row and "22.000 \u00b1 0.000" in row and row.endswith("| 499 \u00b1 0 (ICPL) |")
@@ -345,17 +345,17 @@ def test_the_report_holds_scores_costs_tests_rounds_and_what_was_published(playe
         assert [r["best_rts_so_far"] for r in csv.DictReader(file)] == ["12.0", "22.0"] * 3
 
 
-def test_an_experiment_that_was_ended_early_is_named(played: Plan, tmp_path: Path, admin_client: Client) -> None:
+def test_an_experiment_that_was_ended_early_is_named(finished_plan: Plan, tmp_path: Path, admin_client: Client) -> None:
     row = Experiment.objects.get(name="ICPL on Cartpole, 2 of 2")
     row.ends_early, row.winner = True, row.iterations.get(number=1).best
     row.save()
     row.iterations.filter(number=2).delete()
-    text = report.write_report(played, tmp_path).read_text()
+    text = report.write_report(finished_plan, tmp_path).read_text()
     assert "## Ended early" in text and "\n- ICPL on Cartpole, 2: 1 of 2 rounds\n" in text
     assert "| 2/2 (1 ended early) |" in text
     with (tmp_path / "experiments.csv").open() as file:
         assert [line["ended_early"] for line in csv.DictReader(file)] == ["", "", "True", ""]
-    again = csv_tables.read_reports(played, [tmp_path])
+    again = csv_tables.read_reports(finished_plan, [tmp_path])
     assert [result.shortfall for result in again.values()].count("1 of 2 rounds") == 1
     settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}
     planned = Comparison.objects.create(name="C", **settings)
@@ -363,9 +363,9 @@ def test_an_experiment_that_was_ended_early_is_named(played: Plan, tmp_path: Pat
     assert "<small>1 ended early</small>" in page and page.count("ended early: 1 of 2 rounds") == 1
 
 
-def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path) -> None:
+def test_the_report_says_what_tried_the_candidates(finished_plan: Plan, tmp_path: Path) -> None:
     here = f"{described()} by Prefine {provenance.read_version()}"
-    assert f"Tried and reported on {here}." in report.write_report(played, tmp_path).read_text()
+    assert f"Tried and reported on {here}." in report.write_report(finished_plan, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["machine"] for row in rows[:3]} == {described()} and rows[3]["machine"] == ""
@@ -378,42 +378,42 @@ def test_the_report_says_what_tried_the_candidates(played: Plan, tmp_path: Path)
         del job.progress["made_by"]
         job.save()
     report_details._finished.clear()  # another process writes this report
-    text = report.write_report(played, tmp_path).read_text()
+    text = report.write_report(finished_plan, tmp_path).read_text()
     machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.read_version()}; 9; unknown"
     assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
 
-def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(played: Plan, tmp_path: Path) -> None:
+def test_seconds_on_a_gpu_are_those_of_trainings_that_say_so(finished_plan: Plan, tmp_path: Path) -> None:
     """One experiment on a GPU but for a round, one on a CPU, one whose second training does not say."""
     devices = (("cuda:0 NVIDIA H200", "cpu"), ("cpu", "cpu"), ("cuda:0 NVIDIA H200", None))
-    for result, on in zip(experiment_results.read_results(played), devices, strict=False):
+    for result, on in zip(experiment_results.read_results(finished_plan), devices, strict=False):
         row = Experiment.objects.get(public_id=result.public_id)
         for seconds, device, request in zip((10.0, 4.5), on, row.requests.filter(kind="Train"), strict=True):
             Run.objects.create(request=request, seconds=seconds)
             job = Job.objects.get(request=request, kind="train")
             job.progress["made_by"] = {"machine": "M", "version": "1"} | ({"device": device} if device else {})
             job.save()
-    found = experiment_results.read_results(played)
+    found = experiment_results.read_results(finished_plan)
     assert [(r.train_seconds, r.gpu_seconds) for r in found] == [(14.5, 10.0), (14.5, 0.0), (14.5, None), (0.0, 0.0)]
-    icpl, loose = experiment_results.group_scores(played, found)
+    icpl, loose = experiment_results.group_scores(finished_plan, found)
     assert icpl.mean_of("gpu_seconds") is None and icpl.mean_of("train_seconds") == 14.5
     assert loose.mean_of("gpu_seconds") == 0.0
-    text = report.write_report(played, tmp_path).read_text()
+    text = report.write_report(finished_plan, tmp_path).read_text()
     assert re.search(r"\| ICPL \|[^\n]* \| (14|15) \| - \|", text) and re.search(r"OpenLoop [^\n]* \| 0 \|", text)
     with (tmp_path / "experiments.csv").open() as file:
         assert [r["gpu_seconds"] for r in csv.DictReader(file)] == ["10.0", "0.0", "", "0.0"]
 
 
-def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_path: Path) -> None:
+def test_how_unlike_candidates_were_is_the_mean_over_rounds(finished_plan: Plan, tmp_path: Path) -> None:
     """One of three reads and does something else: two pairs of three are at distance 1, and 1/1.05 of a third."""
-    row = Experiment.objects.get(public_id=experiment_results.read_results(played)[2].public_id)
+    row = Experiment.objects.get(public_id=experiment_results.read_results(finished_plan)[2].public_id)
     request = row.requests.filter(kind="Train").earliest("step")
     other = SOURCE.replace("dof_pos", "dof_vel").replace("exp", "tanh").replace("square", "abs")
     request.result[2]["candidate"]["source"] = other.format(weight=1)
     for outcome, at in zip(request.result, (0.0, 0.0, 1.0), strict=True):
         outcome["states"] = {"falls": 0, "seconds": 1.0, "coordinates": [{"mean": at, "speed": 0.5}]}
     request.save()
-    text = report.write_report(played, tmp_path).read_text()
+    text = report.write_report(finished_plan, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         found = [(r["code_diversity"], r["film_diversity"]) for r in csv.DictReader(file)]
     assert found[0] == found[1] == ("0.0", "") and found[3] == ("", "")
@@ -421,19 +421,19 @@ def test_how_unlike_candidates_were_is_the_mean_over_rounds(played: Plan, tmp_pa
     assert re.search(r"\| ICPL \|.*\| 0\.17 \| 0\.21 \|\n", text)  # 1/6: the other experiment's programs are alike
 
 
-def test_the_report_says_where_no_score_tells_methods_apart(played: Plan, tmp_path: Path) -> None:
+def test_the_report_says_where_no_score_tells_methods_apart(finished_plan: Plan, tmp_path: Path) -> None:
     words = "All methods reached the same score every time, 22.000: this task, so trained, does not tell"
-    assert words in report.write_report(played, tmp_path).read_text()
+    assert words in report.write_report(finished_plan, tmp_path).read_text()
     Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(rts=21.0)
-    assert "All methods reached" not in report.write_report(played, tmp_path).read_text()
+    assert "All methods reached" not in report.write_report(finished_plan, tmp_path).read_text()
 
 
-def test_scores_that_differ_in_millimetres_are_told_apart(played: Plan, tmp_path: Path) -> None:
+def test_scores_that_differ_in_millimetres_are_told_apart(finished_plan: Plan, tmp_path: Path) -> None:
     Candidate.objects.filter(rts=22.0).update(rts=-0.0141)
     Candidate.objects.filter(pk=Experiment.objects.get(name="OpenLoop on Cartpole, 1 of 2").winner_id).update(
         rts=-0.0136
     )
-    text = report.write_report(played, tmp_path).read_text()
+    text = report.write_report(finished_plan, tmp_path).read_text()
     assert "| -0.0141 \u00b1 0.000 |" in text and "All methods reached" not in text
     assert re.search(r"\| 0\.000500 \| 1 of 1 \|", text)  # OpenLoop less ICPL, same seed
 

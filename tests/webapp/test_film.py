@@ -44,7 +44,7 @@ def trained(**values: object) -> Experiment:
 
 
 @pytest.fixture
-def deadly(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[int]]:
+def deadly_film(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], list[int]]:
     """Have the films of these rollouts kill their process; one list an entry, the last for all that follow."""
     monkeypatch.setattr("os.cpu_count", lambda: 1)
 
@@ -72,8 +72,8 @@ def statuses() -> list[str]:
     return list(Clip.objects.order_by("candidate__index").values_list("status", flat=True))
 
 
-def test_a_process_killed_twice_costs_no_clip(deadly: Callable[[list[str]], list[int]]) -> None:
-    crews = deadly(["0-100", "2-100", ""])
+def test_a_process_killed_twice_costs_no_clip(deadly_film: Callable[[list[str]], list[int]]) -> None:
+    crews = deadly_film(["0-100", "2-100", ""])
     row = trained(k=3, judge="human")
     run(find_job(row, "film").pk)
     assert statuses() == ["ready"] * 3 and crews == [3, 3, 3]
@@ -82,9 +82,9 @@ def test_a_process_killed_twice_costs_no_clip(deadly: Callable[[list[str]], list
 
 
 def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
-    deadly: Callable[[list[str]], list[int]],
+    deadly_film: Callable[[list[str]], list[int]],
 ) -> None:
-    deadly(["1-100"])
+    deadly_film(["1-100"])
     row = trained(k=4, judge="human")
     run(find_job(row, "film").pk)
     assert statuses() == ["ready", "failed", "ready", "ready"]
@@ -105,8 +105,8 @@ def test_where_nobody_looks_the_best_and_the_worst_of_a_round_are_filmed() -> No
     assert [job.percent for job in row.jobs.filter(kind="film")] == [100, 100]
 
 
-def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly: Callable[[list[str]], list[int]]) -> None:
-    deadly([""])
+def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly_film: Callable[[list[str]], list[int]]) -> None:
+    deadly_film([""])
     row = create_experiment(k=4, n=2, judge="proxy")
     loop.start(row)
     do_work(row)

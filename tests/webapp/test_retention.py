@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
-def noon(monkeypatch):
+def fixed_time(monkeypatch):
     """Days are counted here: none ends in the middle of a test."""
     moment = timezone.now().replace(hour=12)
     monkeypatch.setattr(timezone, "now", lambda: moment)

@@ -234,7 +234,7 @@ def test_a_vote_becomes_the_answer_once_it_is_locked(client, person, screening):
 
 
 @pytest.fixture
-def deleted(monkeypatch):
+def deleted_files(monkeypatch):
     """Somebody deletes the experiment between a look at it and its lock."""
     lock = loop.lock
 
@@ -245,7 +245,9 @@ def deleted(monkeypatch):
     monkeypatch.setattr(loop, "lock", late)
 
 
-def test_whose_experiment_is_deleted_while_a_choice_is_locked_is_told(client, person, screening, deleted, monkeypatch):
+def test_whose_experiment_is_deleted_while_a_choice_is_locked_is_told(
+    client, person, screening, deleted_files, monkeypatch
+):
     monkeypatch.setattr(settings, "UNDO_SECONDS", 0)
     Vote.objects.create(request=screening.request, screening=screening, best_id=screening.order[0])
     page = client.get(person.get_absolute_url())
@@ -257,7 +259,7 @@ def test_whose_experiment_is_deleted_while_a_choice_is_locked_is_told(client, pe
     assert "was deleted by the researcher" in html and "This study is closed" in html
 
 
-def test_what_is_deleted_while_it_is_settled_holds_up_nothing_else(person, screening, deleted):
+def test_what_is_deleted_while_it_is_settled_holds_up_nothing_else(person, screening, deleted_files):
     best = screening.order[0]
     Vote.objects.create(request=screening.request, screening=screening, best_id=best, locked_at=timezone.now())
     assert panels.settle_due_requests() == 0 and not Experiment.objects.exists()

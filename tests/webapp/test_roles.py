@@ -312,11 +312,11 @@ def test_missing_says_what(settings: Any) -> None:
 
 
 @pytest.fixture
-def few(settings: Any) -> None:
+def low_limits(settings: Any) -> None:
     settings.AXES_FAILURE_LIMIT = 3
 
 
-def test_an_account_is_closed_for_a_while(few: None) -> None:
+def test_an_account_is_closed_for_a_while(low_limits: None) -> None:
     account()
     for number in range(2):
         assert sign_in(Client(REMOTE_ADDR=f"10.0.0.{number}"), password="wrong").status_code == 200
@@ -327,7 +327,7 @@ def test_an_account_is_closed_for_a_while(few: None) -> None:
     assert sign_in(Client(REMOTE_ADDR="10.0.0.10"), name="ann").status_code == 302
 
 
-def test_an_address_is_closed_for_a_while(few: None) -> None:
+def test_an_address_is_closed_for_a_while(low_limits: None) -> None:
     account()
     for number in range(3):
         sign_in(Client(REMOTE_ADDR="10.0.0.1"), password="wrong", name=f"nobody{number}")
@@ -335,7 +335,7 @@ def test_an_address_is_closed_for_a_while(few: None) -> None:
     assert sign_in(Client(REMOTE_ADDR="10.0.0.2")).status_code == 302
 
 
-def test_it_opens_again_and_addresses_are_forgotten(few: None, settings: Any) -> None:
+def test_it_opens_again_and_addresses_are_forgotten(low_limits: None, settings: Any) -> None:
     from axes.models import AccessAttempt
 
     account()
@@ -348,14 +348,14 @@ def test_it_opens_again_and_addresses_are_forgotten(few: None, settings: Any) ->
     assert set(AccessAttempt.objects.values_list("ip_address", flat=True)) == {"10.0.0.2"}
 
 
-def test_wrong_codes_close_the_account_too(few: None) -> None:
+def test_wrong_codes_close_the_account_too(low_limits: None) -> None:
     with_app(account())
     for _ in range(3):
         answer = sign_in(Client(), "000000")
     assert answer.status_code == 429
 
 
-def test_no_password_or_code_is_kept(few: None) -> None:
+def test_no_password_or_code_is_kept(low_limits: None) -> None:
     from axes.models import AccessAttempt
 
     with_app(account())

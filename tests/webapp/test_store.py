@@ -131,21 +131,21 @@ class TestTwoMachines:
     """Workers with disks of their own, one store and one database."""
 
     @pytest.fixture
-    def on(self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def use_machine(self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         """Go to this machine."""
         monkeypatch.setattr(run_folder, "PUBLISH_SECONDS", 0.0)
 
-        def on(machine: str) -> Path:
+        def use_machine(machine: str) -> Path:
             settings.SCRATCH = tmp_path / machine
             return scratch.get_folder()
 
-        return on
+        return use_machine
 
     def test_a_training_that_was_killed_goes_on_is_filmed_and_taken_over(
-        self, on: Any, monkeypatch: pytest.MonkeyPatch
+        self, use_machine: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
-        first = on("first")
+        first = use_machine("first")
         row = start_experiment(k=2, n=1, overrides=TINY)
         do_work(row, until="Train")
         request = row.requests.get(kind="Train")
@@ -157,7 +157,7 @@ class TestTwoMachines:
         kept = [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
         assert kept and store.size(f"{request.run_key}/result.json") is None
 
-        second = on("second")
+        second = use_machine("second")
         seen = {}
         real = launch.train
 
@@ -173,7 +173,7 @@ class TestTwoMachines:
         assert not [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
         assert store.size(f"{request.run_key}/{POLICY}") and store.size(f"{request.run_key}/traces/1.csv")
 
-        third = on("third")
+        third = use_machine("third")
         do_work(row)
         run_job(find_job(row, "film", percent=100).pk)
         assert {clip.status for clip in Clip.objects.all()} == {"ready"}
@@ -187,7 +187,7 @@ class TestTwoMachines:
         taken = other.requests.get(kind="Train")
         assert store.size(f"{taken.run_key}/{POLICY}") == store.size(f"{request.run_key}/{POLICY}")
 
-        on("first")
+        use_machine("first")
         run_folder.delete_stale()
         assert not list(first.iterdir())
 
@@ -209,7 +209,7 @@ def no_beat() -> None:
 @pytest.mark.django_db
 class TestRunFolder:
     @pytest.fixture
-    def request_(self, settings: Any, tmp_path: Path) -> Request:
+    def train_request(self, settings: Any, tmp_path: Path) -> Request:
         settings.SCRATCH = tmp_path / "disk"
         row = start_experiment(k=2, n=1)
         do_work(row, until="Train")
@@ -220,78 +220,80 @@ class TestRunFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
 
-    def test_where_the_store_has_the_folder_nothing_is_published(self, request_: Request, settings: Any) -> None:
+    def test_where_the_store_has_the_folder_nothing_is_published(self, train_request: Request, settings: Any) -> None:
         settings.SCRATCH = None
-        self.put(request_, "checkpoints/shard-0-2/checkpoint.pt")
-        self.put(request_, "log.txt")
-        before = os.stat(run_folder.get_folder(request_) / "checkpoints/shard-0-2/checkpoint.pt")
-        publisher = run_folder.Publisher(request_, no_beat)
-        run_folder.fetch(request_, "a", no_beat)
+        self.put(train_request, "checkpoints/shard-0-2/checkpoint.pt")
+        self.put(train_request, "log.txt")
+        before = os.stat(run_folder.get_folder(train_request) / "checkpoints/shard-0-2/checkpoint.pt")
+        publisher = run_folder.Publisher(train_request, no_beat)
+        run_folder.fetch(train_request, "a", no_beat)
         publisher.publish()
         publisher.finish()
         publisher.clear()
-        assert os.stat(run_folder.get_folder(request_) / "checkpoints/shard-0-2/checkpoint.pt") == before
-        assert len(store.keys(request_.run_key)) == 2
+        assert os.stat(run_folder.get_folder(train_request) / "checkpoints/shard-0-2/checkpoint.pt") == before
+        assert len(store.keys(train_request.run_key)) == 2
 
-    def test_large_checkpoints_and_logs_stay(self, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_large_checkpoints_and_logs_stay(self, train_request: Request, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(run_folder, "MOST_CHECKPOINT", 10)
-        self.put(request_, "checkpoints/shard-0-1/checkpoint.pt", "small")
-        self.put(request_, "checkpoints/shard-1-2/checkpoint.pt", "larger than that")
-        self.put(request_, "log.txt")
-        (run_folder.get_folder(request_) / "rollouts").mkdir()
-        (run_folder.get_folder(request_) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
-        run_folder.Publisher(request_, no_beat).publish()
-        assert store.keys(request_.run_key) == [f"{request_.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
+        self.put(train_request, "checkpoints/shard-0-1/checkpoint.pt", "small")
+        self.put(train_request, "checkpoints/shard-1-2/checkpoint.pt", "larger than that")
+        self.put(train_request, "log.txt")
+        (run_folder.get_folder(train_request) / "rollouts").mkdir()
+        (run_folder.get_folder(train_request) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
+        run_folder.Publisher(train_request, no_beat).publish()
+        assert store.keys(train_request.run_key) == [f"{train_request.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
 
-    def test_the_newest_folder_is_the_one_that_goes_on(self, request_: Request) -> None:
+    def test_the_newest_folder_is_the_one_that_goes_on(self, train_request: Request) -> None:
         """A machine that comes back finds what another one did meanwhile; its own folder is stale."""
         shard = "checkpoints/shard-0-2/checkpoint.pt"
-        run_folder.fetch(request_, "a 1", no_beat)
-        self.put(request_, shard, "further than was published")
-        run_folder.fetch(request_, "a 2", no_beat)
-        assert (run_folder.get_folder(request_) / shard).read_text() == "further than was published"
-        store.publish(f"{request_.run_key}/{run_folder.MARK}", b"b 1")
-        store.publish(f"{request_.run_key}/{shard}", b"by the other")
-        run_folder.fetch(request_, "a 3", no_beat)
-        assert (run_folder.get_folder(request_) / shard).read_text() == "by the other"
+        run_folder.fetch(train_request, "a 1", no_beat)
+        self.put(train_request, shard, "further than was published")
+        run_folder.fetch(train_request, "a 2", no_beat)
+        assert (run_folder.get_folder(train_request) / shard).read_text() == "further than was published"
+        store.publish(f"{train_request.run_key}/{run_folder.MARK}", b"b 1")
+        store.publish(f"{train_request.run_key}/{shard}", b"by the other")
+        run_folder.fetch(train_request, "a 3", no_beat)
+        assert (run_folder.get_folder(train_request) / shard).read_text() == "by the other"
 
-    def test_words_are_taken_out_of_the_store_and_of_this_machine(self, request_: Request) -> None:
-        run_folder.fetch(request_, "a", no_beat)
+    def test_words_are_taken_out_of_the_store_and_of_this_machine(self, train_request: Request) -> None:
+        run_folder.fetch(train_request, "a", no_beat)
         for name in ("job.json", "log.txt"):
-            self.put(request_, name, "it limps")
-        publisher = run_folder.Publisher(request_, no_beat)
+            self.put(train_request, name, "it limps")
+        publisher = run_folder.Publisher(train_request, no_beat)
         publisher.publish_job()
-        run_folder.rewrite(request_, lambda text: text.replace("limps", "[deleted]"))
+        run_folder.rewrite(train_request, lambda text: text.replace("limps", "[deleted]"))
         publisher.publish_job()
         publisher.publish()
-        run_folder.fetch(request_, "b", no_beat)
+        run_folder.fetch(train_request, "b", no_beat)
         assert {
-            path.read_text() for path in run_folder.get_folder(request_).glob("*.*") if path.name != run_folder.MARK
+            path.read_text()
+            for path in run_folder.get_folder(train_request).glob("*.*")
+            if path.name != run_folder.MARK
         } == {"it [deleted]"}
-        with store.open(f"{request_.run_key}/job.json") as file:
+        with store.open(f"{train_request.run_key}/job.json") as file:
             assert file.read() == b"it [deleted]"
 
-    def test_a_result_is_published_last(self, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_result_is_published_last(self, train_request: Request, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("progress.json", "traces/0.csv", POLICY, "checkpoints/shard-0-2/result.json"):
-            self.put(request_, name)
-        self.put(request_, "result.json", json.dumps({"candidates": []}))
+            self.put(train_request, name)
+        self.put(train_request, "result.json", json.dumps({"candidates": []}))
         order: list[str] = []
         publish = store.publish
         monkeypatch.setattr(
             store, "publish", lambda key, source: (order.append(key.rpartition("/")[2]), publish(key, source))
         )
-        run_folder.Publisher(request_, no_beat).finish()
+        run_folder.Publisher(train_request, no_beat).finish()
         assert order == ["0.pt", "0.csv", "result.json", "progress.json", "result.json"]
-        with store.as_file(f"{request_.run_key}/result.json") as path:
+        with store.as_file(f"{train_request.run_key}/result.json") as path:
             assert read_result(path.parent) == TrainResult(())
 
-    def test_the_lease_is_renewed_after_each_file(self, request_: Request, tmp_path: Path, settings: Any) -> None:
+    def test_the_lease_is_renewed_after_each_file(self, train_request: Request, tmp_path: Path, settings: Any) -> None:
         beats: list[int] = []
         names = ["traces/0.csv", POLICY, "checkpoints/shard-0-2/checkpoint.pt"]
         for name in names:
-            self.put(request_, name)
-        run_folder.Publisher(request_, lambda: beats.append(1)).publish()
+            self.put(train_request, name)
+        run_folder.Publisher(train_request, lambda: beats.append(1)).publish()
         assert len(beats) == len(names)
         settings.SCRATCH = tmp_path / "another disk"
-        run_folder.fetch(request_, "b", lambda: beats.append(1))
+        run_folder.fetch(train_request, "b", lambda: beats.append(1))
         assert len(beats) == 2 * len(names)

@@ -130,7 +130,7 @@ def test_instruction_is_shown_once(client, newcomer):
 
 
 @pytest.fixture
-def waiting():
+def waiting_person():
     person = rows.participant()
     rows.create_round(person, percent=10)
     request = rows.open_training(person)
@@ -139,25 +139,25 @@ def waiting():
     return person
 
 
-def test_waiting_shows_progress_and_practice(client, waiting):
-    html = page(client, waiting)
+def test_waiting_shows_progress_and_practice(client, waiting_person):
+    html = page(client, waiting_person)
     assert "Six robots are practising" in html and "about two minutes left" in html
     assert html.count("<figcaption>Practice</figcaption>") == 6
     assert "safe to close this page" in html
 
 
-def test_only_the_newest_practice_clip_of_each_robot(client, waiting):
-    page(client, waiting)
-    rows.create_round(waiting, percent=30)
-    assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 6
+def test_only_the_newest_practice_clip_of_each_robot(client, waiting_person):
+    page(client, waiting_person)
+    rows.create_round(waiting_person, percent=30)
+    assert page(client, waiting_person).count("<figcaption>Practice</figcaption>") == 6
 
 
-def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting):
-    page(client, waiting)
-    waiting.experiment.requests.update(status="done", result=[])
-    rows.create_round(waiting, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
-    rows.open_training(waiting, number=2)
-    assert page(client, waiting).count("<figcaption>Practice</figcaption>") == 5
+def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting_person):
+    page(client, waiting_person)
+    waiting_person.experiment.requests.update(status="done", result=[])
+    rows.create_round(waiting_person, number=2, percent=10).candidates.get(index=1).clips.update(status="pending")
+    rows.open_training(waiting_person, number=2)
+    assert page(client, waiting_person).count("<figcaption>Practice</figcaption>") == 5
 
 
 def test_after_the_last_round_no_more_robots_are_promised(client):
@@ -173,18 +173,18 @@ def test_after_the_last_round_no_more_robots_are_promised(client):
     assert "Your favourites are being brought together" in html and "next robots" not in html.partition("</main")[0]
 
 
-def test_live_gives_progress_while_nothing_else_changes(client, waiting):
-    version = version_of(page(client, waiting))
+def test_live_gives_progress_while_nothing_else_changes(client, waiting_person):
+    version = version_of(page(client, waiting_person))
     Job.objects.update(progress={"fraction": 0.9, "seconds_left": 10})
-    response = live(client, waiting, version)
+    response = live(client, waiting_person, version)
     assert response["HX-Retarget"] == "#progress" and "a few seconds left" in response.content.decode()
 
 
-def test_live_gives_the_new_page_when_there_is_one(client, waiting):
-    version = version_of(page(client, waiting))
-    rows.open_judgement(waiting)
-    rows.create_round(waiting, percent=100)
-    response = live(client, waiting, version)
+def test_live_gives_the_new_page_when_there_is_one(client, waiting_person):
+    version = version_of(page(client, waiting_person))
+    rows.open_judgement(waiting_person)
+    rows.create_round(waiting_person, percent=100)
+    response = live(client, waiting_person, version)
     html = response.content.decode()
     assert response["HX-Retarget"] == "#state" and 'id="ballot"' in html and "<html" not in html
 
@@ -213,59 +213,59 @@ def test_time_left_in_words(seconds, text):
     assert words.time_left(seconds) == text
 
 
-def test_waiting_never_says_that_all_is_done(client, waiting):
+def test_waiting_never_says_that_all_is_done(client, waiting_person):
     Job.objects.update(progress={"fraction": 1.0, "seconds_left": 0})
-    assert "100%" not in page(client, waiting)
+    assert "100%" not in page(client, waiting_person)
 
 
 # --- the other states -----------------------------------------------------------------------------------------
 
 
-def test_paused(client, waiting):
-    loop.pause(waiting.experiment)
-    assert "taking a break" in page(client, waiting)
+def test_paused(client, waiting_person):
+    loop.pause(waiting_person.experiment)
+    assert "taking a break" in page(client, waiting_person)
 
 
-def test_failed_says_that_nothing_is_lost_and_nothing_more(client, waiting):
+def test_failed_says_that_nothing_is_lost_and_nothing_more(client, waiting_person):
     Experiment.objects.update(status=Experiment.Status.FAILED, error="Traceback: sentinel_error")
-    html = page(client, waiting)
+    html = page(client, waiting_person)
     assert "Something went wrong on our side" in html and "nothing is lost" in html and "sentinel" not in html
 
 
-def test_cancelled(client, waiting):
-    loop.cancel(waiting.experiment)
-    study = waiting.study
+def test_cancelled(client, waiting_person):
+    loop.cancel(waiting_person.experiment)
+    study = waiting_person.study
     CompletionCode.objects.create(study=study, outcome=Outcome.STOPPED, code="NOT-YOUR-FAULT")
     CompletionCode.objects.create(study=study, outcome=Outcome.FINISHED, code="ALL-DONE")
-    html = page(client, waiting)
+    html = page(client, waiting_person)
     assert "Your part ends here" in html and "NOT-YOUR-FAULT" in html and "ALL-DONE" not in html
-    waiting.refresh_from_db()
-    assert waiting.outcome == Outcome.STOPPED
+    waiting_person.refresh_from_db()
+    assert waiting_person.outcome == Outcome.STOPPED
 
 
-def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting):
-    CompletionCode.objects.create(study=waiting.study, outcome=Outcome.STOPPED, code="NOT-YOUR-FAULT")
-    address = reverse("stop", args=[waiting.token])
+def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting_person):
+    CompletionCode.objects.create(study=waiting_person.study, outcome=Outcome.STOPPED, code="NOT-YOUR-FAULT")
+    address = reverse("stop", args=[waiting_person.token])
     client.post(address)
-    waiting.refresh_from_db()
-    assert waiting.outcome == ""  # there is no failure
+    waiting_person.refresh_from_db()
+    assert waiting_person.outcome == ""  # there is no failure
     Experiment.objects.update(status=Experiment.Status.FAILED)
-    html = page(client, waiting)
+    html = page(client, waiting_person)
     assert address in html and "NOT-YOUR-FAULT" not in html
     assert "NOT-YOUR-FAULT" in client.post(address, follow=True).content.decode()
     assert Experiment.objects.get().status == Experiment.Status.CANCELLED
 
 
-def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting):
-    opening.close_study(waiting.study)
-    assert 'data-state="waiting"' in page(client, waiting)
-    rows.create_round(waiting)
-    request = rows.open_judgement(waiting)
-    html = page(client, waiting)
+def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting_person):
+    opening.close_study(waiting_person.study)
+    assert 'data-state="waiting"' in page(client, waiting_person)
+    rows.create_round(waiting_person)
+    request = rows.open_judgement(waiting_person)
+    html = page(client, waiting_person)
     assert 'data-state="review"' in html
-    token = find_screening(request, waiting).token
-    client.post(reverse("vote", args=[waiting.token]), {"screening": token, "best": "A", "worst": "B"})
-    assert Vote.objects.exists() and "Thank you, your choice is saved" in page(client, waiting)
+    token = find_screening(request, waiting_person).token
+    client.post(reverse("vote", args=[waiting_person.token]), {"screening": token, "best": "A", "worst": "B"})
+    assert Vote.objects.exists() and "Thank you, your choice is saved" in page(client, waiting_person)
 
 
 def test_thanks_with_the_winner_even_when_the_study_is_closed(client):
@@ -290,31 +290,31 @@ def test_thanks_without_a_clip(client):
 # --- leaving --------------------------------------------------------------------------------------------------
 
 
-def test_every_page_offers_to_leave_and_names_a_contact(client, waiting, newcomer):
-    for person in (waiting, newcomer):
+def test_every_page_offers_to_leave_and_names_a_contact(client, waiting_person, newcomer):
+    for person in (waiting_person, newcomer):
         html = page(client, person)
         assert reverse("leave", args=[person.token]) in html and "ada@example.org" in html
 
 
-def test_leaving_asks_first(client, waiting):
-    html = client.get(reverse("leave", args=[waiting.token])).content.decode()
-    waiting.refresh_from_db()
-    assert "Leave the study?" in html and waiting.withdrawn_at is None
+def test_leaving_asks_first(client, waiting_person):
+    html = client.get(reverse("leave", args=[waiting_person.token])).content.decode()
+    waiting_person.refresh_from_db()
+    assert "Leave the study?" in html and waiting_person.withdrawn_at is None
 
 
-def test_leaving_stops_everything(client, waiting):
-    response = client.post(reverse("leave", args=[waiting.token]), follow=True)
+def test_leaving_stops_everything(client, waiting_person):
+    response = client.post(reverse("leave", args=[waiting_person.token]), follow=True)
     assert "You have left the study" in response.content.decode()
-    waiting.refresh_from_db()
-    assert waiting.withdrawn_at and waiting.experiment.status == Experiment.Status.CANCELLED
+    waiting_person.refresh_from_db()
+    assert waiting_person.withdrawn_at and waiting_person.experiment.status == Experiment.Status.CANCELLED
     assert Event.objects.filter(kind="withdrawn").count() == 1
-    client.post(reverse("leave", args=[waiting.token]))
+    client.post(reverse("leave", args=[waiting_person.token]))
     assert Event.objects.filter(kind="withdrawn").count() == 1
 
 
-def test_what_had_failed_is_not_tried_again_for_somebody_who_left(client, waiting):
+def test_what_had_failed_is_not_tried_again_for_somebody_who_left(client, waiting_person):
     Experiment.objects.update(status=Experiment.Status.FAILED)
-    client.post(reverse("leave", args=[waiting.token]))
+    client.post(reverse("leave", args=[waiting_person.token]))
     assert not loop.retry(Experiment.objects.get())
 
 
@@ -328,8 +328,8 @@ def test_nothing_works_after_leaving(client, newcomer):
 # --- the head of every answer ---------------------------------------------------------------------------------
 
 
-def test_a_strict_policy_and_nothing_inline(client, waiting):
-    response = client.get(waiting.get_absolute_url())
+def test_a_strict_policy_and_nothing_inline(client, waiting_person):
+    response = client.get(waiting_person.get_absolute_url())
     policy = response["Content-Security-Policy"]
     assert "script-src 'self'" in policy and "unsafe" not in policy
     html = response.content.decode()

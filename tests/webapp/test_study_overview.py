@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ada(client):
+def staff_client(client):
     client.force_login(bench_rows.create_staff())
     return client
 
@@ -181,14 +181,16 @@ def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_que
         assert len(overview.build_overview(study).places) == 30
 
 
-def test_one_vote_gives_no_test_and_no_quartiles(ada):
+def test_one_vote_gives_no_test_and_no_quartiles(staff_client):
     study = rows.study()
     vote(rows.participant(study), seconds=20)
     table = reliability.build_summary_table(study, reliability.read_answers(study)).rows
     assert ("seconds to the answer, median", 20.0, "too few for quartiles") in table
     assert [value for name, value, _ in table if name.startswith("place of")] == ["too few", "too few"]
     for ending in ("svg", "pdf"):
-        assert ada.get(f"/bench/studies/{study.pk}/seconds.{ending}").status_code == 200  # without a box to draw
+        assert (
+            staff_client.get(f"/bench/studies/{study.pk}/seconds.{ending}").status_code == 200
+        )  # without a box to draw
 
 
 def test_members_of_a_panel_agree():
@@ -208,11 +210,11 @@ def test_members_of_a_panel_agree():
     assert reliability.read_answers(study).agreement.alpha == pytest.approx(1.0)
 
 
-def test_the_page_and_its_files(ada):
+def test_the_page_and_its_files(staff_client):
     study = rows.study(title="Ants & <b>people</b>")
     person = rows.participant(study)
     vote(person)
-    page = ada.get(f"/bench/studies/{study.pk}/").content.decode()
+    page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
     assert "Ants &amp; &lt;b&gt;people" in page and "<b>people" not in page
     assert "P07" in page and "seconds to the answer, median" in page
     assert str(rows.SEED) not in page
@@ -225,27 +227,27 @@ def test_the_page_and_its_files(ada):
         ("seconds", "pdf", b"%PDF"),
         (f"scores-{study.arms.get().pk}", "svg", b"<?xml"),
     ):
-        response = ada.get(f"/bench/studies/{study.pk}/{name}.{ending}")
+        response = staff_client.get(f"/bench/studies/{study.pk}/{name}.{ending}")
         assert response.status_code == 200, (name, ending)
         assert response.content.startswith(start), (name, ending)
-    assert ada.get(f"/bench/studies/{study.pk}/places.exe").status_code == 404
-    assert ada.get(f"/bench/studies/{study.pk}/nothing.svg").status_code == 404
-    part = ada.get(f"/bench/studies/{study.pk}/", headers={"HX-Request": "true"}).content.decode()
+    assert staff_client.get(f"/bench/studies/{study.pk}/places.exe").status_code == 404
+    assert staff_client.get(f"/bench/studies/{study.pk}/nothing.svg").status_code == 404
+    part = staff_client.get(f"/bench/studies/{study.pk}/", headers={"HX-Request": "true"}).content.decode()
     assert "Who is where" in part and "<html" not in part
-    assert "Ants &amp;" in ada.get("/bench/studies/").content.decode()
+    assert "Ants &amp;" in staff_client.get("/bench/studies/").content.decode()
 
 
-def test_a_study_without_people_says_what_to_do(ada):
+def test_a_study_without_people_says_what_to_do(staff_client):
     study = rows.study()
-    page = ada.get(f"/bench/studies/{study.pk}/").content.decode()
+    page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
     assert "Nobody is invited yet" in page and "The first choice that somebody confirms" in page
 
 
-def test_the_same_answers_give_the_same_file(ada):
+def test_the_same_answers_give_the_same_file(staff_client):
     study = rows.study()
     vote(rows.participant(study))
     address = f"/bench/studies/{study.pk}/places.svg"
-    assert ada.get(address).content == ada.get(address).content
+    assert staff_client.get(address).content == staff_client.get(address).content
 
 
 def test_it_is_for_staff(client):

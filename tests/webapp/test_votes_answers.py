@@ -25,12 +25,12 @@ def problem():
 
 
 @pytest.fixture
-def two(problem):
+def two_answers(problem):
     return poll_rows.answer_of("one", RIGHT, "sum"), poll_rows.answer_of("two", WRONG, "sum")
 
 
-def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two):
-    poll = poll_rows.poll_of_answers(*two, evaluators_wanted=1)
+def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two_answers):
+    poll = poll_rows.poll_of_answers(*two_answers, evaluators_wanted=1)
     assert opening.open_poll(poll) == []
     person = poll_rows.evaluator(poll)
     html = poll_rows.page(client, person)
@@ -52,25 +52,25 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
     assert poll.pairs.get().origin["second"]["method"] == "scaling_3d"
 
 
-def test_pairs_that_nobody_could_judge_are_refused(problem, two):
+def test_pairs_that_nobody_could_judge_are_refused(problem, two_answers):
     def said(first, second, **values):
         return " ".join(opening.problems(poll_rows.poll_of_answers(first, second, **values)))
 
-    assert said(*two) == ""
-    assert "word for word" in said(two[0], poll_rows.answer_of("three", RIGHT + "\n", "sum"))
-    assert "different problems (add, sum)" in said(two[0], poll_rows.answer_of("four", "print(1)", "add"))
-    assert "about a robot" in said(*two, question=Poll._meta.get_field("question").default)
-    assert "“Video” stands in the instructions" in said(*two, instructions="Watch both videos.")
-    poll = poll_rows.poll_of_answers(*two)
+    assert said(*two_answers) == ""
+    assert "word for word" in said(two_answers[0], poll_rows.answer_of("three", RIGHT + "\n", "sum"))
+    assert "different problems (add, sum)" in said(two_answers[0], poll_rows.answer_of("four", "print(1)", "add"))
+    assert "about a robot" in said(*two_answers, question=Poll._meta.get_field("question").default)
+    assert "“Video” stands in the instructions" in said(*two_answers, instructions="Watch both videos.")
+    poll = poll_rows.poll_of_answers(*two_answers)
     Experiment.objects.filter(name="sentinel_experiment one").delete()
     assert "an answer was deleted" in " ".join(opening.problems(poll))
 
 
-def test_a_figure_is_for_those_who_judge_it(client, problem, two):
+def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
     figure, other = (
         Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name=f"{name}.gif")) for name in "ab"
     )
-    poll = poll_rows.poll_of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two_answers)
     other.delete()
     assert opening.open_poll(poll) == []
     late = Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="c.gif"))
@@ -84,7 +84,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two):
     assert client.get(address).status_code == 404
 
 
-def test_answers_are_chosen_in_the_admin(client, problem, two):
+def test_answers_are_chosen_in_the_admin(client, problem, two_answers):
     poll_rows.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
     client.force_login(bench_rows.create_staff())
     add = reverse("admin:votes_poll_add")
@@ -95,17 +95,17 @@ def test_answers_are_chosen_in_the_admin(client, problem, two):
         **{"title": "W", "contact": "a@example.org", "question": "Which?", "instructions": "Read."},
         **{"evaluators_wanted": 20, "alpha": "0.05", "correction": "holm", "consent_text": "Free."},
         **{"consent_version": "1", "pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
-        **{"pairs-0-first": f"answer-{two[0].pk}", "pairs-0-second": f"answer-{two[1].pk}"},
+        **{"pairs-0-first": f"answer-{two_answers[0].pk}", "pairs-0-second": f"answer-{two_answers[1].pk}"},
         **{"pairs-0-first_arm": "One", "pairs-0-second_arm": ""},
     }
     poll_page = client.post(add, fields)
     assert poll_page.status_code == 302
     pair = Poll.objects.get().pairs.get()
     assert poll_page.url == pair.poll.get_absolute_url()
-    assert (pair.first_answer, pair.second_answer, pair.first) == (*two, None)
+    assert (pair.first_answer, pair.second_answer, pair.first) == (*two_answers, None)
     assert pair.first_arm == "One" and pair.second_arm.lower().startswith("3d")
     change = client.get(reverse("admin:votes_poll_change", args=[pair.poll.pk])).content.decode()
-    assert f'value="answer-{two[1].pk}" selected' in change
+    assert f'value="answer-{two_answers[1].pk}" selected' in change
 
 
 FIGURES = """format: 1
@@ -123,9 +123,9 @@ def figures(*names, captions=None, **contents):
     return [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")]
 
 
-def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two):
+def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two_answers):
     before = figures("a", "b")
-    poll = poll_rows.poll_of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two_answers)
     assert opening.open_poll(poll) == []
     html = poll_rows.page(client, poll_rows.evaluator(poll))
     addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
@@ -140,10 +140,10 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
     assert [name for name, _ in figures("b", "a")] == ["b", "a"]
 
 
-def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two):
+def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two_answers):
     figures("a")
     figure = Attachment.objects.get()
-    poll = poll_rows.poll_of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two_answers)
     assert opening.open_poll(poll) == []
     client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_change", args=[problem.pk])
@@ -163,9 +163,9 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
     assert Attachment.objects.get().caption == "a"
 
 
-def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two):
+def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two_answers):
     figures("a")
-    poll = poll_rows.poll_of_answers(*two)
+    poll = poll_rows.poll_of_answers(*two_answers)
     assert opening.open_poll(poll) == []
     Experiment.objects.all().delete()
     client.force_login(bench_rows.create_staff())

@@ -117,7 +117,7 @@ def secrets_of(poll):
 
 
 @pytest.fixture
-def blinded():
+def blinded_poll():
     """A poll whose rows have ids far from the small numbers that a page may rightly show."""
     other = poll_rows.evaluator(poll_rows.poll())
     poll_rows.prefer(other, "ICPL")
@@ -126,11 +126,11 @@ def blinded():
     return poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True, recruiting=True)
 
 
-def test_no_page_no_header_tells_what_is_compared(blinded):
+def test_no_page_no_header_tells_what_is_compared(blinded_poll):
     browser = Recorder()
-    walk(browser, blinded)
+    walk(browser, blinded_poll)
     assert len(browser.received) > 25
-    secrets = secrets_of(blinded)
+    secrets = secrets_of(blinded_poll)
     assert len(secrets["primary key"]) > 10 and all(len(key) > 9 for key in secrets["primary key"])
     assert leaks(browser.received, secrets) == []
     everything = "".join(text for _, text in browser.received)
@@ -141,10 +141,10 @@ def test_no_page_no_header_tells_what_is_compared(blinded):
         assert not re.findall(FORBIDDEN_WORDS, visible, flags=re.I)
 
 
-def test_the_search_finds_what_is_planted(blinded):
-    pair = blinded.pairs.first()
-    for planted in (pair.first_arm, "open_loop", pair.pk, pair.first.pk, pair.first_file, blinded.seed, rows.SEED):
-        assert leaks([("/", f"<p>{planted}</p>")], secrets_of(blinded)), planted
+def test_the_search_finds_what_is_planted(blinded_poll):
+    pair = blinded_poll.pairs.first()
+    for planted in (pair.first_arm, "open_loop", pair.pk, pair.first.pk, pair.first_file, blinded_poll.seed, rows.SEED):
+        assert leaks([("/", f"<p>{planted}</p>")], secrets_of(blinded_poll)), planted
 
 
 def test_two_evaluators_with_opposite_sides_receive_the_same_but_for_tokens(client):

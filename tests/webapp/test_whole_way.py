@@ -43,14 +43,14 @@ out["finished"] = all(person.finished_at for person in [place.participant for pl
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def full_site(tmp_path_factory):
     """Everything: site, workers and reaper under the supervisor."""
     with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], PREFINE_UNDO_SECONDS="600") as site:
         yield site
 
 
 @pytest.fixture
-def page(whole):
+def page(full_site):
     """A page that notes what it is told and what goes wrong, and has no mouse."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**BROWSER)
@@ -59,7 +59,7 @@ def page(whole):
         page.complaints, page.told = [], []
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         page.on("websocket", lambda socket: socket.on("framereceived", lambda data: page.told.append(data)))
-        page.on("request", lambda asked: asked.url.startswith(whole.url) or page.complaints.append(asked.url))
+        page.on("request", lambda asked: asked.url.startswith(full_site.url) or page.complaints.append(asked.url))
         yield page
         browser.close()
 
@@ -194,15 +194,15 @@ def leaves(page: Page) -> None:
 
 
 @pytest.mark.timeout(1800)
-def test_a_participants_whole_way(whole, page):
+def test_a_participants_whole_way(full_site, page):
     """From the home page to the winner."""
-    whole.python(MADE)
-    page.goto(whole.url)
+    full_site.python(MADE)
+    page.goto(full_site.url)
     press(page, "Start")
     press(page, re.compile("I have read this"), "Space", role="checkbox")
     press(page, "Agree and begin")
     expect(page.get_by_role("button", name="I am ready")).to_be_visible()
-    whole.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
+    full_site.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
     press(page, "I am ready")
     before_the_rounds(page)
 
@@ -211,17 +211,17 @@ def test_a_participants_whole_way(whole, page):
         expect(page.get_by_text(f"Round {number} of 2")).to_be_visible()
         page.wait_for_function(f"() => {PAUSED}.length && {PAUSED}.every((paused) => !paused)")
         choose(page)
-        whole.python(LATER)
+        full_site.python(LATER)
 
     expect(page.get_by_text("Which one is the best of all?")).to_be_visible(**SLOWLY)
     page.keyboard.press("1")
     confirm(page)
-    whole.python(LATER)
+    full_site.python(LATER)
     after_the_rounds(page)
     assert not page.complaints
     assert page.told and all(json.loads(frame) in ({"type": "changed"}, {"type": "pong"}) for frame in page.told)
 
-    outcome = whole.python(OUTCOME)
+    outcome = full_site.python(OUTCOME)
     assert outcome["status"] == "finished" and outcome["finished"]
     assert (outcome["votes"], outcome["undone"]) == (3, 1)
     assert outcome["winner"] in [best for best, _ in outcome["rounds"]]

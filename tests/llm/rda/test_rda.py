@@ -25,7 +25,7 @@ def run(method="rda", k=4, n=3, **values):
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def rda_experiment():
     return run()
 
 
@@ -50,14 +50,14 @@ def section(prompt, title):
 # --- the order of things ------------------------------------------------------------------------------------------
 
 
-def test_it_asks_what_the_algorithm_says_in_its_order(recorded):
+def test_it_asks_what_the_algorithm_says_in_its_order(rda_experiment):
     once = ["Write", "Train", *["Ask"] * 4]
-    assert kinds(recorded) == ["Ask", *once, "Ask", *once, "Ask", *once]
-    assert [r.count for r in recorded.of(Write)] == [4, 4, 4]
-    assert len(asking(recorded, "list")) == 1
-    assert len(asking(recorded, "analyse")) == 12
-    assert len(asking(recorded, "revise")) == 2  # none after the last iteration, which nothing would follow
-    assert all(r.role == "writer" for r in recorded.of(Ask))
+    assert kinds(rda_experiment) == ["Ask", *once, "Ask", *once, "Ask", *once]
+    assert [r.count for r in rda_experiment.of(Write)] == [4, 4, 4]
+    assert len(asking(rda_experiment, "list")) == 1
+    assert len(asking(rda_experiment, "analyse")) == 12
+    assert len(asking(rda_experiment, "revise")) == 2  # none after the last iteration, which nothing would follow
+    assert all(r.role == "writer" for r in rda_experiment.of(Ask))
 
 
 def means(experiment):
@@ -91,49 +91,53 @@ def test_the_best_mean_of_its_subtasks_wins_an_iteration_and_the_highest_of_all_
     assert experiment.winner == [name for name, score in bests if score == highest][-1]
 
 
-def test_training_starts_from_the_best_of_the_iteration_before(recorded):
-    assert [r.warm for r in recorded.of(Train)] == [r.parent for r in recorded.of(Write)]
+def test_training_starts_from_the_best_of_the_iteration_before(rda_experiment):
+    assert [r.warm for r in rda_experiment.of(Train)] == [r.parent for r in rda_experiment.of(Write)]
     cold = run(options={"warm_start": False})
     assert [r.warm for r in cold.of(Train)] == [None] * 3
-    assert prompts(cold) == prompts(recorded)  # and nothing else changes
+    assert prompts(cold) == prompts(rda_experiment)  # and nothing else changes
 
 
 # --- what the prompts hold ----------------------------------------------------------------------------------------
 
 
-def test_the_list_of_subtasks_goes_into_every_later_prompt(recorded):
-    ((first, listed),) = asking(recorded, "list")
-    assert recorded.problem.observation_source.strip() in text(first) and "5 to 10" in text(first)
+def test_the_list_of_subtasks_goes_into_every_later_prompt(rda_experiment):
+    ((first, listed),) = asking(rda_experiment, "list")
+    assert rda_experiment.problem.observation_source.strip() in text(first) and "5 to 10" in text(first)
     items = re.findall(r"^\d+\. (.+)$", listed, re.MULTILINE)
     assert 5 <= len(items) <= 10 and items[-1].startswith("Success")
-    for request in (recorded.of(Write)[0], asking(recorded, "analyse")[0][0], asking(recorded, "revise")[0][0]):
+    for request in (
+        rda_experiment.of(Write)[0],
+        asking(rda_experiment, "analyse")[0][0],
+        asking(rda_experiment, "revise")[0][0],
+    ):
         shown = section(text(request), "Subtasks")
         assert shown == "\n".join(f"{i}. {item}" for i, item in enumerate(items, 1))
 
 
-def test_the_first_rewards_know_no_program_and_want_bounded_components_and_a_bonus(recorded):
-    prompt = " ".join(text(recorded.of(Write)[0]).split())
+def test_the_first_rewards_know_no_program_and_want_bounded_components_and_a_bonus(rda_experiment):
+    prompt = " ".join(text(rda_experiment.of(Write)[0]).split())
     assert "between 0 and 1" in prompt and "`success_bonus`" in prompt and "Reward trace" not in prompt
 
 
-def test_later_rewards_build_on_the_best_and_what_the_analysis_said(recorded):
-    outcomes = {o.candidate.id: o for got in recorded.got(Train) for o in got}
-    for number, request in enumerate(recorded.of(Write)[1:], 1):
+def test_later_rewards_build_on_the_best_and_what_the_analysis_said(rda_experiment):
+    outcomes = {o.candidate.id: o for got in rda_experiment.got(Train) for o in got}
+    for number, request in enumerate(rda_experiment.of(Write)[1:], 1):
         prompt = text(request)
         assert f"# Best reward function of iteration {number}" in prompt
         assert outcomes[request.parent].candidate.source.strip() in prompt
-        mean = dict(means(recorded)[number - 1])[request.parent]
+        mean = dict(means(rda_experiment)[number - 1])[request.parent]
         said = section(prompt, "What the analysis said")
         assert said.startswith(f"Mean score of all subtasks: {mean:.2f}.")
-        assert said in text(asking(recorded, "revise")[number - 1][0])
+        assert said in text(asking(rda_experiment, "revise")[number - 1][0])
         assert sum(o.candidate.source.strip() in prompt for o in outcomes.values()) == 1
 
 
-def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictures(recorded):
-    request, answer = asking(recorded, "analyse")[0]
+def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictures(rda_experiment):
+    request, answer = asking(rda_experiment, "analyse")[0]
     assert "the episode began anew 2 times" in text(request) and "- height: start 0.5, end 0.62" in text(request)
     assert "There are no pictures" in text(request) and "The offline analyst judges by rules" in answer
-    assert not recorded.of(Look) and not any(r.scene for r in recorded.of(Ask))
+    assert not rda_experiment.of(Look) and not any(r.scene for r in rda_experiment.of(Ask))
 
 
 def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics():
@@ -417,7 +421,7 @@ def test_what_cannot_be_trained_is_not_analysed_and_nothing_at_all_stops_it():
         run(train=failing(lambda name: name.startswith("2-")))
 
 
-def test_state_statistics_survive_saving(recorded):
-    outcomes = recorded.got(Train)[0]
+def test_state_statistics_survive_saving(rda_experiment):
+    outcomes = rda_experiment.got(Train)[0]
     assert result_from_json("Train", result_to_json("Train", outcomes)) == outcomes
     assert outcomes[0].states == STATES

@@ -20,12 +20,12 @@ def run(method="rf_agent", budget=30, k=6, **values):
 
 
 @pytest.fixture(scope="module")
-def recorded():
+def finished_search():
     return run()
 
 
 @pytest.fixture(scope="module")
-def judged():
+def judged_search():
     return run("rf_agent_judged", budget=38)
 
 
@@ -50,8 +50,8 @@ def outcomes(experiment):
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 
-def test_a_round_asks_what_the_algorithm_says_in_its_order(recorded):
-    for number, pairs in enumerate(rounds(recorded), 1):
+def test_a_round_asks_what_the_algorithm_says_in_its_order(finished_search):
+    for number, pairs in enumerate(rounds(finished_search), 1):
         names = [type(request).__name__ for request, _ in pairs]
         writes = 1 if number == 1 else len(of(Write, pairs))
         children = 6 if number == 1 else 8
@@ -68,8 +68,8 @@ def test_the_budget_ends_it_and_cuts_the_last_expansion():
         assert sum(r.count for r in experiment.of(Write)) == budget
 
 
-def test_eight_children_by_five_kinds_of_action(recorded):
-    for pairs in rounds(recorded)[1:]:
+def test_eight_children_by_five_kinds_of_action(finished_search):
+    for pairs in rounds(finished_search)[1:]:
         moves = []
         for request, written in of(Write, pairs):
             moves += re.findall(r"^# Now: (.+)$", text(request), re.MULTILINE) * request.count
@@ -87,8 +87,8 @@ def test_eight_children_by_five_kinds_of_action(recorded):
         ]
 
 
-def test_the_best_score_wins(recorded):
-    assert recorded.winner == max(outcomes(recorded).values(), key=lambda o: o.rts).candidate.id
+def test_the_best_score_wins(finished_search):
+    assert finished_search.winner == max(outcomes(finished_search).values(), key=lambda o: o.rts).candidate.id
 
 
 # --- the search, once more ----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_every_parent_is_the_one_the_pseudocode_selects(seed):
 
 
 @pytest.mark.parametrize("search", ["dfs", "bfs", "greedy"])
-def test_the_other_searches_only_select_otherwise(search, recorded):
+def test_the_other_searches_only_select_otherwise(search, finished_search):
     experiment = run(budget=30, options={"search": search})
     scores = {name: o.rts for name, o in outcomes(experiment).items()}
     parents = [r.parent for r in experiment.of(Train) for r in r.candidates[:1]][1:]
@@ -162,7 +162,7 @@ def test_the_other_searches_only_select_otherwise(search, recorded):
     second = [f"2-{i}" for i in range(1, 9)]
     leaves = {"bfs": ["1-2"], "dfs": second, "greedy": [n for n in first + second if n != best]}[search]
     assert parents[1] == max(leaves, key=scores.get)
-    assert prompts(experiment)[0] == prompts(recorded)[0]
+    assert prompts(experiment)[0] == prompts(finished_search)[0]
 
 
 # --- what the prompts hold ----------------------------------------------------------------------------------------
@@ -185,19 +185,19 @@ def thoughts(experiment):
     return found
 
 
-def test_the_first_prompt_has_the_problem_and_asks_for_a_thought_first(recorded):
-    (first,) = (request for request, _ in of(Write, rounds(recorded)[0]))
+def test_the_first_prompt_has_the_problem_and_asks_for_a_thought_first(finished_search):
+    (first,) = (request for request, _ in of(Write, rounds(finished_search)[0]))
     prompt = text(first)
-    assert recorded.problem.description in prompt and "- `dt`: float" in prompt
+    assert finished_search.problem.description in prompt and "- `dt`: float" in prompt
     assert "Before the code, write your design thought" in prompt and "Reward trace" not in prompt
     assert first.thought and first.count == 6 and first.parent is None
 
 
-def test_each_action_shows_its_nodes_with_thought_code_trace_and_score(recorded):
-    everyone, restated = outcomes(recorded), thoughts(recorded)
+def test_each_action_shows_its_nodes_with_thought_code_trace_and_score(finished_search):
+    everyone, restated = outcomes(finished_search), thoughts(finished_search)
     sources = {o.candidate.source.strip(): name for name, o in everyone.items()}
     assert len(sources) == len(everyone)
-    for pairs in rounds(recorded)[1:]:
+    for pairs in rounds(finished_search)[1:]:
         for request, _ in of(Write, pairs):
             nodes = shown(text(request))
             move = re.search(r"^# Now: (.+)$", text(request), re.MULTILINE)[1]
@@ -237,8 +237,8 @@ def test_nodes_along_the_path_are_the_parents_own_ancestors():
     assert 2 in lengths
 
 
-def test_alignment_and_verification_see_thought_and_code_and_neither_score_nor_trace(recorded):
-    for request in recorded.of(Ask):
+def test_alignment_and_verification_see_thought_and_code_and_neither_score_nor_trace(finished_search):
+    for request in finished_search.of(Ask):
         assert "score" not in text(request).lower() and "trace" not in text(request).lower()
         assert not [s for s in HIDDEN_SCORES if f"{s:.4g}" in text(request)]
 
@@ -246,10 +246,10 @@ def test_alignment_and_verification_see_thought_and_code_and_neither_score_nor_t
 # --- ablations change what they say, and nothing else -------------------------------------------------------------
 
 
-def test_without_self_verify_nothing_is_rated_and_ratings_count_nothing(recorded):
+def test_without_self_verify_nothing_is_rated_and_ratings_count_nothing(finished_search):
     experiment = run(options={"self_verify": False})
     assert not [r for r in experiment.of(Ask) if "# Now: verify" in text(r)]
-    assert len(experiment.of(Ask)) == len(recorded.of(Ask)) // 2
+    assert len(experiment.of(Ask)) == len(finished_search.of(Ask)) // 2
     paper = Pseudocode(30)
     for pairs in rounds(experiment):
         parent = paper.select()
@@ -257,7 +257,7 @@ def test_without_self_verify_nothing_is_rated_and_ratings_count_nothing(recorded
         paper.add(parent, {o.candidate.id: o.rts for o in of(Train, pairs)[0][1]}, ratings_of(pairs))
 
 
-def test_without_thought_align_the_first_thought_stays(recorded):
+def test_without_thought_align_the_first_thought_stays(finished_search):
     experiment = run(options={"thought_align": False})
     assert not [r for r in experiment.of(Ask) if "restate" in text(r)]
     written = {c.source.strip(): c.thought for got in experiment.got(Write) for c in got}
@@ -267,7 +267,7 @@ def test_without_thought_align_the_first_thought_stays(recorded):
             assert written[code] and written[code] in section
 
 
-def test_without_design_thought_none_is_asked_for(recorded):
+def test_without_design_thought_none_is_asked_for(finished_search):
     experiment = run(options={"design_thought": False})
     assert not [r for r in experiment.of(Write) if r.thought or "design thought" in text(r).split("# Now")[-1]]
     assert all("Design thought:" in text(r) for r in experiment.of(Write)[1:])  # the aligned one remains
@@ -343,28 +343,28 @@ def first_and_last(request):
 # --- a judge as the value -----------------------------------------------------------------------------------------
 
 
-def test_with_a_judge_no_prompt_holds_the_metric_or_a_score(judged):
-    secrets = {f"{o.rts:.{digits}g}" for o in outcomes(judged).values() for digits in (4, 6)}
-    for prompt in prompts(judged):
+def test_with_a_judge_no_prompt_holds_the_metric_or_a_score(judged_search):
+    secrets = {f"{o.rts:.{digits}g}" for o in outcomes(judged_search).values() for digits in (4, 6)}
+    for prompt in prompts(judged_search):
         assert not [s for s in secrets if s in prompt]
         assert not re.search(r"\b(rts|metric|task score)", prompt, re.IGNORECASE)
 
 
-def test_with_a_judge_only_the_order_of_scores_matters(judged):
+def test_with_a_judge_only_the_order_of_scores_matters(judged_search):
     def rescored(request):
         return tuple(Outcome(o.candidate, True, "", o.trace, {"samples": [1.0]}, o.rts * 3 - 5) for o in train(request))
 
-    assert prompts(run("rf_agent_judged", budget=38, train=rescored)) == prompts(judged)
+    assert prompts(run("rf_agent_judged", budget=38, train=rescored)) == prompts(judged_search)
 
 
-def test_the_incumbent_is_judged_again_and_the_last_one_wins(judged):
-    asked, picks = judged.of(Judge), judged.got(Judge)
+def test_the_incumbent_is_judged_again_and_the_last_one_wins(judged_search):
+    asked, picks = judged_search.of(Judge), judged_search.got(Judge)
     assert [len(r.outcomes) for r in asked] == [6, 9, 9, 9, 9]
     for before, request in zip(picks, asked[1:], strict=False):
         assert request.outcomes[-1].candidate.id == before.best
-    assert judged.winner == picks[-1].best
-    assert judged.winner == max(outcomes(judged).values(), key=lambda o: o.rts).candidate.id
-    assert not judged.of(Choose)
+    assert judged_search.winner == picks[-1].best
+    assert judged_search.winner == max(outcomes(judged_search).values(), key=lambda o: o.rts).candidate.id
+    assert not judged_search.of(Choose)
 
 
 def test_a_node_says_how_it_was_judged_and_what_was_said():
@@ -379,8 +379,8 @@ def test_a_node_says_how_it_was_judged_and_what_was_said():
 # --- small parts --------------------------------------------------------------------------------------------------
 
 
-def test_an_outcome_keeps_its_thought_through_saving(recorded):
-    written = [c for got in recorded.got(Write) for c in got]
+def test_an_outcome_keeps_its_thought_through_saving(finished_search):
+    written = [c for got in finished_search.got(Write) for c in got]
     assert all(isinstance(c, Candidate) and c.thought for c in written)
-    trained = outcomes(recorded)
+    trained = outcomes(finished_search)
     assert all(trained[c.id].candidate.thought == c.thought for c in written)

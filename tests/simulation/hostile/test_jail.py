@@ -31,20 +31,20 @@ def _all(mode: str, folder: Path) -> dict[str, dict]:
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+def locked_attacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     return _all("locked", tmp_path_factory.mktemp("locked"))
 
 
 @pytest.fixture(scope="module")
-def free(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+def unlocked_attacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     return _all("free", tmp_path_factory.mktemp("free"))
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_the_jail_stops_it(name: str, locked: dict[str, dict]):
+def test_the_jail_stops_it(name: str, locked_attacks: dict[str, dict]):
     if name in FILES and landlock.version() == 0:
         pytest.skip("this kernel has no Landlock")
-    result = locked[name]
+    result = locked_attacks[name]
     assert not result["harm"], result
     assert result["error"]
     assert (result["secret"], result["victim"]) == ("secret", True)
@@ -52,7 +52,7 @@ def test_the_jail_stops_it(name: str, locked: dict[str, dict]):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_it_is_an_attack_where_nothing_is_locked(name: str, free: dict[str, dict]):
+def test_it_is_an_attack_where_nothing_is_locked(name: str, unlocked_attacks: dict[str, dict]):
     if name in ROOT_ONLY and os.geteuid() != 0:
         pytest.skip("only root can do this")
-    assert free[name]["harm"], free[name]
+    assert unlocked_attacks[name]["harm"], unlocked_attacks[name]

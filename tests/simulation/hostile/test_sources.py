@@ -23,21 +23,21 @@ def test_the_allow_list_refuses_it(name: str):
 
 
 @pytest.fixture(scope="module")
-def tried() -> dict[str, Verdict]:
+def verdicts() -> dict[str, Verdict]:
     sources = {name: source for name, (_, _, source) in CAUGHT.items()} | HARMLESS
     return dict(zip(sources, sandbox.check("Cartpole", list(sources.values()), timeout=200.0), strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CAUGHT)
-def test_the_dry_run_catches_it(name: str, tried: dict[str, Verdict]):
+def test_the_dry_run_catches_it(name: str, verdicts: dict[str, Verdict]):
     stage, reason, source = CAUGHT[name]
     assert check_syntax(source, "Cartpole").ok
-    assert (tried[name].ok, tried[name].stage) == (False, stage), tried[name].reason
-    assert reason in tried[name].reason
+    assert (verdicts[name].ok, verdicts[name].stage) == (False, stage), verdicts[name].reason
+    assert reason in verdicts[name].reason
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HARMLESS)
-def test_rewriting_makes_it_harmless(name: str, tried: dict[str, Verdict]):
-    assert tried[name] == Verdict(True, "done")
+def test_rewriting_makes_it_harmless(name: str, verdicts: dict[str, Verdict]):
+    assert verdicts[name] == Verdict(True, "done")
