@@ -24,7 +24,7 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Preset:
-    """PPO settings of a task (spec: PPO settings). All counts are per candidate."""
+    """PPO settings of a task. All counts are per candidate."""
 
     algorithm: ClassVar[str] = "ppo"
     worlds: int

@@ -1,4 +1,4 @@
-"""K policies and K value functions as one stacked set of parameters (design idea 2).
+"""K policies and K value functions as one stacked set of parameters.
 
 All parameters of candidate k are row k of one flat matrix [K, P]. Layers are views of its columns, [K, inputs,
 outputs], so that K networks cost one batched matrix product per layer, and an optimiser step is a handful of operations

@@ -33,7 +33,7 @@ class Scripted:
             if isinstance(answer, errors.ModelError):
                 failures.append(answer)
                 continue
-            reply = answer if isinstance(answer, Reply) else made(messages, number, answer)
+            reply = answer if isinstance(answer, Reply) else make_reply(messages, number, answer)
             replies.append(reply)
             if on_reply:
                 on_reply(reply)
@@ -42,7 +42,7 @@ class Scripted:
         return replies
 
 
-def made(messages, seed, text, finish="stop"):
+def make_reply(messages, seed, text, finish="stop"):
     request = {"messages": list(messages), "seed": seed}
     return Reply(text, finish, Usage(1, 1), None, 0.1, "m", "", request, request_hash(request), seed, "2026-01-01")
 
@@ -143,7 +143,7 @@ def test_programs_that_differ_only_in_comments_are_the_same():
 
 def test_a_cut_off_answer_is_asked_again():
     def script(messages, seed):
-        return made(messages, seed, program(seed)[:60], "length") if seed == 101 else program(seed)
+        return make_reply(messages, seed, program(seed)[:60], "length") if seed == 101 else program(seed)
 
     backend = Scripted(script)
     written = write(
@@ -367,7 +367,7 @@ def test_a_plain_answer_loses_its_thoughts():
 
 
 def test_empty_and_cut_off_answers_are_asked_again():
-    answers = {50: "", 51: made(QUESTION.messages, 51, "It ad", "length"), 52: "It adds b."}
+    answers = {50: "", 51: make_reply(QUESTION.messages, 51, "It ad", "length"), 52: "It adds b."}
     asked = ask(Scripted(lambda m, s: answers[s]), QUESTION)
     assert asked.text == "It adds b." and len(asked.calls) == 3
 
@@ -431,7 +431,7 @@ class Seeing(Scripted):
 
     def complete(self, messages, count, seed, on_reply=None):
         self.asked.append(list(messages))
-        reply = made(hash_images(messages), seed, "It walks.")
+        reply = make_reply(hash_images(messages), seed, "It walks.")
         if on_reply:
             on_reply(reply)
         return [reply]

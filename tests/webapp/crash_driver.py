@@ -36,7 +36,7 @@ TINY = {"iterations": 30, "worlds": 64}
 ENDED = ("finished", "failed", "cancelled")
 
 
-def started() -> list[Experiment]:
+def start_experiments() -> list[Experiment]:
     study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
     past = {"consented_at": timezone.now(), "instructed_at": timezone.now()}
     people = [Participant.objects.create(study=study, label=f"P{number}", **past) for number in (1, 2)]
@@ -54,7 +54,7 @@ def started() -> list[Experiment]:
     return rows
 
 
-def counted(vote: Vote) -> bool:
+def is_counted(vote: Vote) -> bool:
     """Whether the vote is in its round's answer, with the other member's, and the answer is one that they name."""
     pooled, votes = vote.request.pooled, Vote.objects.filter(request=vote.request, undone_at=None)
     named = [panels.make_result(other) for other in votes]
@@ -64,7 +64,7 @@ def counted(vote: Vote) -> bool:
     return pooled is not None and pooled["people"] == len(votes) == 2 and best in bests
 
 
-def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
+def collect_facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
     """The facts that a test checks, as plain values."""
     events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
     once = ("started", "written", "trained", "described", "picked", "finished", "judge")
@@ -78,7 +78,7 @@ def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
         "presses": sum(voter.presses for voter in voters),
         "site_killed_by_voters": sum(voter.kills for voter in voters),
         "refusals": [refusal for voter in voters for refusal in voter.refusals],
-        "votes_not_counted": [v.pk for v in Vote.objects.all() if v.locked_at is None or not counted(v)],
+        "votes_not_counted": [v.pk for v in Vote.objects.all() if v.locked_at is None or not is_counted(v)],
         "twice": [list(event) for event, count in events.items() if count > 1 and event[1] in once],
         "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
         "requests": [row.requests.count() for row in rows],
@@ -95,17 +95,17 @@ def facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
     }
 
 
-def over(row: Experiment) -> bool:
+def is_over(row: Experiment) -> bool:
     """Whether it has ended, and the clips that nothing waited for are made."""
     return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
 
 
 def main(seconds: float, port: int, seed: int) -> None:
-    rows, rng = started(), random.Random(seed)
+    rows, rng = start_experiments(), random.Random(seed)
     voters = [Voter(person, port, rng) for person in find_participants(rows[0])]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
-    while not (all(over(row) for row in rows) and all(voter.answered for voter in voters)):
+    while not (all(is_over(row) for row in rows) and all(voter.answered for voter in voters)):
         if any(voter.refusals for voter in voters) or time.monotonic() > deadline:
             break
         for row in rows:
@@ -114,7 +114,7 @@ def main(seconds: float, port: int, seed: int) -> None:
             voter.act()
         time.sleep(0.2)
     time.sleep(2)  # a message that comes twice would do its harm now
-    print(json.dumps(facts(rows, voters)), flush=True)
+    print(json.dumps(collect_facts(rows, voters)), flush=True)
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ async def poll(site: Site, people: dict[str, str], wanted: int, forbidden: tuple
             await _votes(among, votes, number, label, address, habits.get(number, votes_plainly))
 
     invited = list(people.items())
-    async with participants.gather(site, forbidden) as among:
+    async with participants.open_crowd(site, forbidden) as among:
         async with asyncio.TaskGroup() as together:
             for number, (label, address) in enumerate(invited[:wanted], 1):
                 together.create_task(enters(number, label, address))

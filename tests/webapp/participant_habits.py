@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from playwright.async_api import expect
 
-from tests.webapp.participants import FILMS, LETTERS, Crowd, Habit, Person, Pick, gather
+from tests.webapp.participants import FILMS, LETTERS, Crowd, Habit, Person, Pick, open_crowd
 from tests.webapp.sites import Site
 
 
@@ -166,7 +166,7 @@ async def takes_part(crowd: Crowd, number: int, label: str, address: str) -> Non
 
 async def study(site: Site, people: dict[str, str], forbidden: tuple[str, ...]) -> Crowd:
     """All participants at once. `people`: label, which ends in their number -> address."""
-    async with gather(site, forbidden) as crowd, asyncio.TaskGroup() as together:
+    async with open_crowd(site, forbidden) as crowd, asyncio.TaskGroup() as together:
         for label, address in people.items():
             together.create_task(takes_part(crowd, int(label.rpartition("-")[2]), label, address))
     return crowd

@@ -240,7 +240,7 @@ class Person:
 
 
 @contextlib.asynccontextmanager
-async def gather(site: Site, forbidden: tuple[str, ...]) -> AsyncIterator[Crowd]:
+async def open_crowd(site: Site, forbidden: tuple[str, ...]) -> AsyncIterator[Crowd]:
     """A Chromium for all of them."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(**BROWSER)

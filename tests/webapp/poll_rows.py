@@ -86,7 +86,7 @@ def evaluator(of: Poll, consented: bool = True) -> Evaluator:
     return person
 
 
-def prefer(person: Evaluator, arm: str, **answer: str) -> str:
+def vote_for(person: Evaluator, arm: str, **answer: str) -> str:
     """Answer the current pair: for this arm where it is shown, else for the pair's first."""
     showing = ballot.current(person)
     first = arm != showing.pair.second_arm

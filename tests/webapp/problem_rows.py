@@ -44,7 +44,7 @@ def model(answers: dict[str, float]) -> Iterator[tuple[LanguageModel, Any]]:
         yield row, server
 
 
-def drive(**values: Any) -> Experiment:
+def run_experiment(**values: Any) -> Experiment:
     """A new experiment, run in this process as far as it can."""
     from webapp.experiments import loop
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from llm.records import Candidate as MethodCandidate
 from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
-from tests.webapp.servers import kept_folder
+from tests.webapp.servers import cache_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
@@ -131,7 +131,7 @@ def _film(hue: int) -> tuple[bytes, bytes]:
 def _drawn(look: str, kind: str, options: list[str]) -> bytes:
     """A picture or film by ffmpeg, cached between runs because many processes need the same few."""
     command = ["-f", "lavfi", "-i", look, *options]
-    kept = kept_folder() / f"{hashlib.sha256(repr(command).encode()).hexdigest()[:20]}.{kind}"
+    kept = cache_folder() / f"{hashlib.sha256(repr(command).encode()).hexdigest()[:20]}.{kind}"
     if not kept.exists():
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
             drawn = Path(folder, kept.name)

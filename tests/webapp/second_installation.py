@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.webapp.exports import open_zip, rows_of
-from tests.webapp.sites import beside
+from tests.webapp.sites import create_site
 
 OWN = ("manifest.json", "SHA256SUMS", "versions.json")
 """Files that describe the other files and their author."""
@@ -36,7 +36,7 @@ def check_import(path: Path, data: Path) -> None:
 
     What training left in files, traces and policies, no import takes in.
     """
-    site, again = beside(data), data / "again.zip"
+    site, again = create_site(data), data / "again.zip"
     assert site.python(BROUGHT.format(path=str(path), again=str(again))) == told(path)
     one, two = open_zip(path), open_zip(again)
     names = {name for name in one.namelist() if not name.startswith(("traces/", "policies/"))}

@@ -96,7 +96,7 @@ def processes() -> dict[int, tuple[int, str]]:
     return table
 
 
-def gone(pids: dict[int, str]) -> bool:
+def have_ended(pids: dict[int, str]) -> bool:
     alive = processes()
     return not any(pid in alive and alive[pid][1] == command for pid, command in pids.items())
 
@@ -149,7 +149,7 @@ def database_url(port: int, name: str) -> str:
     return f"postgres://prefine@127.0.0.1:{port}/{name}"
 
 
-def kept_folder() -> Path:
+def cache_folder() -> Path:
     """The folder of files that are costly to make and equal in every run."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prefine-tests"
     folder.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def kept_folder() -> Path:
 
 
 @functools.cache
-def _made(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> Path:
+def make_once(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> Path:
     """What a command of manage.py makes in an empty data folder: seconds of processor time. It is kept between runs,
     for as long as the files that decide what is in it stay as they are.
     """
@@ -165,7 +165,7 @@ def _made(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> 
     digest = hashlib.sha256()
     for path in sorted(sources):
         digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    folder = kept_folder()
+    folder = cache_folder()
     kept = folder / f"{digest.hexdigest()[:20]}-{product}"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -181,12 +181,12 @@ def _made(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> 
 
 def migrated() -> Path:
     """An empty SQLite database with every migration."""
-    return _made("db.sqlite3", ("migrate", "-v0"), ("webapp/**/migrations/*.py", "webapp/**/roles.py"))
+    return make_once("db.sqlite3", ("migrate", "-v0"), ("webapp/**/migrations/*.py", "webapp/**/roles.py"))
 
 
 def static_files(data: Path) -> None:
     """What collectstatic would put into this data folder, with hashes in the files' names."""
-    made = _made("static", ("collectstatic", "--noinput", "-v0"), ("static/**/*", "webapp/**/static/**/*"))
+    made = make_once("static", ("collectstatic", "--noinput", "-v0"), ("static/**/*", "webapp/**/static/**/*"))
     shutil.copytree(made, data / "static", dirs_exist_ok=True)
 
 

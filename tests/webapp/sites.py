@@ -52,7 +52,7 @@ class Site:
         return json.loads(ended.stdout.splitlines()[-1])
 
 
-def beside(data: Path) -> Site:
+def create_site(data: Path) -> Site:
     """An installation in a data folder of its own, with database and static files, without a server."""
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
@@ -65,7 +65,7 @@ def beside(data: Path) -> Site:
 def serve(data: Path, module: list[str], python: str = sys.executable, **settings: str) -> Iterator[Site]:
     """A site started with `python -m <module> --port <free>`."""
     port = free_port()
-    env = beside(data).env | settings
+    env = create_site(data).env | settings
     with (data / "site.log").open("w") as log:
         command = [python, "-m", *module, "--port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)

@@ -99,7 +99,7 @@ out["votes ballot"] = evaluator.get_absolute_url()
 out["votes leave"] = out["votes ballot"] + "leave/"
 finished = poll_rows.evaluator(poll)
 while ballot_now := poll_rows.ballot.current(finished):
-    poll_rows.prefer(finished, "ICPL", strength="1")
+    poll_rows.vote_for(finished, "ICPL", strength="1")
 out["votes thanks"] = finished.get_absolute_url()
 out["votes unknown link"] = "/v/nobody/"
 """

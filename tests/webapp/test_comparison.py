@@ -21,7 +21,7 @@ from django.utils import timezone
 from llm.replay import read_record, replay
 from tests.webapp import fake_workers
 from tests.webapp.fake_workers import SOURCE
-from tests.webapp.servers import embedded, gone, processes, wait_for
+from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from trainer.machine import described
 from webapp.bench.experiments import overview
 from webapp.comparisons import csv_tables, experiment_results, foreground, published, report, report_details
@@ -537,7 +537,7 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     said, _ = process.communicate(timeout=600)
     assert process.returncode == 130 and "The same command goes on from here." in said and "Traceback" not in said
     assert "ICPL on Cartpole, 1 of 1: 1-" in said
-    wait_for(lambda: gone(ours), "the end of the training processes")
+    wait_for(lambda: have_ended(ours), "the end of the training processes")
     first = (tmp_path / "out" / "report.md").read_text()
     assert "1 of 2 experiments finished" in first
 

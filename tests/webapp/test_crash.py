@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, processes, static_files, wait_for
+from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, processes, static_files, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -160,4 +160,4 @@ def kill_everything(stack: Stack, seed: int, planned: list[str]) -> None:
     assert facts["candidates"] == [[2, 2], [2, 2, 2]]
     assert not facts["files_missing"]
     assert len(killed) > enough and len(set(killed)) > kinds
-    wait_for(lambda: gone(below), "the end of all processes")
+    wait_for(lambda: have_ended(below), "the end of all processes")

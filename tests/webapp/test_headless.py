@@ -16,7 +16,7 @@ from django.core.management import call_command
 
 from llm.replay import Finished, read_record, replay
 from tests.webapp.fake_workers import start_experiment
-from tests.webapp.servers import embedded, gone, processes, wait_for
+from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.base.processes import stopping
 from webapp.experiments import execute, headless
 from webapp.experiments.models import Experiment
@@ -80,7 +80,7 @@ def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) ->
     assert process.returncode == 130 and "Traceback" not in said
     again = re.search(r"Stopped. Go on with: ./prefine run --resume (\S+)", said)
     assert again is not None, said
-    wait_for(lambda: gone(ours), "the end of the training processes")
+    wait_for(lambda: have_ended(ours), "the end of the training processes")
 
     said = data.manage("run_experiment", "--resume", again[1])
     assert re.search(r"^ +1 +2/2 +1-\d +\d", said, re.MULTILINE), said

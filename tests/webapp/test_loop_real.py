@@ -14,7 +14,7 @@ from llm.messages import number
 from llm.replay import read_record, replay
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
-from tests.webapp.servers import gone, processes, wait_for
+from tests.webapp.servers import have_ended, processes, wait_for
 from trainer import launch
 from trainer.checkpoint import load_policy
 from trainer.records import WARM, read_progress
@@ -146,7 +146,7 @@ class TestReal:
         ours = {
             pid: command for pid, (_, command) in processes().items() if str(run_folder.get_folder(request)) in command
         }
-        wait_for(lambda: gone(ours), "the end of the training processes")
+        wait_for(lambda: have_ended(ours), "the end of the training processes")
 
     def test_a_training_that_is_killed_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row = start_experiment(k=2, n=1, overrides=TINY)

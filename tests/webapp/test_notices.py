@@ -133,7 +133,7 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
     assert person.get_absolute_url() not in body(mailbox.letters[0])
 
 
-def test_a_courier_that_died_is_made_up_for(person: Participant, mailbox: Mailbox, monkeypatch: Any) -> None:
+def test_a_notifier_that_died_is_made_up_for(person: Participant, mailbox: Mailbox, monkeypatch: Any) -> None:
     """It had taken the row, and nobody knows whether the message went out: sent again, as the same message."""
     leave_address(person)
     rows.open_judgement(person)

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 
 from programs import judging
 from tests.webapp import problem_rows
-from tests.webapp.problem_rows import BROKEN, GOOD, HALF, RIGHT, WRONG, drive
+from tests.webapp.problem_rows import BROKEN, GOOD, HALF, RIGHT, WRONG, run_experiment
 from webapp.experiments.execute import writing_progress
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
@@ -20,7 +20,7 @@ def prompts(server):
 def test_3d_with_the_proxy_judge_feeds_back_best_and_worst_answers_alone():
     problem_rows.sum_problem()
     with problem_rows.model({RIGHT: 0.4, WRONG: 0.6}) as (model, server):
-        row = drive(model=model, seed=3)
+        row = run_experiment(model=model, seed=3)
     assert row.status == "finished", row.error
     first, *later = dict.fromkeys(prompts(server))
     assert "# Preferred answer" not in first
@@ -47,7 +47,7 @@ def test_3d_with_the_proxy_judge_feeds_back_best_and_worst_answers_alone():
 def test_every_way_of_scaling_ends_with_an_answer(method, values, expected):
     problem_rows.sum_problem()
     with problem_rows.model({RIGHT: 0.35, WRONG: 0.65}) as (model, server):
-        row = drive(model=model, method=method, **values)
+        row = run_experiment(model=model, method=method, **values)
     assert row.status == "finished", row.error
     assert row.winner.source in ((expected,) if expected else (RIGHT, WRONG))
     written = Candidate.objects.filter(iteration__experiment=row).count()
@@ -61,7 +61,7 @@ def test_every_way_of_scaling_ends_with_an_answer(method, values, expected):
 def test_programs_run_on_the_cases_and_the_best_score_wins():
     problem_rows.add_problem()
     with problem_rows.model({GOOD: 0.3, HALF: 0.5, BROKEN: 0.2}) as (model, server):
-        row = drive(task="add", model=model, method="scaling_batch_score", k=6, n=1, seed=1)
+        row = run_experiment(task="add", model=model, method="scaling_batch_score", k=6, n=1, seed=1)
     assert row.status == "finished", row.error
     scores = {c.source: c.rts for c in Candidate.objects.filter(iteration__experiment=row)}
     assert set(scores.values()) <= {1.0, 0.3, 0.0} and row.winner.rts == max(scores.values())
@@ -73,7 +73,7 @@ def test_programs_run_on_the_cases_and_the_best_score_wins():
 def test_a_vote_on_programs_counts_what_they_print():
     problem_rows.add_problem()
     with problem_rows.model({GOOD: 0.2, HALF: 0.8}) as (model, _):
-        row = drive(task="add", model=model, method="scaling_batch_vote", k=5, n=1)
+        row = run_experiment(task="add", model=model, method="scaling_batch_vote", k=5, n=1)
     assert row.status == "finished", row.error
     assert row.winner.rts == 0.3
 
@@ -101,7 +101,7 @@ def test_what_no_rule_can_compare_is_put_to_the_model_once(monkeypatch):
                 "They agree.\nSame" if "# Now: compare" in str(messages) else say(self, messages, seed)
             ),
         )
-        row = drive(model=model, n=1)
+        row = run_experiment(model=model, n=1)
     assert row.status == "finished", row.error
     assert sum("# Now: compare" in text for text in prompts(server)) == 1
     assert set(Candidate.objects.values_list("rts", flat=True)) == {1.0}
@@ -116,7 +116,7 @@ def test_a_missing_compiler_stops_with_a_clear_message_and_retry_goes_on(monkeyp
     with problem_rows.model({cpp: 1.0}) as (model, server):
         with monkeypatch.context() as patched:
             patched.setattr(judging.shutil, "which", lambda *a, **k: None)
-            row = drive(task="add", model=model, method="scaling_context", k=1, n=1)
+            row = run_experiment(task="add", model=model, method="scaling_context", k=1, n=1)
         assert row.status == "failed" and "apt-get install g++" in row.error
         call_command("run_experiment", resume=str(row.public_id))
     row.refresh_from_db()
@@ -139,7 +139,7 @@ def test_the_command_line_solves_a_problem_and_says_what_cannot_be(capsys):
 def test_the_bench_shows_an_experiment_on_a_problem(admin_client):
     problem_rows.add_problem()
     with problem_rows.model({GOOD: 1.0}) as (model, _):
-        row = drive(task="add", model=model, k=2, n=1)
+        row = run_experiment(task="add", model=model, k=2, n=1)
     for address in (
         "/bench/",
         f"/bench/{row.public_id}/",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webapp.servers import ROOT, Stack, embedded, free_port, gone, listening, processes, wait_for
+from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, listening, processes, wait_for
 from webapp.supervisor import main
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
     below = running.children()
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(120) == 0
-    wait_for(lambda: gone(below), "the end of all programs")
+    wait_for(lambda: have_ended(below), "the end of all programs")
     assert "Traceback" not in running.output.read_text()
     logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
     assert logs == set(NAMES)
@@ -87,7 +87,7 @@ def test_a_second_one_on_the_same_data_is_refused_and_nothing_survives_its_kill(
     assert len(below) >= len(NAMES)
     running.process.kill()
     running.process.wait()
-    wait_for(lambda: gone(below), "the end of all programs")
+    wait_for(lambda: have_ended(below), "the end of all programs")
 
 
 def test_a_taken_port_is_named(data: Stack) -> None:
@@ -129,6 +129,6 @@ def test_an_ordered_stop_puts_a_training_back_without_a_strike(running: Running,
     below = running.children()
     running.process.send_signal(signal.SIGTERM)
     assert running.process.wait(120) == 0
-    wait_for(lambda: gone(below), "the end of all programs")
+    wait_for(lambda: have_ended(below), "the end of all programs")
     assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
     assert "killed" not in (data.data / "log" / "train.log").read_text().lower()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.webapp.second_installation import check_import
-from tests.webapp.sites import beside
+from tests.webapp.sites import create_site
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +73,7 @@ ended here.
 
 
 def test_every_page_and_file_comes_to_be_the_same(tmp_path_factory, tmp_path):
-    one, two = (beside(tmp_path_factory.mktemp(name)) for name in ("one", "two"))
+    one, two = (create_site(tmp_path_factory.mktemp(name)) for name in ("one", "two"))
     path = str(tmp_path / "study.zip")
     one.python(MADE.format(path=path))
     two.python(BROUGHT.format(path=path))

@@ -167,7 +167,7 @@ def test_no_difference_and_how_much_better():
 def test_the_answer_does_not_depend_on_the_side():
     poll = poll_rows.poll()
     for _ in range(4):
-        poll_rows.prefer(poll_rows.evaluator(poll), "OpenLoop")
+        poll_rows.vote_for(poll_rows.evaluator(poll), "OpenLoop")
     votes = Vote.objects.select_related("showing")
     assert {vote.answer for vote in votes} == {"second"}
     assert Counter(vote.choice for vote in votes) == {"left": 2, "right": 2}
@@ -176,12 +176,12 @@ def test_the_answer_does_not_depend_on_the_side():
 def test_it_stops_at_n_and_a_late_answer_is_not_counted():
     poll = poll_rows.poll(pairs=2, evaluators_wanted=2)
     late, *others = (poll_rows.evaluator(poll) for _ in range(3))
-    assert poll_rows.prefer(late, "ICPL") == ""
+    assert poll_rows.vote_for(late, "ICPL") == ""
     for person in others:
-        assert poll_rows.prefer(person, "ICPL") == poll_rows.prefer(person, "ICPL") == ""
+        assert poll_rows.vote_for(person, "ICPL") == poll_rows.vote_for(person, "ICPL") == ""
     poll.refresh_from_db()
     assert (poll.status, poll.closed_by) == ("closed", "")
-    assert poll_rows.prefer(late, "ICPL") == ballot.TOO_LATE
+    assert poll_rows.vote_for(late, "ICPL") == ballot.TOO_LATE
     assert Vote.objects.count() == 5 and len(results.counted(poll)) == 4
     assert results.results_of(poll).left_out == 1
 
@@ -211,10 +211,10 @@ def test_many_at_once_are_exactly_n():
 def test_leaving_deletes_the_answers_while_it_is_open():
     poll = poll_rows.poll(evaluators_wanted=2)
     person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
-    poll_rows.prefer(person, "ICPL")
+    poll_rows.vote_for(person, "ICPL")
     assert enrolment.withdraw(person) and not Vote.objects.exists() and opening.complete(poll) == 0
-    assert poll_rows.prefer(person, "ICPL") == ballot.OUT_OF_DATE
-    poll_rows.prefer(other, "ICPL")
+    assert poll_rows.vote_for(person, "ICPL") == ballot.OUT_OF_DATE
+    poll_rows.vote_for(other, "ICPL")
     opening.close(poll, "ada")
     assert not enrolment.withdraw(other) and Vote.objects.count() == 1
     assert not opening.close(poll, "eve") and Poll.objects.get().closed_by == "ada"
@@ -229,7 +229,7 @@ def voted(poll, counts, **answers):
         for _ in range(count):
             person = poll_rows.evaluator(poll)
             while current(person):
-                assert poll_rows.prefer(person, arm, **answers) == ""
+                assert poll_rows.vote_for(person, arm, **answers) == ""
 
 
 def test_seventeen_to_three():
@@ -251,7 +251,7 @@ def test_several_pairs_are_corrected_and_ranked():
     voted(poll, {"ICPL": 8})
     person = poll_rows.evaluator(poll)
     while current(person):
-        poll_rows.prefer(person, "ICPL", choice="same")
+        poll_rows.vote_for(person, "ICPL", choice="same")
     found = results.results_of(Poll.objects.get())
     assert [pair.equal for pair in found.pairs] == [1, 1, 1]
     assert all(pair.adjusted == min(1, 3 * pair.preference.p) == 3 * 2 / 2**8 for pair in found.pairs)

@@ -44,7 +44,7 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
     assert poll_rows.page(client, person).count(showing) == html.count(showing)
     assert "5050" in poll_rows.page(client, person) and "Another one." not in poll_rows.page(client, person)
     assert "Choose one of the two answers" in poll_rows.answer(client, person, choice="").content.decode()
-    assert poll_rows.prefer(person, "Batch") == ""
+    assert poll_rows.vote_for(person, "Batch") == ""
     poll.refresh_from_db()
     assert poll.status == "closed"
     [found] = results.results_of(poll).pairs

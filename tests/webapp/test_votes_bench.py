@@ -24,7 +24,7 @@ def test_results_are_sealed_until_it_is_closed(client):
         assert client.get(f"{address}preferences.svg").status_code == 403
         person = poll_rows.evaluator(poll)
         while ballot.current(person):
-            poll_rows.prefer(person, word)
+            poll_rows.vote_for(person, word)
     html = client.get(address).content.decode()
     assert "Nobody has looked at them yet" in html and "Bayesian mean" not in html
     assert client.get(f"{address}votes.csv").status_code == 403

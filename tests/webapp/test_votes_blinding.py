@@ -120,7 +120,7 @@ def secrets_of(poll):
 def blinded_poll():
     """A poll whose rows have ids far from the small numbers that a page may rightly show."""
     other = poll_rows.evaluator(poll_rows.poll())
-    poll_rows.prefer(other, "ICPL")
+    poll_rows.vote_for(other, "ICPL")
     for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
         _number_from(table, 100_001 * number)
     return poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True, recruiting=True)

@@ -23,7 +23,7 @@ from webapp.votes import opening
 problem_rows.sum_problem()
 def solved(text, name):
     with problem_rows.model({text: 1.0}) as (model, _):
-        row = problem_rows.drive(model=model, name=name, k=2, n=1)
+        row = problem_rows.run_experiment(model=model, name=name, k=2, n=1)
     assert row.status == "finished", row.error
     model.name = name
     model.save()
