@@ -18,7 +18,7 @@ django.setup()
 
 import people  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from walking import browser, do_task, rows, staff, work  # noqa: E402
+from site_steps import browser, do_task, rows, staff, work  # noqa: E402
 
 from benchmarks import simulated  # noqa: E402
 from llm import serve  # noqa: E402

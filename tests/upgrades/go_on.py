@@ -18,10 +18,10 @@ import django
 
 django.setup()
 
-import doubles  # noqa: E402
+import fake_processes  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from walking import STEPS, Visitor, do_task, drain, rows, staff, without_undo_time  # noqa: E402
+from site_steps import STEPS, Visitor, do_task, drain, rows, staff, without_undo_time  # noqa: E402
 
 from benchmarks import simulated  # noqa: E402
 from llm import serve  # noqa: E402
@@ -42,7 +42,7 @@ def at_work() -> Iterator[None]:
         serve.running(key=KEY) as served,
         simulated.running(simulated.SimulatedReasoner(ANSWERS)) as answering,
         simulated.running(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
-        doubles.replace_processes(Path(settings.DATA_DIR) / "media" / "clips"),
+        fake_processes.replace_processes(Path(settings.DATA_DIR) / "media" / "clips"),
         without_undo_time(),
     ):
         addresses = {"Served": served, "Refusing": served, "Simulated answers": answering}

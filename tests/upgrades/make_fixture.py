@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from tests.upgrades import small  # noqa: E402
+from tests.upgrades import small_clips  # noqa: E402
 
 LEFT_OUT = ("broker", "log", "static")
 """Parts of the data folder that every start creates."""
@@ -51,7 +51,7 @@ def fill(checkout: Path, python: Path, made: Path) -> None:
         "DJANGO_SETTINGS_MODULE": "webapp.settings",
         "OMP_NUM_THREADS": "1",
     }
-    run = [small.python(python, checkout), str(HERE / "fill.py"), str(made)]
+    run = [small_clips.python(python, checkout), str(HERE / "fill.py"), str(made)]
     subprocess.run(run, cwd=checkout, env=kept | settings, check=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from walking import Visitor, browser, go_to, rows, staff, without_undo_time, work
+from site_steps import Visitor, browser, go_to, rows, staff, without_undo_time, work
 
 CONSENT = "You watch short films of a simulated cart and say which you like best.\n\nYou may stop at any time."
 ETHICS = {"ethics_protocol": "2026-17", "ethics_expires_on": "2999-12-31", "contact": "ada@example.org"}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from llm import replay
-from tests.upgrades import small
+from tests.upgrades import small_clips
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
@@ -55,7 +55,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("upgrade")
     with tarfile.open(request.param) as archive:
         archive.extractall(folder / "site", filter="data")
-    site = Site(folder / "site", small.python(folder / "python", ROOT))
+    site = Site(folder / "site", small_clips.python(folder / "python", ROOT))
     site.run("manage.py", "migrate", "--no-input")
     site.run("manage.py", "collectstatic", "--no-input", "--verbosity", "0")
     return site
