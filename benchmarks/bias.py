@@ -25,6 +25,7 @@ from llm.judges import proxy
 from llm.reasoning import answer_parts, equivalence, writing
 from llm.records import ANSWER, Ask, Judged, Outcome, Problem, Request, Run, Write, result_to_json
 from llm.replay import Finished, Saved, advance
+from webapp.base.charts import Chart, Series, to_svg
 
 RIGHT, POPULAR = "17", "42"
 BELIEFS = {RIGHT: 0.30, POPULAR: 0.45, "12": 0.10, "24": 0.10, "36": 0.05}
@@ -114,24 +115,20 @@ def accuracy(way: Way, repeats: int) -> tuple[float, float, float]:
 
 def draw(votes: Mapping[int, tuple[float, float, float]], others: Mapping[str, float], path: Path) -> None:
     """Draw the accuracy of the vote over B, with the other ways as horizontal lines."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4))
-    sizes = list(votes)
-    spread = [[votes[b][0] - votes[b][1] for b in sizes], [votes[b][2] - votes[b][0] for b in sizes]]
-    axes.errorbar(sizes, [votes[b][0] for b in sizes], yerr=spread, marker="o", color="#b5520f", label="majority vote")
-    for (name, value), style in zip(others.items(), ("-", "--", ":", "-."), strict=False):
-        axes.axhline(value, linestyle=style, color="#3d4fc4", label=name)
-    axes.set(xlabel="answers in the batch, B", ylabel="right answers (share)", ylim=(-0.03, 1.03), xscale="log")
-    axes.set_xticks(sizes, [str(b) for b in sizes])
-    axes.legend(loc="center right", fontsize=8)
-    axes.set_title("A simulated model that likes a wrong answer best", fontsize=10)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    places = tuple(float(index) for index in range(len(votes)))
+    shares, low, high = zip(*votes.values(), strict=True)
+    vote = Series("majority vote", places, shares, low, high)
+    ways = [Series(name, (places[0], places[-1]), (value, value)) for name, value in others.items()]
+    chart = Chart(
+        slug="bias",
+        title="A simulated model that likes a wrong answer best",
+        x_label="answers in the batch, B",
+        y_label="right answers (share)",
+        series=(vote, *ways),
+        categories=tuple(map(str, votes)),
+        covers=(0, 1),
+    )
+    path.write_text(to_svg(chart))
 
 
 def row(name: str, answers: int, found: tuple[float, float, float]) -> str:

@@ -1,6 +1,7 @@
 import csv
 import io
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -89,9 +90,12 @@ def test_csv_has_every_point():
     assert rows[0]["y_label"] == "speed (m/s)"
 
 
-def test_json_aligns_series_on_one_x():
-    chart = Chart("c", "c", "x", "y", (Series("a", (1, 2), (1.0, 2.0)), Series("b", (2, 3), (5.0, 6.0))))
-    assert charts.to_json(chart)["data"] == [[1, 2, 3], [1.0, 2.0, None], [None, 5.0, 6.0]]
+def test_a_cursor_knows_every_x_and_what_each_series_has_there():
+    chart = Chart("c", "c", "x", "y", (Series("a", (0, 50), (1.0, 2.0)), Series("b", (50, 100), (5.0, 6.0))))
+    cursor = charts.place_cursor(chart, 640, 320)
+    assert cursor["columns"] == [[0, 50, 100], [1.0, 2.0, None], [None, 5.0, 6.0]]
+    assert (cursor["at"], cursor["top"], cursor["bottom"]) == ([58.0, 342.0, 626.0], 10, 276)
+    assert chart.readable and not figures.rounds_chart("", [], 5).readable
 
 
 @pytest.mark.parametrize("chart", [figures.metric_chart("m", {}), figures.rounds_chart("", [], 5)])
@@ -115,3 +119,105 @@ def test_nothing_to_draw_says_so(chart):
 )
 def test_numbers_are_short(value, text):
     assert charts.number(value) == text
+
+
+# --- intervals, bars, boxes, rows -----------------------------------------------------------------------------------
+
+
+def elements(svg: str, tag: str, css_class: str) -> list[dict[str, str]]:
+    found = ElementTree.fromstring(svg).iter(SVG + tag)
+    return [element.attrib for element in found if element.attrib.get("class") == css_class]
+
+
+def test_intervals_are_drawn_to_scale_and_side_by_side():
+    """The first of two stands 3 px to the left, the second 3 px to the right; y from 0 at 298 up to 2 at 52."""
+    first = Series("a", (50.0,), (1.0,), (0.5,), (2.0,))
+    chart = Chart("c", "c", "x", "y", (first, Series("b", (50.0,), (1.0,), (1.0,), (1.0,))), covers=(0,))
+    svg = charts.to_svg(chart)
+    (line,), (other,) = (elements(svg, "line", name)[1:] for name in ("s1", "s2"))  # the first is the legend's
+    middle = (58 + 626 - 6) / 2
+    assert [float(line[name]) for name in ("x1", "x2", "y1", "y2")] == [middle - 3, middle - 3, 236.5, 52.0]
+    assert float(other["x1"]) == middle + 3
+
+
+def test_bars_stand_beside_each_other_and_the_second_is_hatched():
+    places = (0.0, 1.0)
+    bars = [Series(name, places, counts, look="bars") for name, counts in (("best", (4, 0)), ("worst", (1, 2)))]
+    chance = Series("chance", places, (2.5, 2.5), look="marks")
+    chart = Chart("c", "c", "place", "picks", (*bars, chance), whole_y=True, categories=("A", "B"), covers=(0,))
+    svg = charts.inline_svg(chart, 640, 320)
+    (best,) = elements(svg, "rect", "m1")
+    assert (float(best["x"]) + float(best["width"]), float(best["y"])) == (58 + 568 / 4, 10)
+    assert len(elements(svg, "g", "s2")) == 2 and svg.count("<path") == 2
+    assert len(elements(svg, "line", "s-ink")) == 2
+    texts = [element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    assert {"A", "B", "0", "1", "2", "3", "4"} <= set(texts)
+
+
+def test_boxes_span_the_quartiles():
+    box = Series("q", (0.0,), (2.0,), (1.0,), (3.0,), look="boxes")
+    svg = charts.inline_svg(Chart("c", "c", "x", "y", (box,), categories=("1",), covers=(0, 4)), 640, 320)
+    (drawn,) = elements(svg, "rect", "s-ink")
+    (median,) = elements(svg, "line", "s-ink")
+    assert (float(drawn["y"]), float(drawn["height"]), float(median["y1"])) == (76.5, 133.0, 143.0)
+
+
+def test_rows_run_to_the_right_past_a_reference():
+    row = Series("s", (0.0, 1.0), (0.25, 0.75), (0.0, 0.5), (0.5, 1.0), look="points")
+    names = ("A over B", "a name that is longer than any row of the figure has room for")
+    chart = Chart("c", "c", "x", "y", (row,), categories=names, covers=(0, 1), reference=0.5, sideways=True)
+    root = ElementTree.fromstring(charts.to_svg(chart))
+    first, second = (
+        [float(line[name]) for name in ("x1", "x2")] for line in elements(charts.to_svg(chart), "line", "s1")
+    )
+    (reference,) = elements(charts.to_svg(chart), "line", "axis")
+    assert first[1] == second[0] == float(reference["x1"])
+    assert root.attrib["height"] == str(30 + 2 * 44 + 44)
+    assert "a name that is longer than any ro\u2026" in [element.text for element in root.iter(f"{SVG}text")]
+
+
+def test_long_names_below_the_axis_are_slanted():
+    def drawn(names):
+        series = Series("s", tuple(map(float, range(len(names)))), (1.0,) * len(names), look="points")
+        return charts.to_svg(Chart("c", "c", "x", "y", (series,), categories=names))
+
+    assert "rotate(-30)" not in drawn(("ICPL", "Eureka"))
+    assert drawn(tuple(f"ICPL without {word}" for word in "abcdefgh")).count("rotate(-30)") == 8
+
+
+def test_names_stand_at_the_ends_of_quiet_lines_and_not_over_each_other():
+    lines = tuple(Series(f"no. {n}", (0.0, 1.0), (1.0, 5.0), quiet=True) for n in range(3))
+    chart = Chart("c", "c", "x", "y", lines, categories=("A", "B"), names="ends")
+    assert charts.legend(chart) == []
+    texts = ElementTree.fromstring(charts.to_svg(chart)).iter(f"{SVG}text")
+    heights = [float(text.attrib["y"]) for text in texts if (text.text or "").startswith("no.")]
+    assert heights == [heights[0], heights[0] + 10, heights[0] + 20]
+
+
+def test_a_legend_names_few_lines_and_leaves_many_quiet_ones_out():
+    def names(people):
+        lines = [Series(f"P{n}", (0.0,), (1.0,), quiet=True) for n in range(people)]
+        mean = Series("mean", (0.0,), (1.0,))
+        return [name for _, name in charts.legend(Chart("c", "c", "x", "y", (*lines, mean)))]
+
+    assert names(10)[-2:] == ["P9", "mean"] and names(11) == ["mean"]
+
+
+def test_twelve_lines_all_look_different():
+    lines = tuple(Series(f"{n}", (0.0, 1.0), (1.0, 2.0)) for n in range(12))
+    shown = [sample for sample, _ in charts.legend(Chart("c", "c", "x", "y", lines))]
+    assert len({re.sub("<title>.*?</title>", "", sample) for sample in shown}) == 12
+
+
+def test_csv_has_intervals_and_categories_and_nothing_that_a_spreadsheet_runs():
+    series = Series("=1+1", (0.0,), (2.0,), (1.0,), (3.0,))
+    (row,) = csv.DictReader(io.StringIO(charts.to_csv([Chart("c", "c", "x", "y", (series,), categories=("ICPL",))])))
+    assert (row["series"], row["x"], row["y"], row["low"], row["high"]) == ("'=1+1", "ICPL", "2.0", "1.0", "3.0")
+
+
+def test_a_pdf_carries_its_fonts_and_is_the_same_each_time():
+    chart = figures.rounds_chart("path \u03b1\u0431 in m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
+    shown = charts.to_pdf(charts.to_svg(chart))
+    assert shown.startswith(b"%PDF") and b"/FontFile3" in shown and b"/ToUnicode" in shown
+    assert set(re.findall(rb"/FontName/\w+\+([\w-]+)", shown)) == {b"NewCM10-Bold", b"NewCM10-Regular"}
+    assert b"CreationDate" not in shown and shown == charts.to_pdf(charts.to_svg(chart))

@@ -112,7 +112,7 @@ def test_a_card_opens_by_keyboard_and_gives_the_focus_back(site, page):
     panel = page.locator("#panel")
     expect(panel).to_be_visible()
     expect(panel.locator("h1")).to_contain_text("Candidate 1-2")
-    expect(panel.locator(".u-over").first).to_be_visible()
+    expect(panel.locator(".plot svg").first).to_be_visible()
     page.keyboard.press("ArrowRight")
     expect(panel.locator("h1")).to_contain_text("Candidate 1-3")
     page.keyboard.press("Escape")

@@ -14,7 +14,7 @@ PROGRAM = """
 import sys
 import webapp.asgi, webapp.celery, webapp.urls
 from webapp.experiments.execute import run
-print(sorted({"matplotlib", "mujoco", "openai", "pydantic", "torch"} & set(sys.modules)))
+print(sorted({"mujoco", "openai", "pydantic", "torch", "typst"} & set(sys.modules)))
 """
 
 

@@ -223,9 +223,10 @@ def test_the_page_and_its_files(staff_client):
         ("people", "tex", rb"\begin{table}"),
         ("answers", "csv", b"what,value"),
         ("checks", "tex", rb"\begin{table}"),
-        ("places", "svg", b"<?xml"),
+        ("places", "svg", b"<svg"),
+        ("seconds", "csv", b"chart,series"),
         ("seconds", "pdf", b"%PDF"),
-        (f"scores-{study.arms.get().pk}", "svg", b"<?xml"),
+        (f"scores-{study.arms.get().pk}", "svg", b"<svg"),
     ):
         response = staff_client.get(f"/bench/studies/{study.pk}/{name}.{ending}")
         assert response.status_code == 200, (name, ending)

@@ -102,9 +102,8 @@ def _write_poll(bundle: Bundle, number: int, poll: Poll, names: Pseudonyms) -> N
     bundle.write_csv(f"{folder}/votes.csv", header, ([names.replace_label(row[0]), *row[1:]] for row in rows))
     found = results.results_of(poll)
     bundle.write_json(f"{folder}/results.json", summarize_results(found))
-    bundle.write_text(f"{folder}/preferences.svg", figures.forest(*figures.preferences(found)))
-    if found.ratings:
-        bundle.write_text(f"{folder}/arms.svg", figures.forest(*figures.arms(found)))
+    for chart in figures.build_charts(found):
+        bundle.write_text(f"{folder}/{chart.slug}.svg", charts.to_svg(chart))
 
 
 def summarize_results(found: results.Results) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""What a view receives."""
+"""What a view receives, and answers with."""
 
 from __future__ import annotations
 
 import os
+import re
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django_htmx.middleware import HtmxDetails
 
@@ -32,3 +33,11 @@ def get_site_address(request: HttpRequest) -> str:
     """Where participants reach this site: PREFINE_URL, or the address that the experimenter came by."""
     address = settings.SITE_URL if "PREFINE_URL" in os.environ else request.build_absolute_uri("/")
     return address.rstrip("/")
+
+
+def respond_with_download(content: str | bytes, kind: str, name: str) -> HttpResponse:
+    """A file to keep, under this name in plain letters."""
+    stem, _, ending = name.rpartition(".")
+    plain = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+    headers = {"Content-Disposition": f'attachment; filename="{plain}.{ending}"'}
+    return HttpResponse(content, content_type=kind, headers=headers)

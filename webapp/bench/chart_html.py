@@ -1,24 +1,43 @@
-"""Charts on staff's pages."""
+"""Charts on staff's pages, and as files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from webapp.base import charts
+from webapp.base.charts import Chart
+from webapp.base.http import respond_with_download
+
+KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
-def draw_figure(
-    chart: charts.Chart, address: str, width: int = 640, height: int = 280, titled: bool = False
-) -> SafeString:
-    """A chart on a page: SVG, which static/bench/charts.js replaces, its numbers, and its downloads at `address`."""
+def draw_figure(chart: Chart, address: str, width: int = 640, height: int = 280, titled: bool = False) -> SafeString:
+    """A chart on a page: SVG, in which static/bench/charts.js runs a cursor, numbers, and downloads at `address`."""
     context = {
         "chart": chart,
         "svg": SafeString(charts.inline_svg(chart, width, height)),
         "legend": [(SafeString(sample), name) for sample, name in charts.legend(chart)],
-        "data": charts.to_json(chart),
+        "cursor": charts.place_cursor(chart, width, height) if chart.readable else None,
         "address": address,
-        "height": height,
+        "endings": list(KINDS),
         "titled": titled,
     }
     return render_to_string("bench/_figure.html", context)
+
+
+def respond_with_charts(shown: Sequence[Chart], ending: str, name: str) -> HttpResponse:
+    """One chart, or several as small multiples, as a file to download. Raises Http404 for an unknown ending."""
+    if ending not in KINDS:
+        raise Http404(f"A chart comes as {', '.join(KINDS)}, not as {ending!r}.")
+    return respond_with_download(_file(shown, ending), KINDS[ending], f"{name}.{ending}")
+
+
+def _file(shown: Sequence[Chart], ending: str) -> str | bytes:
+    if ending == "csv":
+        return charts.to_csv(shown)
+    svg = charts.to_svg(shown[0]) if len(shown) == 1 else charts.to_svg_grid(shown)
+    return charts.to_pdf(svg) if ending == "pdf" else svg

@@ -10,7 +10,7 @@ from pathlib import Path
 from trainer.machine import described
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
-from webapp.comparisons import csv_tables, experiment_results, published
+from webapp.comparisons import csv_tables, experiment_results, published, report_figures
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
@@ -55,9 +55,9 @@ def write_report(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result]
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
     csv_tables.write_tables(folder, results, scores)
-    from webapp.comparisons import report_figures  # matplotlib is loaded where a report is written
-
-    pictures = {task: report_figures.draw(task, [s for s in scores if s.task == task], folder) for task in plan.tasks}
+    pictures = {
+        task: report_figures.write_figures(task, [s for s in scores if s.task == task], folder) for task in plan.tasks
+    }
     path = folder / "report.md"
     csv_tables.replace_file(path, render_markdown(plan, results, scores, pictures))
     return path

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.comparisons import experiment_results, published
+from webapp.base.charts import Chart
+from webapp.comparisons import experiment_results, published, report_figures
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.experiment_results import Score
@@ -49,9 +50,8 @@ class TaskScores:
     rows: tuple[MethodRow, ...]
 
     @property
-    def has_figures(self) -> bool:
-        """Whether the report has figures of this task."""
-        return any(row.score.values for row in self.rows)
+    def charts(self) -> list[Chart]:
+        return report_figures.build_charts(self.task, [row.score for row in self.rows])
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,14 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.accounts.access import staff_only
+from webapp.base.charts import Chart
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import ComparisonForm
 from webapp.comparisons import background, report
@@ -26,7 +30,7 @@ ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
     "pause": (background.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
     "cancel": (background.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
 }
-CONTENT_TYPES = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".svg": "image/svg+xml"}
+CONTENT_TYPES = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8"}
 DOWNLOADS = (
     ("report.md", "Report (Markdown)"),
     ("summary.csv", "Methods (CSV)"),
@@ -60,11 +64,19 @@ def new(request: HtmxHttpRequest) -> HttpResponse:
 def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Comparison, public_id=public_id)
     try:
-        context = {"overview": overview.build_overview(row), "comparison": row, "downloads": DOWNLOADS}
+        found = overview.build_overview(row)
     except ValueError as error:
         return render(request, "bench/comparisons/unreadable.html", {"comparison": row, "error": str(error)})
+    context = {"overview": found, "comparison": row, "downloads": DOWNLOADS, "tasks": _draw_tasks(found)}
     live = request.htmx and not request.htmx.boosted
     return render(request, "bench/comparisons/_live.html" if live else "bench/comparisons/comparison.html", context)
+
+
+def _draw_tasks(found: overview.ComparisonOverview) -> list[tuple[overview.TaskScores, list[SafeString]]]:
+    def draw(chart: Chart) -> SafeString:
+        return draw_figure(chart, reverse("comparisons:file", args=[found.comparison.public_id, chart.slug]))
+
+    return [(scores, [draw(chart) for chart in scores.charts]) for scores in found.tasks]
 
 
 @require_POST
@@ -88,9 +100,13 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
 @require_safe
 @staff_only
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
-    """A file of the report, which ./prefine compare writes too."""
+    """A figure, or a file of the report, which ./prefine compare writes too."""
     row = get_object_or_404(Comparison, public_id=public_id)
+    slug, _, ending = name.rpartition(".")
     try:
+        charts = [chart for scores in overview.build_overview(row).tasks for chart in scores.charts]
+        if shown := [chart for chart in charts if chart.slug == slug]:
+            return respond_with_charts(shown, ending, slug)
         folder = write_report(row)
     except ValueError as error:
         raise Http404(f"There is no report any more: {error}") from error
@@ -98,8 +114,7 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpRespo
     content_type = CONTENT_TYPES.get(path.suffix)
     if content_type is None or path.parent != folder or not path.is_file():
         raise Http404(f"The report has no file {name!r}.")
-    disposition = "inline" if path.suffix == ".svg" else "attachment"
-    headers = {"Content-Disposition": f'{disposition}; filename="{path.name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
     return HttpResponse(path.read_bytes(), content_type=content_type, headers=headers)
 
 

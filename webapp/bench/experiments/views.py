@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +18,8 @@ from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
 from webapp.accounts.access import staff_only
-from webapp.base import charts
 from webapp.base.http import HtmxHttpRequest
-from webapp.bench.chart_html import draw_figure
+from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import event_log, experiment_list, sections
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
@@ -129,7 +127,7 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
 @staff_only
 def rounds_figure(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
     row = _get_experiment(public_id)
-    return _respond_with_charts([build_overview(row).chart], ending, f"{row.task}-{row.method}-rounds")
+    return respond_with_charts([build_overview(row).chart], ending, f"{row.task}-{row.method}-rounds")
 
 
 @require_safe
@@ -142,18 +140,7 @@ def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, s
     figures["components"] = details.component_charts
     if slug not in figures:
         raise Http404(f"Candidate {key} has no chart {slug!r}.")
-    return _respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
-
-
-def _respond_with_charts(figures: list[charts.Chart], ending: str, name: str) -> HttpResponse:
-    name = re.sub(r"[^\w-]+", "-", name).lower()
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
-    if ending == "csv":
-        return HttpResponse(charts.to_csv(figures), content_type="text/csv; charset=utf-8", headers=headers)
-    if ending == "svg":
-        svg = charts.to_svg(figures[0]) if len(figures) == 1 else charts.to_svg_grid(figures)
-        return HttpResponse(svg, content_type="image/svg+xml", headers=headers)
-    raise Http404(f"A chart comes as svg or csv, not as {ending!r}.")
+    return respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
 
 
 @require_POST

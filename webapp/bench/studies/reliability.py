@@ -57,19 +57,6 @@ def read_answers(study: Study) -> Answers:
     )
 
 
-def caption_figures(found: Answers) -> dict[str, str]:
-    """Name -> caption of every figure that there is data for."""
-    names = {}
-    if found.best_places:
-        names["places"] = "How often each place on the page was picked"
-    if found.by_round:
-        least = answer_quality.LEAST_FOR_QUARTERS
-        names["seconds"] = f"Seconds to the answer by round: each answer; median and quartiles of {least} or more"
-    for arm in found.scores:
-        names[f"scores-{arm.pk}"] = f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean"
-    return names
-
-
 def measure_seconds(vote: Vote) -> float:
     """Seconds from when the videos could play until the choice, as the browser measured it; else since the page was
     opened, by the server's clock."""

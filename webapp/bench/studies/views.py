@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from webapp.accounts.access import staff_only
 from webapp.base import paper_table
-from webapp.base.http import HtmxHttpRequest
-from webapp.bench.studies import lineage, overview, reliability
+from webapp.base.http import HtmxHttpRequest, respond_with_download
+from webapp.bench.chart_html import draw_figure, respond_with_charts
+from webapp.bench.studies import lineage, overview, paper_figures, reliability
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Study
 
-FIGURE_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 TABLE_TYPES = {
     "csv": ("text/csv; charset=utf-8", paper_table.to_csv),
     "tex": ("application/x-tex", paper_table.to_latex),
@@ -46,7 +46,10 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "answers": answers,
         "summary": reliability.build_summary_table(row, answers),
         "checks": reliability.build_quality_table(row, answers.quality),
-        "figures": reliability.caption_figures(answers),
+        "figures": [
+            draw_figure(chart, f"{reverse('bench:study', args=[pk])}{chart.slug}", 480, 260, titled=True)
+            for chart in paper_figures.build_charts(answers)
+        ],
     }
     return render(request, "bench/studies/study.html", context)
 
@@ -54,7 +57,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @staff_only
 def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> HttpResponse:
-    """A table as csv or tex, a figure as svg or pdf."""
+    """A table as csv or tex, a figure as svg, pdf or csv."""
     row = get_object_or_404(Study, pk=pk)
     if name == "people":
         return respond_with_table(overview.build_people_table(overview.build_overview(row)), ending)
@@ -65,12 +68,10 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
     }
     if name in tables:
         return respond_with_table(tables[name], ending)
-    if name not in reliability.caption_figures(answers) or ending not in FIGURE_TYPES:
+    shown = [chart for chart in paper_figures.build_charts(answers) if chart.slug == name]
+    if not shown:
         raise Http404(f"{row} has no {name}.{ending}.")
-    from webapp.bench.studies import paper_figures  # matplotlib is loaded by the first figure that somebody looks at
-
-    shown = paper_figures.drawn(paper_figures.of(answers, name), ending)
-    return respond_with_download(shown, FIGURE_TYPES[ending], f"{row.title}-{name}.{ending}", inline=ending == "svg")
+    return respond_with_charts(shown, ending, f"{row.title}-{name}")
 
 
 @require_safe
@@ -95,11 +96,3 @@ def respond_with_table(table: paper_table.Table, ending: str) -> HttpResponse:
         raise Http404(f"A table comes as {' or '.join(TABLE_TYPES)}, not as {ending!r}.")
     content_type, write = TABLE_TYPES[ending]
     return respond_with_download(write(table), content_type, f"{table.title}.{ending}")
-
-
-def respond_with_download(content: str | bytes, content_type: str, name: str, inline: bool = False) -> HttpResponse:
-    stem, _, ending = name.rpartition(".")
-    filename = f"{re.sub(r'[^a-z0-9]+', '-', stem.lower()).strip('-')}.{ending}"
-    disposition = "inline" if inline else "attachment"
-    headers = {"Content-Disposition": f'{disposition}; filename="{filename}"'}
-    return HttpResponse(content, content_type=content_type, headers=headers)

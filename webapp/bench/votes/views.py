@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts.access import staff_only
-from webapp.base import charts
-from webapp.base.http import HtmxHttpRequest, get_site_address
-from webapp.bench.chart_html import draw_figure
+from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
+from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
 from webapp.votes import answers, enrolment, figures, opening, results
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -61,9 +58,10 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 def _build_results_context(poll: Poll) -> dict[str, object]:
     found = results.results_of(poll)
-    drawn = {"preferences": SafeString(figures.forest(*figures.preferences(found)))}
-    if found.ratings:
-        drawn["arms"] = SafeString(figures.forest(*figures.arms(found)))
+    drawn = {
+        chart.slug: draw_figure(chart, f"{poll.get_absolute_url()}{chart.slug}")
+        for chart in figures.build_charts(found)
+    }
     return {"results": found, "level": 100 * (1 - poll.alpha), **drawn}
 
 
@@ -95,30 +93,17 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
     row = get_object_or_404(Poll, public_id=public_id)
     if slug == "power":
         chart = figures.power_chart(figures.power_table(row, row.pairs.count()))
-        return _respond_with_figure(
-            row, slug, ending, charts.to_csv([chart]) if ending == "csv" else charts.to_svg(chart)
-        )
+        return respond_with_charts([chart], ending, f"{row.title}-{slug}")
     if row.status != Poll.Status.CLOSED:
         return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")
     if row.unblinded_at is None:
         return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
-        return _respond_with_figure(row, slug, ending, results.to_csv(row))
-    drawn = {"preferences": figures.preferences, "arms": figures.arms}
-    found = results.results_of(row)
-    if ending != "svg" or slug not in drawn or (slug == "arms" and not found.ratings):
+        return respond_with_download(results.to_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
+    drawn = {chart.slug: [chart] for chart in figures.build_charts(results.results_of(row))}
+    if slug not in drawn:
         raise Http404("There is no such figure.")
-    return _respond_with_figure(row, slug, ending, figures.forest(*drawn[slug](found)))
-
-
-def _respond_with_figure(poll: Poll, slug: str, ending: str, text: str) -> HttpResponse:
-    if ending not in ("csv", "svg"):
-        raise Http404(f"A figure comes as svg or csv, not as {ending!r}.")
-    name = re.sub(r"[^\w-]+", "-", f"{poll.title}-{slug}").lower()
-    kind = "text/csv; charset=utf-8" if ending == "csv" else "image/svg+xml"
-    return HttpResponse(
-        text, content_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
-    )
+    return respond_with_charts(drawn[slug], ending, f"{row.title}-{slug}")
 
 
 class InviteForm(forms.Form):
