@@ -18,7 +18,7 @@ from webapp.experiments.models import Experiment
 from webapp.review import models as review
 from webapp.studies.models import Participant
 from webapp.votes import models as votes, results
-export.write(restore.restore(Path({path!r}), "ada"), Path({again!r}))
+export.write_export(restore.restore(Path({path!r}), "ada"), Path({again!r}))
 out["people"] = sorted(Participant.objects.values_list("label", "outcome"))
 out["votes"] = [review.Vote.objects.count(), review.Vote.objects.filter(undone_at=None).count()]
 ended = Experiment.objects.exclude(winner=None).order_by("public_id")

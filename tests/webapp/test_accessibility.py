@@ -23,7 +23,7 @@ from webapp.experiments.models import Experiment
 from webapp.review import ballot
 from webapp.review.ballot import Choice
 from webapp.review.models import Trial
-from webapp.review.screenings import screening_of
+from webapp.review.screenings import find_screening
 from webapp.studies.models import CompletionCode, Participant, Question, Study
 study = rows.study(demonstration=True)
 
@@ -37,7 +37,7 @@ def judging(name, **about):
     someone = person(name, **about)
     rows.create_round(someone, failed=(3,) if name == "failed clip" else ())
     request = rows.open_judgement(someone)
-    return someone, screening_of(request, someone)
+    return someone, find_screening(request, someone)
 
 def experiment(someone, **values):
     Experiment.objects.filter(pk=someone.experiment.pk).update(**values)
@@ -51,7 +51,7 @@ judging("review")
 judging("failed clip")
 for name, choice in (("picked", Choice(best="A", worst="B")), ("cannot tell", Choice(cannot_tell=True))):
     someone, screening = judging(name)
-    ballot.cast(someone, screening.token, choice)
+    ballot.cast_vote(someone, screening.token, choice)
 someone, screening = judging("attention")
 best, worst = screening.order[:2]
 Trial.objects.create(participant=someone, kind="attention", number=0, round=1, seed=1, order=screening.order,

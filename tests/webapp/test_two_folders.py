@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.webapp import finished_study
 from webapp.archive import export
 made = finished_study.create_finished_study()
-export.write(made.study, Path({path!r}))
+export.write_export(made.study, Path({path!r}))
 """
 BROUGHT = """
 from tests.webapp import finished_study, bench_rows
