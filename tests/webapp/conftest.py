@@ -1,11 +1,14 @@
 """Fixtures of all tests of pages: static files without a build, a data folder for each test."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connection
+from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
@@ -22,17 +25,25 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment, django_db_blocker):
     """SQLite's test database is a copy of one that has every migration; PostgreSQL's is made here."""
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         if connection.vendor == "sqlite":
             connection.close()
             own = connection.settings_dict["TEST"]["NAME"]
             shutil.copy(migrated(), own)
             django_settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = str(own)
+            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_test_database())
             yield
         else:
             made = setup_databases(verbosity=0, interactive=False)
             yield
             teardown_databases(made, verbosity=0)
+
+
+def empty_test_database():
+    """Copy the migrated database over the test's own: Django's flush would announce every migration again."""
+    connection.ensure_connection()
+    with closing(sqlite3.connect(migrated())) as source:
+        source.backup(connection.connection)
 
 
 @pytest.fixture(autouse=True)
