@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import short_training
 from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
 from trainer.commands.train import _job, _options, duration, names_of, table, training_line
@@ -18,9 +19,9 @@ pytestmark = pytest.mark.slow
 SHORT = ["--override", "worlds=16", "--override", "horizon=16"]
 
 
-def command(*arguments: str | Path) -> subprocess.Popen[str]:
+def command(*arguments: str | Path, python: str = sys.executable) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "trainer.commands.train", *map(str, arguments)],
+        [python, "-m", "trainer.commands.train", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -51,7 +52,7 @@ def test_it_trains_films_and_prints_a_table(tmp_path):
         "--iterations",
         "10",
     ]
-    process = command(*options)
+    process = command(*options, python=short_training.python(tmp_path / "python"))
     output, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
     result = read_result(out)

@@ -1,9 +1,9 @@
 """A panel of two who vote as soon as they can, while test_crash.py kills processes.
 
-    python -m tests.webapp.crash_driver SECONDS PORT SEED
+    python -m tests.webapp.crash_driver SECONDS PORT SEED [proxy]
 
-Starts one experiment for the panel, which votes at the site on this port, and one for the proxy judge; prints what
-became of them as JSON.
+Starts one experiment for the panel, which votes at the site on this port, and with "proxy" one for the proxy judge
+beside it; prints what became of them as JSON.
 """
 
 from __future__ import annotations
@@ -36,17 +36,16 @@ TINY = {"iterations": 30, "worlds": 64}
 ENDED = ("finished", "failed", "cancelled")
 
 
-def start_experiments() -> list[Experiment]:
+def start_experiments(with_proxy: bool) -> list[Experiment]:
     study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
     past = {"consented_at": timezone.now(), "instructed_at": timezone.now()}
     people = [Participant.objects.create(study=study, label=f"P{number}", **past) for number in (1, 2)]
     plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2}
     arm = Arm.objects.create(study=study, panel=len(people), **plan)
     plan["overrides"] = TINY
-    rows = [
-        Experiment.objects.create(name="person", judge="human", **plan),
-        Experiment.objects.create(name="proxy", judge="proxy", **plan | {"n": 3}),  # three rounds: it describes, too
-    ]
+    rows = [Experiment.objects.create(name="person", judge="human", **plan)]
+    if with_proxy:  # three rounds: it describes, too
+        rows.append(Experiment.objects.create(name="proxy", judge="proxy", **plan | {"n": 3}))
     for person in people:
         Assignment.objects.create(participant=person, arm=arm, experiment=rows[0])
     for row in rows:
@@ -100,8 +99,8 @@ def is_over(row: Experiment) -> bool:
     return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
 
 
-def main(seconds: float, port: int, seed: int) -> None:
-    rows, rng = start_experiments(), random.Random(seed)
+def main(seconds: float, port: int, seed: int, with_proxy: bool) -> None:
+    rows, rng = start_experiments(with_proxy), random.Random(seed)
     voters = [Voter(person, port, rng) for person in find_participants(rows[0])]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
@@ -118,4 +117,4 @@ def main(seconds: float, port: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), "proxy" in sys.argv[4:])

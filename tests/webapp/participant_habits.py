@@ -143,14 +143,14 @@ HABITS: dict[tuple[int, int], Habit] = {
 """(person, round) -> how they confirm; all else is plain."""
 
 
-async def takes_part(crowd: Crowd, number: int, label: str, address: str) -> None:
+async def takes_part(crowd: Crowd, number: int, label: str, address: str, rounds: int) -> None:
     """The whole way; what is particular about each follows from the number."""
     context = await crowd.context()
     person = Person(crowd, label, address, context, await context.new_page())
     if number == LATE:
         await crowd.somebody_voted.wait()
     await person.begin(wrong_first=number == 2)
-    for turn in (1, 2, 3):
+    for turn in range(1, rounds + 1):
         if number == LEAVER and turn == LEAVES_IN_ROUND:
             await person.ballot()
             await leaves(person)
@@ -164,9 +164,9 @@ async def takes_part(crowd: Crowd, number: int, label: str, address: str) -> Non
     await context.close()
 
 
-async def study(site: Site, people: dict[str, str], forbidden: tuple[str, ...]) -> Crowd:
+async def study(site: Site, people: dict[str, str], rounds: int, forbidden: tuple[str, ...]) -> Crowd:
     """All participants at once. `people`: label, which ends in their number -> address."""
     async with open_crowd(site, forbidden) as crowd, asyncio.TaskGroup() as together:
         for label, address in people.items():
-            together.create_task(takes_part(crowd, int(label.rpartition("-")[2]), label, address))
+            together.create_task(takes_part(crowd, int(label.rpartition("-")[2]), label, address, rounds))
     return crowd

@@ -153,7 +153,7 @@ class Person:
         assert token not in ("debriefing", "thanks", "failed", "closed", "paused"), f"{self.label} came to {token}"
         self.seen.append(token)
         self.memory.orders.append(self.crowd.order(token))
-        where = "Final choice" if final else f"Round {len(self.seen)} of 3"
+        where = "Final choice" if final else f"Round {len(self.seen)} of "
         await expect(self.page.locator("#ballot").get_by_text(where)).to_be_visible()
         return token
 

@@ -33,6 +33,7 @@ class Stack:
 
     name: str
     environment: dict[str, str]
+    interpreter: str = sys.executable
 
     @property
     def data(self) -> Path:
@@ -40,12 +41,12 @@ class Stack:
 
     def manage(self, *arguments: str) -> str:
         return subprocess.check_output(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, text=True
+            [self.interpreter, "manage.py", *arguments], cwd=ROOT, env=self.environment, text=True
         )
 
     def python(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, *arguments],
+            [self.interpreter, *arguments],
             cwd=ROOT,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -196,16 +197,16 @@ def empty_database(data: Path) -> None:
     shutil.copy(migrated(), data / "db.sqlite3")
 
 
-def _embedded(data: Path) -> Stack:
+def _embedded(data: Path, interpreter: str = sys.executable) -> Stack:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
     chosen = {"PREFINE_DATA": str(data), "OMP_NUM_THREADS": "1", "PREFINE_UNDO_SECONDS": "1", "PREFINE_ATTEMPTS": "12"}
-    return Stack("embedded", kept | chosen)
+    return Stack("embedded", kept | chosen, interpreter)
 
 
-def embedded(data: Path) -> Stack:
+def embedded(data: Path, interpreter: str = sys.executable) -> Stack:
     """SQLite and the filesystem broker in this folder; an empty, migrated database."""
     empty_database(data)
-    return _embedded(data)
+    return _embedded(data, interpreter)
 
 
 def production(data: Path, postgres_port: int, redis_port: int) -> Stack:

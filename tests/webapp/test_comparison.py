@@ -19,6 +19,7 @@ from django.test import Client
 from django.utils import timezone
 
 from llm.replay import read_record, replay
+from tests import short_training
 from tests.webapp import fake_workers
 from tests.webapp.fake_workers import SOURCE
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
@@ -526,7 +527,7 @@ def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.C
 
 @pytest.mark.timeout(900)
 def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: Path) -> None:
-    data = embedded(tmp_path / "data")
+    data = embedded(tmp_path / "data", short_training.python(tmp_path / "python"))
     words = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=2", "rf_agent:k=2", "--budget", "candidates=2"]
     words += ["--experiments", "1", "--iterations", "2", "--out", str(tmp_path / "out")]
     process = data.python("manage.py", *words)

@@ -10,13 +10,14 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
 
+from tests import short_training
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, processes, static_files, wait_for
 
 pytestmark = pytest.mark.slow
@@ -53,7 +54,7 @@ class Prefine:
         self.process = self.start()
 
     def start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "webapp.supervisor", "--port", str(self.port)]
+        command = [self.stack.interpreter, "-m", "webapp.supervisor", "--port", str(self.port)]
         return subprocess.Popen(command, cwd=ROOT, env=self.stack.environment, stdout=self.console, stderr=self.console)
 
     def restart_if_dead(self) -> None:
@@ -120,19 +121,25 @@ def lose_messages(stack: Stack) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
-    kill_everything(stack, seed, MOST_OF_A_KIND * [*TARGETS, MESSAGES])
+    facts = kill_everything(stack, seed, MOST_OF_A_KIND * [*TARGETS, MESSAGES], "proxy")
+    assert facts["statuses"].keys() == {"person", "proxy"}
+    assert facts["clips"] == ["ready"] * 10 and facts["requests"] == [7, 11]
+    assert facts["candidates"] == [[2, 2], [2, 2, 2]]
 
 
 @pytest.mark.timeout(2400)
 def test_what_loses_most_may_be_killed(tmp_path: Path) -> None:
-    kill_everything(embedded(tmp_path / "data"), 1, list(FEW))
+    python = short_training.python(tmp_path / "python", cores=2)  # a shard for each of two candidates
+    facts = kill_everything(embedded(tmp_path / "data", python), 1, list(FEW))
+    assert facts["clips"] == ["ready"] * 4 and facts["requests"] == [7] and facts["candidates"] == [[2, 2]]
 
 
-def kill_everything(stack: Stack, seed: int, planned: list[str]) -> None:
+def kill_everything(stack: Stack, seed: int, planned: list[str], *more: str) -> dict[str, Any]:
+    """What crash_driver.py saw of its experiments."""
     rng = random.Random(seed)
     static_files(stack.data)
     prefine = Prefine(stack)
-    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed))
+    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed), *more)
     killed, enough, kinds = list[str](), len(planned) / 2, len(set(planned)) / 2
     try:
         assert driver.stdout is not None and driver.stdout.readline() == "started\n"
@@ -150,14 +157,13 @@ def kill_everything(stack: Stack, seed: int, planned: list[str]) -> None:
             process.wait()
     facts = json.loads(said.splitlines()[-1])
     print(killed, facts)
-    assert facts["statuses"] == {"person": "finished", "proxy": "finished"}, facts
-    assert not facts["candidates_failed"] and facts["clips"] == ["ready"] * 10  # so every round has a choice to make
+    assert set(facts["statuses"].values()) == {"finished"}, facts
+    assert not facts["candidates_failed"] and set(facts["clips"]) == {"ready"}  # so every round has a choice to make
     assert facts["votes"] == facts["kinds"]["voted"] == 2 * facts["kinds"]["judge"] == 6  # each round once, by two
     assert not facts["votes_lost"] and not facts["votes_not_counted"] and not facts["refusals"]
     assert facts["site_killed_by_voters"] >= 3  # in the middle of a vote, or right before or after
     assert not facts["twice"] and not facts["calls_twice"]
-    assert facts["open_requests"] == 0 and facts["idle"] and facts["requests"] == [7, 11]
-    assert facts["candidates"] == [[2, 2], [2, 2, 2]]
-    assert not facts["files_missing"]
+    assert facts["open_requests"] == 0 and facts["idle"] and not facts["files_missing"]
     assert len(killed) > enough and len(set(killed)) > kinds
     wait_for(lambda: have_ended(below), "the end of all processes")
+    return facts

@@ -15,6 +15,7 @@ import pytest
 from django.core.management import call_command
 
 from llm.replay import Finished, read_record, replay
+from tests import short_training
 from tests.webapp.fake_workers import start_experiment
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.base.processes import stopping
@@ -68,8 +69,8 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
 
 @pytest.mark.timeout(1800)
 def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
-    data = embedded(tmp_path / "data")
-    plan = ["--task", "Cartpole", "--k", "2", "--n", "1", "--iterations", "60"]
+    data = embedded(tmp_path / "data", short_training.python(tmp_path / "python"))
+    plan = ["--task", "Cartpole", "--k", "2", "--n", "1", "--iterations", "200"]
     process = data.python("manage.py", "run_experiment", *plan)
     runs = data.data / "runs"
     wait_for(lambda: list(runs.glob("*/progress.json")), "the start of training", 240)

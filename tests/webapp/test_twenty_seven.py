@@ -1,6 +1,6 @@
 """People run the published design, each in a browser of their own; the export tells exactly what they did.
 
-Twenty-seven of them, or seven with habits that differ and rounds of three.
+Twenty-seven of them, or seven with habits that differ, two rounds and three videos in each.
 Real site, workers, rewards, training and films. Robots practise briefly, films are short (short_training.py).
 """
 
@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 
 from llm import replay
-from tests.webapp import evaluators, participant_habits, short_training
+from tests import short_training
+from tests.webapp import evaluators, participant_habits
 from tests.webapp.evaluators import Votes
 from tests.webapp.participants import Crowd, Memory, Pick
 from tests.webapp.second_installation import check_import
@@ -32,7 +33,6 @@ pytestmark = pytest.mark.slow
 
 LEAVER, SLIPS = f"Crowd-{participant_habits.LEAVER}", "Crowd-2"
 ARMS = ("sentinel_first", "sentinel_second")
-ROUNDS = 3
 FORBIDDEN = ("icpl", "sentinel", "compute_reward", "crowd-", "final_score", "episode duration")
 
 
@@ -43,6 +43,7 @@ class Cast:
     participants: tuple[int, ...]
     evaluators: int
     k: int
+    rounds: int
 
     @property
     def labels(self) -> list[str]:
@@ -50,7 +51,7 @@ class Cast:
 
     @property
     def set_up(self) -> str:
-        return f"labels, k = {self.labels!r}, {self.k}\n{SET_UP}"
+        return f"labels, k, n = {self.labels!r}, {self.k}, {self.rounds}\n{SET_UP}"
 
     @property
     def poll(self) -> str:
@@ -58,8 +59,8 @@ class Cast:
         return f"labels, wanted = {chosen!r}, {self.evaluators}\n{POLL}"
 
 
-TWENTY_SEVEN = Cast(tuple(range(1, 8)), 20, 6)
-SEVEN = Cast((1, participant_habits.LEAVER, participant_habits.CHEATER), 4, 3)
+TWENTY_SEVEN = Cast(tuple(range(1, 8)), 20, 6, 3)
+SEVEN = Cast((1, participant_habits.LEAVER, participant_habits.CHEATER), 4, 3, 2)
 SET_UP = f"""
 from webapp.studies import opening
 from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
@@ -69,7 +70,7 @@ study = Study.objects.create(
     ethics_protocol="2026-17", ethics_expires_on="2999-12-31", debriefing="We compared two ways of asking.",
 )
 for place, name in enumerate({ARMS!r}):
-    Arm.objects.create(study=study, name=name, position=place, task="Cartpole", method="icpl", k=k, n={ROUNDS})
+    Arm.objects.create(study=study, name=name, position=place, task="Cartpole", method="icpl", k=k, n=n)
 Question.objects.create(study=study, text="What do you do?", answers="Watch and choose\\nNothing at all")
 for outcome in ("finished", "withdrawn"):
     CompletionCode.objects.create(study=study, outcome=outcome, code="CODE-" + outcome)
@@ -127,7 +128,7 @@ class Export:
 )
 def test_people(cast, site, tmp_path, tmp_path_factory):
     made = site.python(cast.set_up)
-    people = asyncio.run(participant_habits.study(site, made["people"], FORBIDDEN))
+    people = asyncio.run(participant_habits.study(site, made["people"], cast.rounds, FORBIDDEN))
     invited = site.python(cast.poll)["people"]
     votes, complaints = asyncio.run(evaluators.poll(site, invited, cast.evaluators, FORBIDDEN))
     assert people.complaints == complaints == []
@@ -136,8 +137,8 @@ def test_people(cast, site, tmp_path, tmp_path_factory):
 
     export = exported(site, made["study"], tmp_path / "study.zip")
     stayed = {label: memory for label, memory in people.memories.items() if not memory.left}
-    check_votes(export, stayed)
-    check_experiments(export, stayed, tmp_path, cast.k)
+    check_votes(export, stayed, cast.rounds)
+    check_experiments(export, stayed, tmp_path, cast)
     check_poll(export, votes, cast.evaluators)
     check_who_left(export, people)
     check_import(tmp_path / "study.zip", tmp_path_factory.mktemp("elsewhere"))
@@ -156,13 +157,13 @@ def exported(site, study: int, path: Path) -> Export:
 # --- what participants did ----------------------------------------------------------------------------------------
 
 
-def check_votes(export: Export, stayed: dict[str, Memory]) -> None:
+def check_votes(export: Export, stayed: dict[str, Memory], rounds: int) -> None:
     """Every pick, by candidate and by film; what was taken back; the orders; and nothing else."""
     votes = votes_of(export)
     for undone, kept in ((False, "confirmed"), (True, "taken_back")):
         said = {label: [vote[1:4] for vote in votes[label] if vote[0] == undone] for label in stayed}
         assert said == {label: [as_row(pick) for pick in getattr(memory, kept)] for label, memory in stayed.items()}
-    assert sum(map(len, votes.values())) == 4 * len(stayed) + 1
+    assert sum(map(len, votes.values())) == (rounds + 1) * len(stayed) + 1
     for label, memory in stayed.items():
         films = [vote[4] for vote in votes[label] if not vote[0]]
         for pick, film in zip(memory.confirmed, films, strict=True):
@@ -212,7 +213,7 @@ def orders_of(export: Export) -> dict[str, list[list[str]]]:
     return found
 
 
-def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path, k: int) -> None:
+def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path, cast: Cast) -> None:
     """Each ended with the winner that its person picked, and can be played again from what is in the zip."""
     people, experiments, arms = (export.table(name) for name in ("participants", "experiments", "arms"))
     keys = keys_of(export)
@@ -226,8 +227,8 @@ def check_experiments(export: Export, stayed: dict[str, Memory], folder: Path, k
         assert memory.winner.startswith(film), "the last page shows the winner"
         rounds = [row for row in export.table("iterations").values() if row["experiment"] == place["experiment"]]
         picked = [(keys[row["best"]], keys[row["worst"]]) for row in sorted(rounds, key=lambda row: row["number"])]
-        assert picked == [(pick.best, pick.worst) for pick in memory.confirmed[:ROUNDS]]
-    assert len(keys) == k * ROUNDS * len(stayed)
+        assert picked == [(pick.best, pick.worst) for pick in memory.confirmed[: cast.rounds]]
+    assert len(keys) == cast.k * cast.rounds * len(stayed)
     records = [name for name in export.files if name.startswith("replay/")]
     assert len(records) == len(stayed)
     for name in records:

@@ -72,6 +72,7 @@ ended here.
 """
 
 
+@pytest.mark.exhaustive
 def test_every_page_and_file_comes_to_be_the_same(tmp_path_factory, tmp_path):
     one, two = (create_site(tmp_path_factory.mktemp(name)) for name in ("one", "two"))
     path = str(tmp_path / "study.zip")

@@ -1,4 +1,7 @@
-"""A participant's whole way in a real Chromium, by keyboard alone: real rewards, real training, real clips."""
+"""A participant's whole way in a real Chromium, by keyboard alone: real rewards, real training, real clips.
+
+Robots practise briefly, films are short (short_training.py).
+"""
 
 import json
 import re
@@ -6,6 +9,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
+from tests import short_training
 from tests.webapp.sites import BROWSER, serve
 
 pytestmark = pytest.mark.slow
@@ -45,7 +49,8 @@ out["finished"] = all(person.finished_at for person in [place.participant for pl
 @pytest.fixture(scope="module")
 def full_site(tmp_path_factory):
     """Everything: site, workers and reaper under the supervisor."""
-    with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], PREFINE_UNDO_SECONDS="600") as site:
+    python = short_training.python(tmp_path_factory.mktemp("python"))
+    with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="600") as site:
         yield site
 
 
@@ -164,7 +169,7 @@ def with_the_videos(page: Page) -> None:
     scrub = page.get_by_role("slider", name="Time")
     reach(page, scrub)
     page.keyboard.press("End")
-    assert float(scrub.input_value()) > 9
+    assert float(scrub.input_value()) > short_training.SECONDS - 0.1
     page.keyboard.press("Home")
     press(page, "Speed", "ArrowDown", role="combobox")
     expect(page.get_by_role("combobox")).to_have_value("1.5")
@@ -202,7 +207,6 @@ def test_a_participants_whole_way(full_site, page):
     press(page, re.compile("I have read this"), "Space", role="checkbox")
     press(page, "Agree and begin")
     expect(page.get_by_role("button", name="I am ready")).to_be_visible()
-    full_site.python("rows.Experiment.objects.update(overrides={'iterations': 12})")
     press(page, "I am ready")
     before_the_rounds(page)
 

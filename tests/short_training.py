@@ -1,4 +1,4 @@
-"""A Python of its own for a site with brief trainings and one brief film of each. Nothing else differs."""
+"""A Python of its own whose robots practise briefly, filmed briefly and once. All else is unchanged."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
-from tests.webapp.sites import ROOT
-
+ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 1.5
 """A poster is the frame after one second."""
 TRAINING = {"worlds": 16, "horizon": 16, "iterations": 4}
@@ -18,8 +17,8 @@ import os, site, sys
 from dataclasses import replace
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "brief_settings"
-
-os.cpu_count, os.sched_getaffinity = (lambda: 1), (lambda process: {{0}})  # what starts up once a core takes longest
+# What is started once a core takes longest.
+os.cpu_count, os.sched_getaffinity = (lambda: {cores}), (lambda process: set(range({cores})))
 site.addsitedir({packages!r})
 sys.exec_prefix = {prefix!r}  # the jail lets processes read the installation: here its packages are elsewhere
 sys.path.append({root!r})
@@ -31,12 +30,12 @@ catalog.tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=ta
 """
 
 
-def python(folder: Path) -> str:
+def python(folder: Path, cores: int = 1) -> str:
     """The interpreter: every process that is started with it, jailed ones too, knows this Cartpole and no other."""
     venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
     packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     paths = {"packages": sysconfig.get_path("purelib"), "prefix": sys.prefix, "root": str(ROOT)}
-    text = CUSTOMIZE.format(**paths, training=TRAINING, seconds=SECONDS)
+    text = CUSTOMIZE.format(**paths, cores=cores, training=TRAINING, seconds=SECONDS)
     (packages / "sitecustomize.py").write_text(text)
     (packages / "brief_settings.py").write_text(SETTINGS)
     return str(folder / "bin" / "python")
