@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 1.5
 """A poster is the frame after one second."""
-TRAINING = {"worlds": 16, "horizon": 16, "iterations": 4}
+TRAINING = {"worlds": 16, "horizon": 16}
 SETTINGS = "from webapp.settings import *\nFILM_AT = (100,)\n"
 CUSTOMIZE = """
 import os, site, sys
@@ -30,12 +30,12 @@ catalog.tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=ta
 """
 
 
-def python(folder: Path, cores: int = 1) -> str:
+def python(folder: Path, cores: int = 1, iterations: int = 4) -> str:
     """The interpreter: every process that is started with it, jailed ones too, knows this Cartpole and no other."""
     venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
     packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     paths = {"packages": sysconfig.get_path("purelib"), "prefix": sys.prefix, "root": str(ROOT)}
-    text = CUSTOMIZE.format(**paths, cores=cores, training=TRAINING, seconds=SECONDS)
+    text = CUSTOMIZE.format(**paths, cores=cores, training=TRAINING | {"iterations": iterations}, seconds=SECONDS)
     (packages / "sitecustomize.py").write_text(text)
     (packages / "brief_settings.py").write_text(SETTINGS)
     return str(folder / "bin" / "python")

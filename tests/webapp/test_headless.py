@@ -69,8 +69,8 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
 
 @pytest.mark.timeout(1800)
 def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
-    data = embedded(tmp_path / "data", short_training.python(tmp_path / "python"))
-    plan = ["--task", "Cartpole", "--k", "2", "--n", "1", "--iterations", "200"]
+    data = embedded(tmp_path / "data", short_training.python(tmp_path / "python", iterations=400))
+    plan = ["--task", "Cartpole", "--k", "2", "--n", "1"]
     process = data.python("manage.py", "run_experiment", *plan)
     runs = data.data / "runs"
     wait_for(lambda: list(runs.glob("*/progress.json")), "the start of training", 240)

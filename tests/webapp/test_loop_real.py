@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.db import connection
 from llm.judges.model import question
 from llm.messages import number
 from llm.replay import read_record, replay
+from simulation import catalog
 from tests import short_training
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
@@ -40,6 +42,8 @@ def short_films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "executable", short_training.python(tmp_path_factory.mktemp("python")))
         patch.setattr(settings, "FILM_AT", (100,))
+        short = replace(catalog.task("Cartpole"), clip_seconds=short_training.SECONDS)
+        patch.setitem(catalog.tasks(), "Cartpole", short)
         yield
 
 
