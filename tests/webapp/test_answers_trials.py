@@ -121,7 +121,7 @@ def test_the_practice_trial_has_answers_that_everybody_ranks_alike(client, perso
     Study.objects.update(practice=True)
     html = page(client, person)
     assert "Practice: it does not count" in html and "A shirt on sale" in html
-    shown = {tile.letter: tile.name for tile in practice.tiles(person, 3)}
+    shown = {tile.letter: tile.name for tile in practice.make_tiles(person, 3)}
     assert html.count('class="answer is-ready"') == len(shown) == 3 and "$" not in SAMPLES["still"].words
     finals = re.findall(r'id="answer-(\w)".*?data-display="no">(.*?)</span>', html, flags=re.DOTALL)
     assert all(SAMPLES[shown[letter]].final.startswith(f"${final}") for letter, final in finals) and len(finals) == 3

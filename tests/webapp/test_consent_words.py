@@ -10,7 +10,7 @@ CONSENT = "Purpose. We look.\n\nYour data. We keep\r\nanswers <b>here</b>.\n\nYo
 
 
 def shown(text):
-    return Template("{% load studio %}{{ text|headed }}").render(Context({"text": text})).split("\n")
+    return Template("{% load studio %}{{ text|paragraphs }}").render(Context({"text": text})).split("\n")
 
 
 def test_words_that_head_a_paragraph_stand_out():

@@ -34,7 +34,7 @@ def send(client, person, **fields):
 
 def letters(person, k=6):
     """Letter of each clip, the best first."""
-    shown = {tile.name: tile.letter for tile in practice.tiles(person, k)}
+    shown = {tile.name: tile.letter for tile in practice.make_tiles(person, k)}
     return [shown[name] for name in practice.CLIPS if name in shown]
 
 
@@ -54,10 +54,10 @@ def test_a_study_without_it_goes_to_the_round(client):
 
 
 def test_the_order_is_the_persons_own_and_stays(person):
-    names = [tile.name for tile in practice.tiles(person, 6)]
-    assert [tile.name for tile in practice.tiles(person, 6)] == names
+    names = [tile.name for tile in practice.make_tiles(person, 6)]
+    assert [tile.name for tile in practice.make_tiles(person, 6)] == names
     others = {
-        tuple(t.name for t in practice.tiles(Participant(study=person.study, label=f"P{i}"), 6)) for i in range(9)
+        tuple(t.name for t in practice.make_tiles(Participant(study=person.study, label=f"P{i}"), 6)) for i in range(9)
     }
     assert len(others) > 3
 
@@ -127,9 +127,9 @@ def test_sent_late_it_changes_nothing(client, person):
 
 def test_two_videos_where_a_round_has_two():
     someone = rows.participant(rows.study(practice=True, k=2))
-    assert {tile.name for tile in practice.tiles(someone, 2)} == {"still", "falls"}
-    assert len(practice.tiles(someone, 3)) == 3
-    assert "these two" in practice.page_context(someone, 2, films.PRESENTATION)["ask"]
+    assert {tile.name for tile in practice.make_tiles(someone, 2)} == {"still", "falls"}
+    assert len(practice.make_tiles(someone, 3)) == 3
+    assert "these two" in practice.make_page_context(someone, 2, films.PRESENTATION)["ask"]
 
 
 def test_the_page_is_left_alone_while_somebody_looks_at_the_feedback(client, person):

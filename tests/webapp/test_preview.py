@@ -12,7 +12,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, problem_rows, rows
 from webapp.problems.models import Attachment
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
-from webapp.studio import samples
+from webapp.studio import preview_samples
 
 pytestmark = pytest.mark.django_db
 
@@ -45,10 +45,10 @@ def shown(client, study, name, **query):
 
 
 def arm_with(study, name):
-    return next(arm for arm in study.arms.all() if not samples.missing(name, study, arm))
+    return next(arm for arm in study.arms.all() if not preview_samples.find_missing_reason(name, study, arm))
 
 
-@pytest.mark.parametrize("name", samples.STATES)
+@pytest.mark.parametrize("name", preview_samples.STATES)
 def test_every_page_is_there_and_writes_nothing(staff, study, name):
     before = counts()
     html = shown(staff, study, name, arm=arm_with(study, name).pk).content.decode().partition("</style>")[2]
@@ -95,8 +95,8 @@ def test_every_page_of_a_problem_is_there(staff, make):
     Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="a.gif"))
     study = rows.study(task=problem.name, method="scaling_3d", practice=True, k=3, n=2, consent_text="Free.")
     before = counts()
-    for name in samples.STATES:
-        if not samples.missing(name, study, study.arms.get()):
+    for name in preview_samples.STATES:
+        if not preview_samples.find_missing_reason(name, study, study.arms.get()):
             html = shown(staff, study, name).content.decode().partition("</style>")[2]
             assert "robot" not in html.replace('"robots"', "") and "<video" not in html, name
     assert counts() == before
@@ -125,7 +125,7 @@ def test_scripts_in_every_text_field_stay_text(staff, study):
     study.save()
     study.questions.update(text=script, answers=f"{script}\nno", explanation=script)
     study.codes.update(code=script[:40], url="https://example.org/?" + script)
-    for name in samples.STATES:
+    for name in preview_samples.STATES:
         arm = arm_with(study, name)
         html = shown(staff, study, name, arm=arm.pk).content.decode()
         html += staff.get(reverse("preview", args=[study.pk, name])).content.decode()

@@ -210,7 +210,7 @@ def test_live_leaves_a_person_who_chooses_alone(client):
     ],
 )
 def test_time_left_in_words(seconds, text):
-    assert words.time_left(seconds) == text
+    assert words.describe_time_left(seconds) == text
 
 
 def test_waiting_never_says_that_all_is_done(client, waiting_person):

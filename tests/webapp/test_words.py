@@ -11,7 +11,7 @@ from webapp.experiments.kinds import compare, judge
 from webapp.experiments.models import Experiment, Job
 from webapp.studies.models import Participant
 from webapp.studio import words
-from webapp.studio.presentations import EITHER, answers, films, lead_of
+from webapp.studio.presentations import EITHER, answers, films, make_lead
 
 
 def plan(**values):
@@ -20,16 +20,16 @@ def plan(**values):
 
 @pytest.mark.parametrize("name", [name for name, one in METHODS.items() if one.asks_judge and not one.uses_metric])
 def test_a_winner_is_promised_by_those_that_ask_for_one(name):
-    said = words.plan_words(plan(method=name))
+    said = words.describe_plan(plan(method=name))
     assert said.end == f"After five rounds {'you choose the winner' if METHODS[name].chooses else 'you are done'}."
     assert said.pairs == METHODS[name].compares
     assert (said.winner == "Your winner") == said.chosen == METHODS[name].chooses
-    wait = films.wait_for_the_end(METHODS[name].chooses)
+    wait = films.describe_last_wait(METHODS[name].chooses)
     assert (wait.path[-1] == ("Your turn", "now")) == METHODS[name].chooses, "a turn that comes"
 
 
 def test_one_round_has_no_choice_of_a_winner():
-    assert words.plan_words(plan(method="icpl", n=1)).end == "After that round you are done."
+    assert words.describe_plan(plan(method="icpl", n=1)).end == "After that round you are done."
 
 
 @pytest.mark.django_db
@@ -45,23 +45,25 @@ def test_a_panel_is_told_that_it_chose_only_where_it_did(client, monkeypatch, ch
 
 
 def test_two_videos_are_asked_about_as_two():
-    assert words.plan_words(plan(method="icpl", k=2)).mark == words.MARK_OF_TWO
-    assert "these two" in films.ask_of(judge.JUDGEMENT, 2, 2) and "worst" not in films.ask_of(compare.JUDGEMENT, 2, 2)
+    assert words.describe_plan(plan(method="icpl", k=2)).mark == words.MARK_OF_TWO
+    assert "these two" in films.make_question(judge.JUDGEMENT, 2, 2) and "worst" not in films.make_question(
+        compare.JUDGEMENT, 2, 2
+    )
 
 
 def test_where_the_method_decides_how_many_nobody_is_told_a_number():
-    assert words.plan_words(plan(method="rf_agent_judged")).robots == "several robots"
+    assert words.describe_plan(plan(method="rf_agent_judged")).robots == "several robots"
 
 
 def test_what_is_asked_is_true_for_every_arm():
     alike, fewer = plan(method="icpl"), plan(method="icpl", n=1)
-    assert lead_of([alike], 1).endswith("There are five rounds of six robots, one video each.")
-    assert lead_of([fewer], 1).endswith("There is one round of six robots, one video each.")
-    assert lead_of([alike, plan(method="icpl", k=4)], 1).endswith("There are five rounds.")
-    assert lead_of([alike, fewer], 2) == f"{films.LEAD} You do this two times, one after another."
+    assert make_lead([alike], 1).endswith("There are five rounds of six robots, one video each.")
+    assert make_lead([fewer], 1).endswith("There is one round of six robots, one video each.")
+    assert make_lead([alike, plan(method="icpl", k=4)], 1).endswith("There are five rounds.")
+    assert make_lead([alike, fewer], 2) == f"{films.LEAD} You do this two times, one after another."
     read = plan(method="scaling_3d", task="a problem of ours")
-    assert lead_of([read], 1).startswith(answers.LEAD)
-    assert lead_of([alike, read], 1).startswith(EITHER)
+    assert make_lead([read], 1).startswith(answers.LEAD)
+    assert make_lead([alike, read], 1).startswith(EITHER)
 
 
 @pytest.mark.django_db
@@ -87,8 +89,8 @@ def test_whoever_is_in_line_is_told_so(client):
 
 def test_while_a_model_looks_at_a_round_nothing_falls_back_and_nobody_is_told():
     now = progress.Progress("asking", 2, 5, 1.0, 70.0)
-    wait = films.wait_of(now, 6)
+    wait = films.describe_wait(now, 6)
     assert (wait.headline, wait.percent, wait.left) == ("The videos are almost ready", 99, "about one minute left")
-    assert wait.path == films.wait_of(replace(now, phase="filming"), 6).path
-    assert films.meanwhile(now) == "The first videos are almost ready."
-    assert answers.wait_of(now, 6).path == answers.wait_of(replace(now, phase="training"), 6).path
+    assert wait.path == films.describe_wait(replace(now, phase="filming"), 6).path
+    assert films.describe_progress(now) == "The first videos are almost ready."
+    assert answers.describe_wait(now, 6).path == answers.describe_wait(replace(now, phase="training"), 6).path

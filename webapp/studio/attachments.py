@@ -14,7 +14,7 @@ from webapp.studies.models import Participant
 
 @require_safe
 @never_cache
-def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
+def serve_attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
     participant = Participant.objects.filter(token=strip_nul(token), withdrawn_at=None).first()
     experiment = participant.experiment if participant else None
     row = Attachment.objects.filter(pk=number, problem__name=experiment.task).first() if experiment else None

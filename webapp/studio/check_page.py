@@ -1,4 +1,4 @@
-"""The page of the comprehension check: each person's own order of answers, and what was wrong in the last try."""
+"""The page of the comprehension check: answers in each person's own order, and the mistakes of the last attempt."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from django.urls import reverse
 
 from webapp.studies.comprehension import find_wrong, hash_questions, read_last_answers, shuffle_answers
 from webapp.studies.models import Participant, Question
-from webapp.studio.words import count_of
+from webapp.studio.words import spell_number
 
 
 @dataclass(frozen=True)
-class Answer:
+class ShownAnswer:
     text: str
     kept: bool
-    """Chosen in the last try, and right."""
+    """Chosen in the last attempt, and right."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ShownQuestion:
     """A question as one person sees it."""
 
     name: str
-    """Of its form field."""
+    """The name of its form field."""
     text: str
     explanation: str
-    answers: tuple[Answer, ...]
+    answers: tuple[ShownAnswer, ...]
     wrong: bool
-    """Answered wrongly in the last try."""
+    """Answered wrongly in the last attempt."""
 
 
-def page_context(participant: Participant, session: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page of the check needs; after a wrong try with what was wrong, and why."""
+def make_page_context(participant: Participant, session: Mapping[str, Any]) -> dict[str, Any]:
+    """The context of the check's page; after a wrong attempt with the mistakes and their explanations."""
     questions = list(participant.study.questions.all())
     given = read_last_answers(session, participant)
     left = participant.study.most_attempts - participant.attempts
@@ -42,24 +42,26 @@ def page_context(participant: Participant, session: Mapping[str, Any]) -> dict[s
         "action": reverse("check", args=[participant.token]),
         "attempt": participant.attempts,
         "version": hash_questions(questions),
-        "questions": [_asked(participant, question, given) for question in questions],
-        "count": "one question" if len(questions) == 1 else f"{count_of(len(questions))} questions",
-        "again": _said(len(find_wrong(questions, given))) if given else "",
-        "left": _tries(left) if participant.attempts else "",
+        "questions": [_make_question(participant, question, given) for question in questions],
+        "count": "one question" if len(questions) == 1 else f"{spell_number(len(questions))} questions",
+        "summary": _describe_wrong(len(find_wrong(questions, given))) if given else "",
+        "attempts_left": _describe_attempts_left(left) if participant.attempts else "",
     }
 
 
-def _asked(participant: Participant, question: Question, given: Mapping[str, str]) -> Asked:
-    said = given.get(str(question.pk), "")
-    right = said == question.correct_answer
-    answers = tuple(Answer(text, right and text == said) for text in shuffle_answers(participant, question))
-    return Asked(f"question-{question.pk}", question.text, question.explanation, answers, bool(given) and not right)
+def _make_question(participant: Participant, question: Question, given: Mapping[str, str]) -> ShownQuestion:
+    chosen = given.get(str(question.pk), "")
+    right = chosen == question.correct_answer
+    answers = tuple(ShownAnswer(text, right and text == chosen) for text in shuffle_answers(participant, question))
+    return ShownQuestion(
+        f"question-{question.pk}", question.text, question.explanation, answers, bool(given) and not right
+    )
 
 
-def _said(count: int) -> str:
-    answers = "One answer was" if count == 1 else f"{count_of(count).capitalize()} answers were"
+def _describe_wrong(count: int) -> str:
+    answers = "One answer was" if count == 1 else f"{spell_number(count).capitalize()} answers were"
     return f"{answers} not right. Below it says why."
 
 
-def _tries(left: int) -> str:
-    return "This is the last try." if left == 1 else f"There are {count_of(left)} tries left."
+def _describe_attempts_left(left: int) -> str:
+    return "This is the last try." if left == 1 else f"There are {spell_number(left)} tries left."

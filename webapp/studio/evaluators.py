@@ -1,4 +1,4 @@
-"""What evaluators see: one address, one page per state."""
+"""The pages of evaluators: one address, one page per state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
-from webapp.studio.pages import tried_of
+from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
 from webapp.votes import ballot, enrolment
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
@@ -29,37 +29,37 @@ EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
 LONGEST_CLIENT = 2000
 
 
-def personal(view: EvaluatorView) -> Callable[..., HttpResponse]:
+def require_evaluator(view: EvaluatorView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
         evaluator = Evaluator.objects.select_related("poll").filter(token=strip_nul(token)).first()
-        return view(request, evaluator) if evaluator else _unknown(request)
+        return view(request, evaluator) if evaluator else _render_unknown(request)
 
     return wrapper
 
 
-def _unknown(request: HttpRequest) -> HttpResponse:
+def _render_unknown(request: HttpRequest) -> HttpResponse:
     many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
     return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
 
 
 @require_safe
-@personal
-def evaluate(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    state = _state(evaluator)
+@require_evaluator
+def show_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    state = _find_state(evaluator)
     showing = ballot.current(evaluator) if state == "ballot" else None
     if state == "ballot" and showing is None:
-        state = "thanks"  # the last answer arrived since the person was read
+        state = "thanks"  # the last answer was saved after the evaluator was read
     context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
     if showing:
-        context |= _ballot(evaluator, showing)
+        context |= _make_ballot_context(evaluator, showing)
     if state == "consent":
         context["action"] = reverse("evaluate_consent", args=[evaluator.token])
     return render(request, "studio/votes/page.html", context)
 
 
-def _state(evaluator: Evaluator) -> str:
+def _find_state(evaluator: Evaluator) -> str:
     if evaluator.withdrawn_at:
         return "left"
     if evaluator.finished_at:
@@ -69,10 +69,10 @@ def _state(evaluator: Evaluator) -> str:
     return "ballot" if evaluator.consented_at else "consent"
 
 
-def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
+def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
     medium = showing.pair.medium
-    shown = {"tiles": tiles} if medium.filmed else _answers_context(showing.pair, showing)
+    shown = {"tiles": tiles} if medium.filmed else _make_answers_context(showing.pair, showing)
     return {
         **shown,
         "medium": medium,
@@ -82,37 +82,37 @@ def _ballot(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     }
 
 
-def _answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
-    """The page of a pair: the problem, and its answers by the side on which this evaluator sees them."""
+def _make_answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
+    """The problem of a pair, and its answers by the side on which this evaluator sees them."""
     copy: Mapping[str, Any] = pair.answers
     problem = Problem(**copy["problem"])
     sides = ("first", "second") if showing.first_left else ("second", "first")
-    rows = [tried_of(Candidate(**copy[side])) for side in sides]
-    shown = [answers.answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
+    rows = [make_tried(Candidate(**copy[side])) for side in sides]
+    shown = [answers.make_answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
     files = Attachment.objects.filter(pk__in=copy["files"]).order_by("pk")
     return {
-        **answers.stated(problem),
+        **answers.make_statement(problem),
         "attachments": [(row, reverse("pair_file", args=[showing.token, row.pk])) for row in files],
         "answers": list(zip(("left", "right"), shown, strict=True)),
-        **answers.reference(problem),
+        **answers.make_reference_context(problem),
     }
 
 
 @require_POST
-@personal
-def consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    if _state(evaluator) == "consent" and check_agreement(request, evaluator.poll.consent_hash):
+@require_evaluator
+def give_consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    if _find_state(evaluator) == "consent" and check_agreement(request, evaluator.poll.consent_hash):
         enrolment.consent(evaluator)
     return redirect(evaluator)
 
 
 @require_POST
-@personal
-def vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+@require_evaluator
+def cast_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     answer = ballot.Answer(
         choice=request.POST.get("choice", ""),
         strength=request.POST.get("strength", ""),
-        client=_client(request.POST.get("client", "")),
+        client=_read_client(request.POST.get("client", "")),
     )
     message = ballot.cast(evaluator, strip_nul(request.POST.get("showing", "")), answer)
     if message:
@@ -120,8 +120,8 @@ def vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     return redirect(evaluator)
 
 
-def _client(text: str) -> dict[str, int]:
-    """What the browser measured, as far as it is plain numbers."""
+def _read_client(text: str) -> dict[str, int]:
+    """The whole numbers of what the browser measured."""
     try:
         data = json.loads(text[:LONGEST_CLIENT] or "{}")
     except (ValueError, RecursionError):
@@ -132,8 +132,8 @@ def _client(text: str) -> dict[str, int]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@personal
-def leave(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+@require_evaluator
+def leave_poll(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     if request.method == "POST" and not enrolment.withdraw(evaluator):
         messages.info(request, "This study has ended, so its answers cannot be taken out any more.")
         return redirect(evaluator)
@@ -144,19 +144,19 @@ def leave(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def join(request: HttpRequest, token: str) -> HttpResponse:
-    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+def join_poll(request: HttpRequest, token: str) -> HttpResponse:
+    """The open link. Looking at it enrols nobody; agreeing does."""
     poll = Poll.objects.filter(recruitment_token=strip_nul(token), recruiting=True).first()
     if poll is None:
-        return _unknown(request)
-    came = _arrival(request, poll)
+        return _render_unknown(request)
+    came = _read_arrival(request, poll)
     if came is None:
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
     known = enrolment.known(poll, came)
     if known:
         return redirect(known)
     if enrolment.elsewhere(poll, came):
-        return _elsewhere(request, poll)
+        return _refuse_other_browser(request, poll)
     if poll.status != Poll.Status.OPEN:
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "studio/votes/page.html", {"poll": poll, "state": state})
@@ -166,8 +166,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "studio/votes/page.html", context)
 
 
-def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
-    """Who the recruitment site says this is, and what makes it believable; None where that is no id."""
+def _read_arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
+    """The recruitment site's id of the person, with the tokens that confirm it; None if the id is not valid."""
     person = "PROLIFIC_PID" if request.GET.get("PROLIFIC_PID") else "id"
     came = recruitment.read_parameters(request.GET, person, "SESSION_ID")
     if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
@@ -178,7 +178,7 @@ def _arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
     return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
-def _elsewhere(request: HttpRequest, poll: Poll) -> HttpResponse:
+def _refuse_other_browser(request: HttpRequest, poll: Poll) -> HttpResponse:
     many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
     state, status = ("many", 429) if many else ("elsewhere", 403)
     return render(request, "studio/votes/page.html", {"poll": poll, "state": state}, status=status)
@@ -189,7 +189,11 @@ def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpRes
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "many"}, status=429)
     evaluator = enrolment.newcomer(poll, came)
     if evaluator is None:
-        return _elsewhere(request, poll) if enrolment.elsewhere(poll, came) else redirect(request.get_full_path())
+        return (
+            _refuse_other_browser(request, poll)
+            if enrolment.elsewhere(poll, came)
+            else redirect(request.get_full_path())
+        )
     enrolment.consent(evaluator)
     request.session[f"poll {poll.pk}"] = evaluator.token
     return redirect(evaluator)
@@ -197,10 +201,10 @@ def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpRes
 
 @require_safe
 @never_cache
-def attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
-    """A file of the problem, for the evaluator whose page this is."""
-    inside = {"evaluator__withdrawn_at": None, "evaluator__poll__status": Poll.Status.OPEN}
-    showing = Showing.objects.filter(token=strip_nul(token), **inside).select_related("pair").first()
+def serve_attachment(request: HttpRequest, token: str, number: int) -> HttpResponseBase:
+    """Serve a file of the problem to the evaluator."""
+    open_only = {"evaluator__withdrawn_at": None, "evaluator__poll__status": Poll.Status.OPEN}
+    showing = Showing.objects.filter(token=strip_nul(token), **open_only).select_related("pair").first()
     row = Attachment.objects.filter(pk=number).first()
     if showing is None or row is None or number not in showing.pair.answers.get("files", ()):
         raise Http404

@@ -1,4 +1,4 @@
-"""Getting in by the open link, which a recruitment site or a poster carries."""
+"""The open link of a study, for recruitment sites and posters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import find_closed_reason
 from webapp.studies.recruitment import Arrival, EnrolmentRefused
-from webapp.studio.presentations import lead_of
+from webapp.studio.presentations import make_lead
 
 TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
 TITLES |= {"elsewhere": "You have begun"}
@@ -25,37 +25,37 @@ STATUS = {"missing": 400, "bad": 400, "many": 429, "elsewhere": 403}
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def take(request: HttpRequest, link: str) -> HttpResponse:
-    """The open link. Nobody is enrolled by looking at it: only by agreeing."""
+def enter_study(request: HttpRequest, link: str) -> HttpResponse:
+    """The open link. Looking at it enrols nobody; agreeing does."""
     study = Study.objects.filter(open_link=strip_nul(link)).first()
     if study is None:
         many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
         return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
     arrival = recruitment.read_arrival(study, request.GET)
     if arrival.problem:
-        return _page(request, study, arrival.problem, parameter=arrival.parameter)
-    person = _known(request, study, arrival)
+        return _render_page(request, study, arrival.problem, parameter=arrival.parameter)
+    person = _find_participant(request, study, arrival)
     if person:
         return redirect(person)
     if arrival.external_id and recruitment.find_recruited(study, arrival.external_id):
-        return _elsewhere(request, study)
+        return _refuse_other_browser(request, study)
     reason = find_closed_reason(study) if study.recruiting else "stopped"
     if reason:
-        return _page(request, study, reason)
+        return _render_page(request, study, reason)
     if request.method == "POST" and "decline" in request.POST:
-        return _page(request, study, "declined")
+        return _render_page(request, study, "declined")
     if request.method == "POST" and check_agreement(request, study.consent_hash):
         return _enrol(request, study, arrival)
-    return _page(request, study, "consent")
+    return _render_page(request, study, "consent")
 
 
-def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
+def _render_page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpResponse:
     turned = recruitment.find_code(study, Outcome.NOT_ELIGIBLE) if reason in ("declined", "full", "late") else None
     context = {
         "study": study,
         "reason": reason,
         "title": TITLES.get(reason, "Closed"),
-        "lead": lead_of(study.arms.all(), study.experiments_each),
+        "lead": make_lead(study.arms.all(), study.experiments_each),
         "action": request.get_full_path(),
         "open_link": True,
         "code": turned,
@@ -64,8 +64,8 @@ def _page(request: HttpRequest, study: Study, reason: str, **more: Any) -> HttpR
     return render(request, "studio/take.html", context, status=STATUS.get(reason, 200))
 
 
-def _known(request: HttpRequest, study: Study, arrival: Arrival) -> Participant | None:
-    """By what only this person has: the session on the site that sent them, or this browser."""
+def _find_participant(request: HttpRequest, study: Study, arrival: Arrival) -> Participant | None:
+    """The participant with the recruitment site's session id or with this browser's secret."""
     tokens = recruitment.derive_tokens(
         study.open_link, arrival.external_id, arrival.session, read_browser_secret(request)
     )
@@ -75,23 +75,23 @@ def _known(request: HttpRequest, study: Study, arrival: Arrival) -> Participant 
     return mine.filter(recruit=None).first()
 
 
-def _elsewhere(request: HttpRequest, study: Study) -> HttpResponse:
-    """The id of somebody who began in another browser: it alone opens nothing, for many know it."""
+def _refuse_other_browser(request: HttpRequest, study: Study) -> HttpResponse:
+    """Refuse the id of somebody who began in another browser: an id alone opens nothing, because it is no secret."""
     many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
-    return _page(request, study, "many" if many else "elsewhere")
+    return _render_page(request, study, "many" if many else "elsewhere")
 
 
 def _enrol(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
     if limits.exceeds_limit(request, "join", limits.JOINS):
-        return _page(request, study, "many")
+        return _render_page(request, study, "many")
     try:
         person = recruitment.enrol(study, arrival, read_browser_secret(request))
     except EnrolmentRefused as reason:
-        return _page(request, study, str(reason))
+        return _render_page(request, study, str(reason))
     request.session[f"study {study.pk}"] = person.token
     return redirect(person)
 
 
 urlpatterns = [
-    path("take/<str:link>/", take, name="take"),
+    path("take/<str:link>/", enter_study, name="take"),
 ]

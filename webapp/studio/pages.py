@@ -1,4 +1,4 @@
-"""Where a participant is: one page per state, decided from the rows alone."""
+"""A participant's page: one per state, decided from the database rows alone."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from webapp.studies.models import Outcome, Participant
 from webapp.studies.recruitment import find_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentation import Presentation
-from webapp.studio.presentations import lead_of, presentation_of
-from webapp.studio.words import count_of
+from webapp.studio.presentations import find_presentation, make_lead
+from webapp.studio.words import spell_number
 
 TITLES = {
     "consent": "Taking part",
@@ -55,7 +55,7 @@ class Page:
     """The template: studio/states/<name>.html."""
     context: dict[str, Any] = field(default_factory=dict)
     key: str = ""
-    """What, beside the name, makes this another page: a browser that shows the same one is left alone."""
+    """Part of the page's version besides the name: a browser with the same version is not sent the page again."""
 
     @property
     def title(self) -> str:
@@ -70,8 +70,8 @@ class Page:
         return hashlib.sha256(f"{self.name} {self.key}".encode()).hexdigest()[:16]
 
 
-class Watched(Protocol):
-    """A Screening, a Trial, or the sample of one: whom it is shown to, and under which name."""
+class ScreeningLike(Protocol):
+    """A Screening, a Trial, or a sample of one."""
 
     @property
     def participant(self) -> Participant: ...
@@ -79,162 +79,166 @@ class Watched(Protocol):
     def token(self) -> str: ...
 
 
-class Watchable(Protocol):
+class ClipLike(Protocol):
     """A clip on a page."""
 
     @property
     def status(self) -> str: ...
 
 
-def page_of(participant: Participant) -> Page:
+def find_page(participant: Participant) -> Page:
     experiment = participant.experiment
     if participant.withdrawn_at:
-        return Page("withdrawn", _code(participant))
+        return Page("withdrawn", _make_code_context(participant))
     if participant.outcome == Outcome.FAILED:
-        return Page("check_failed", _code(participant))
+        return Page("check_failed", _make_code_context(participant))
     if participant.outcome == Outcome.STOPPED:
-        return Page("stopped", _code(participant))
+        return Page("stopped", _make_code_context(participant))
     if experiment and experiment.status == Experiment.Status.FINISHED:
-        return _end(participant, experiment)
+        return _make_end_page(participant, experiment)
     if participant.consented_at is None or not participant.assignments.exists():
-        return _door(participant)
+        return _make_entry_page(participant)
     if experiment is None:
         return Page("between")
     if participant.instructed_at is None:
-        said = presentation_of(experiment).meanwhile(progress.read_progress(experiment))
-        return Page("instruction", {"meanwhile": said, **_beside(participant, experiment)})
-    return _first_steps(participant, experiment) or _experiment_page(participant, experiment)
+        progress_text = find_presentation(experiment).describe_progress(progress.read_progress(experiment))
+        return Page("instruction", {"progress": progress_text, **_make_task_context(participant, experiment)})
+    return _make_first_steps_page(participant, experiment) or _make_experiment_page(participant, experiment)
 
 
-def _door(participant: Participant) -> Page:
+def _make_entry_page(participant: Participant) -> Page:
     reason, deleted = opening.find_refusal(participant), participant.consented_at is not None
     if reason:
         return Page("closed", {"reason": reason, "deleted": deleted}, reason)
     context = {
         "deleted": deleted,
         "action": reverse("consent", args=[participant.token]),
-        "lead": lead_of(participant.study.arms.all(), participant.study.experiments_each),
+        "lead": make_lead(participant.study.arms.all(), participant.study.experiments_each),
     }
     return Page("consent", context, participant.study.consent_hash)
 
 
-def _first_steps(participant: Participant, experiment: Experiment) -> Page | None:
-    """What comes once, before the first round."""
+def _make_first_steps_page(participant: Participant, experiment: Experiment) -> Page | None:
+    """A page that comes once, before the first round."""
     study = participant.study
     if study.practice and participant.practised_at is None:
-        return Page("practice", practice_trial.page_context(participant, experiment.k, presentation_of(experiment)))
+        return Page(
+            "practice", practice_trial.make_page_context(participant, experiment.k, find_presentation(experiment))
+        )
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))
     return None
 
 
-def _experiment_page(participant: Participant, experiment: Experiment) -> Page:
+def _make_experiment_page(participant: Participant, experiment: Experiment) -> Page:
     if experiment.status == Experiment.Status.FAILED:
-        return _failed(participant)
+        return _make_failed_page(participant)
     if experiment.status == Experiment.Status.CANCELLED:
-        return Page("stopped", _code(participant))
+        return Page("stopped", _make_code_context(participant))
     if experiment.status == Experiment.Status.DRAFT:
-        return _gathering(experiment)
+        return _make_gathering_page(experiment)
     if experiment.paused:
         return Page("paused")
     request = loop.find_waiting_request(experiment)
     waits_for = 0 if request else progress.read_progress(experiment).iteration
     trial = trials.find_current(participant, experiment.n, waits_for)
     if trial:
-        return _trial(participant, experiment, trial)
+        return _make_trial_page(participant, experiment, trial)
     if request is None:
-        return _waiting(participant, experiment)
+        return _make_waiting_page(participant, experiment)
     vote = ballot.find_standing_vote(request, participant)
     if vote is None:
-        return _review(participant, request)
+        return _make_review_page(participant, request)
     others = panels.count_others_choosing(request, participant) if vote.locked_at else 0
-    return _others(others) if others else _picked(participant, request, vote)
+    return _make_others_page(others) if others else _make_picked_page(participant, request, vote)
 
 
-def _failed(participant: Participant) -> Page:
-    """Somebody can wait until it is mended, or end their part here."""
-    coming = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
-    return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": coming})
+def _make_failed_page(participant: Participant) -> Page:
+    """The person can wait until the failure is mended, or end their part here."""
+    has_code = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
+    return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": has_code})
 
 
-def _beside(participant: Participant, experiment: Experiment) -> dict[str, Any]:
-    """What stands on every page of the task."""
-    return presentation_of(experiment).beside(
+def _make_task_context(participant: Participant, experiment: Experiment) -> dict[str, Any]:
+    """The context of every page of the task."""
+    return find_presentation(experiment).make_task_context(
         experiment.task_info, lambda row: reverse("attachment", args=[participant.token, row.pk])
     )
 
 
-def _gathering(experiment: Experiment) -> Page:
+def _make_gathering_page(experiment: Experiment) -> Page:
     """A panel that is not complete."""
-    here = list(assigning.find_members(experiment))
-    missing = max(1, here[0].arm.panel - len(here)) if here else 1
-    return Page("gathering", {"count": count_of(missing), "many": missing > 1}, str(missing))
+    members = list(assigning.find_members(experiment))
+    missing = max(1, members[0].arm.panel - len(members)) if members else 1
+    return Page("gathering", {"count": spell_number(missing), "many": missing > 1}, str(missing))
 
 
-def _others(others: int) -> Page:
-    return Page("others", {"count": count_of(others).capitalize(), "many": others > 1}, str(others))
+def _make_others_page(others: int) -> Page:
+    return Page("others", {"count": spell_number(others).capitalize(), "many": others > 1}, str(others))
 
 
-def round_of(participant: Participant) -> int:
-    """The round that this person is in; 0 before the first."""
+def find_round(participant: Participant) -> int:
+    """The number of the person's current round; 0 before the first."""
     experiment = participant.experiment
     rounds = experiment.iterations.filter(aside=False) if experiment else Iteration.objects.none()
     return max(rounds.values_list("number", flat=True), default=0)
 
 
-def _waiting(participant: Participant, experiment: Experiment) -> Page:
+def _make_waiting_page(participant: Participant, experiment: Experiment) -> Page:
     training = train.find_requests(experiment).filter(status=Request.Status.OPEN).first()
     clips = make_practice_tiles(participant, training) if training else []
     now = progress.read_progress(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
     over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
-    words = presentation_of(experiment)
-    wait = words.wait_for_the_end(METHODS[experiment.method].chooses) if over else words.wait_of(now, experiment.k)
-    return Page("waiting", {"clips": clips, "now": wait, **_beside(participant, experiment)}, key)
+    words = find_presentation(experiment)
+    wait = (
+        words.describe_last_wait(METHODS[experiment.method].chooses) if over else words.describe_wait(now, experiment.k)
+    )
+    return Page("waiting", {"clips": clips, "now": wait, **_make_task_context(participant, experiment)}, key)
 
 
-def _review(participant: Participant, request: Request) -> Page:
+def _make_review_page(participant: Participant, request: Request) -> Page:
     screening = find_screening(request, participant)
     shown = make_tiles(screening)
     if not any(tile.status == "ready" for tile in shown):
-        return _failed(participant)
-    return _ballot(participant, request.experiment, screening, shown, get_judgement(request))
+        return _make_failed_page(participant)
+    return _make_judging_page(participant, request.experiment, screening, shown, get_judgement(request))
 
 
-def _trial(participant: Participant, experiment: Experiment, trial: Trial) -> Page:
-    """A set between two rounds, which looks like a round."""
+def _make_trial_page(participant: Participant, experiment: Experiment, trial: Trial) -> Page:
+    """A trial between two rounds; it looks like a round."""
     asked = (judge if trial.asks_worst else compare).JUDGEMENT
-    page = _ballot(participant, experiment, trial, make_tiles(trial), asked)
-    question = {"ask": presentation_of(experiment).trial_of_two} if asked.is_pair else {}
+    page = _make_judging_page(participant, experiment, trial, make_tiles(trial), asked)
+    question = {"ask": find_presentation(experiment).trial_question} if asked.is_pair else {}
     return replace(
         page, context=page.context | question | {"trial": True, "required": trials.find_required_letters(trial)}
     )
 
 
-def _ballot(
+def _make_judging_page(
     participant: Participant,
     experiment: Experiment,
     screening: Screening | Trial,
     shown: Sequence[Tile],
     judgement: Judgement,
 ) -> Page:
-    """The page to judge on, with what is shown of candidates that are read."""
-    page = ballot_page(screening, shown, judgement, presentation_of(experiment))
+    """The page to judge on, with the texts of candidates that are read."""
+    page = make_ballot_page(screening, shown, judgement, find_presentation(experiment))
 
     def tried() -> list[TriedSource]:
         rows = Candidate.objects.in_bulk(screening.order)
-        return [tried_of(rows[pk]) for pk in screening.order]
+        return [make_tried(rows[pk]) for pk in screening.order]
 
-    read = presentation_of(experiment).candidates(experiment.task_info, shown, tried)
-    return replace(page, context=page.context | _beside(participant, experiment) | read)
+    read = find_presentation(experiment).make_candidates_context(experiment.task_info, shown, tried)
+    return replace(page, context=page.context | _make_task_context(participant, experiment) | read)
 
 
-def tried_of(row: Candidate) -> TriedSource:
+def make_tried(row: Candidate) -> TriedSource:
     return TriedSource(row.source, row.reason, row.metric_trace)
 
 
-def ballot_page(
-    screening: Watched, shown: Sequence[Watchable], judgement: Judgement, presentation: Presentation
+def make_ballot_page(
+    screening: ScreeningLike, shown: Sequence[ClipLike], judgement: Judgement, presentation: Presentation
 ) -> Page:
     ready = sum(tile.status == "ready" for tile in shown)
     context = {
@@ -244,14 +248,14 @@ def ballot_page(
         "final": judgement.is_final,
         "pair": judgement.is_pair,
         "single": ready == 1,
-        "ask": presentation.ask_of(judgement, len(shown), ready),
+        "ask": presentation.make_question(judgement, len(shown), ready),
         "tags_best": presentation.tags_best,
         "tags_worst": presentation.tags_worst,
     }
     return Page("review", context, screening.token + " ".join(tile.status for tile in shown))
 
 
-def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
+def _make_picked_page(participant: Participant, request: Request, vote: Vote) -> Page:
     shown = {tile.letter: tile for tile in make_tiles(vote.screening)}
     letters = find_letters(vote.screening, [vote.best_id, vote.worst_id])
     context = {
@@ -263,22 +267,24 @@ def _picked(participant: Participant, request: Request, vote: Vote) -> Page:
     return Page("picked", context, f"{vote.screening.token} {vote.created_at}")
 
 
-def _code(participant: Participant) -> dict[str, Any]:
+def _make_code_context(participant: Participant) -> dict[str, Any]:
     return {"code": find_code(participant.study, participant.outcome)}
 
 
-def _end(participant: Participant, experiment: Experiment) -> Page:
+def _make_end_page(participant: Participant, experiment: Experiment) -> Page:
     if participant.study.debriefing and participant.debriefed_at is None:
-        coming = participant.study.codes.filter(outcome=Outcome.FINISHED).exists()
-        return Page("debriefing", {"action": reverse("debriefed", args=[participant.token]), "has_code": coming})
-    return _thanks(participant, experiment)
+        has_code = participant.study.codes.filter(outcome=Outcome.FINISHED).exists()
+        return Page("debriefing", {"action": reverse("debriefed", args=[participant.token]), "has_code": has_code})
+    return _make_thanks_page(participant, experiment)
 
 
-def _thanks(participant: Participant, experiment: Experiment) -> Page:
+def _make_thanks_page(participant: Participant, experiment: Experiment) -> Page:
     winner = experiment.winner
     clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
     token = issue_tickets(participant, [clip])[clip.pk] if clip else ""
-    outcome = participant.outcome or Outcome.FINISHED  # another process may note it while this page is made
+    outcome = participant.outcome or Outcome.FINISHED  # another process may store it while this page is made
     code = find_code(participant.study, outcome)
-    shown = presentation_of(experiment).winner(experiment.task_info, tried_of(winner)) if winner else {}
+    shown = (
+        find_presentation(experiment).make_winner_context(experiment.task_info, make_tried(winner)) if winner else {}
+    )
     return Page("thanks", {"clip": Tile("", token, "ready") if clip else None, "code": code, **shown}, outcome)

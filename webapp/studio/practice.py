@@ -1,6 +1,7 @@
-"""The practice trial: the page of a round with clips that everybody ranks alike. Nothing of it is kept but that it was.
+"""The practice trial: the page of a round with clips that everybody ranks alike.
 
-What was chosen lives in the browser's session, so that a reload shows the same; on another device one practises again.
+The database keeps only that the person has practised; the choice is in the browser's session, so that a reload shows
+the same page.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ CLIPS = {
     "swings": "keeps its pole up, but swings far to both sides",
     "falls": "drops its pole again and again",
 }
-"""File in static/studio/practice -> what one sees there. The best first; made by simulation.practice_clips."""
+"""File in static/studio/practice -> what it shows, the best first; made by simulation.practice_clips."""
 SHOWN = {2: ("still", "falls"), 3: ("still", "swings", "falls")}
-"""With fewer than four videos a round, these; else all."""
+"""The clips for rounds with fewer than four videos; other rounds show all."""
 LETTERS = "ABCD"
 WATCH_SECONDS = 2
-"""Of each clip before one can confirm: they are short, and one sees at once what happens."""
+"""How much of each clip must be watched before one can confirm; the clips are short."""
 
 
 @dataclass(frozen=True)
 class PracticeTile:
-    """A practice clip on a page; review.screenings.Tile is the one of a real round."""
+    """A practice clip on a page; review.screenings.Tile is a clip of a real round."""
 
     letter: str
     name: str
@@ -51,58 +52,58 @@ class PracticeTile:
         return static(f"studio/practice/{self.name}.jpg")
 
 
-def tiles(participant: Participant, k: int) -> list[PracticeTile]:
+def make_tiles(participant: Participant, k: int) -> list[PracticeTile]:
     """The practice clips in this person's own order."""
     names = list(SHOWN.get(max(2, k), CLIPS))
     random.Random(f"{participant.study.seed} practice {participant.label}").shuffle(names)
     return [PracticeTile(letter, name) for letter, name in zip(LETTERS, names, strict=False)]
 
 
-def page_context(participant: Participant, k: int, presentation: Presentation) -> dict[str, Any]:
-    """What the page of a round needs, for the practice trial."""
-    shown = tiles(participant, k)
+def make_page_context(participant: Participant, k: int, presentation: Presentation) -> dict[str, Any]:
+    """The context of the practice trial's page, which is the page of a round."""
+    shown = make_tiles(participant, k)
     return {
         "practice": True,
         "action": reverse("practice", args=[participant.token]),
         "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
         "tiles": shown,
         "sentence": SENTENCE,
-        "ask": presentation.ask_of(judge.JUDGEMENT, len(shown), len(shown)),
+        "ask": presentation.make_question(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
         "presentation": presentation,
         "tags_best": presentation.tags_best,
         "tags_worst": presentation.tags_worst,
-        **presentation.practice(shown),
+        **presentation.make_practice_context(shown),
     }
 
 
-def feedback_context(
-    participant: Participant, k: int, said: Mapping[str, str], presentation: Presentation
+def make_feedback_context(
+    participant: Participant, k: int, choice: Mapping[str, str], presentation: Presentation
 ) -> dict[str, Any]:
-    """What was chosen, and what most people would have; `said` has letters as best and worst, none for cannot tell."""
-    shown = {tile.letter: tile for tile in tiles(participant, k)}
+    """The choice, and what most people choose. `choice`: the letters of best and worst; empty for cannot tell."""
+    shown = {tile.letter: tile for tile in make_tiles(participant, k)}
     ranked = sorted(shown.values(), key=lambda tile: list(CLIPS).index(tile.name))
-    best, worst = shown.get(said.get("best", "")), shown.get(said.get("worst", ""))
+    best, worst = shown.get(choice.get("best", "")), shown.get(choice.get("worst", ""))
     return {
         "sentence": SENTENCE,
-        "usual": [(tile, presentation.practice_words(tile.name)) for tile in (ranked[0], ranked[-1])],
+        "usual": [(tile, presentation.describe_practice(tile.name)) for tile in (ranked[0], ranked[-1])],
         "chosen": [tile for tile in (best, worst) if tile],
         "as_usual": (best, worst) == (ranked[0], ranked[-1]),
     }
 
 
-def said_in(session: Mapping[str, Any], participant: Participant) -> dict[str, str] | None:
-    """What this browser chose in the practice trial; None before that."""
-    said = session.get(_key(participant))
-    return said if isinstance(said, dict) else None
+def read_choice(session: Mapping[str, Any], participant: Participant) -> dict[str, str] | None:
+    """This browser's choice in the practice trial; None before that."""
+    choice = session.get(_session_key(participant))
+    return choice if isinstance(choice, dict) else None
 
 
-def _key(participant: Participant) -> str:
+def _session_key(participant: Participant) -> str:
     return f"practice {participant.pk}"
 
 
-def choice_of(posted: Mapping[str, str], letters: list[str]) -> dict[str, str] | str:
-    """The letters chosen, or what is wrong with the choice."""
+def parse_choice(posted: Mapping[str, str], letters: list[str]) -> dict[str, str] | str:
+    """The letters chosen, or a sentence that says what is wrong with the choice."""
     if "cannot_tell" in posted:
         return {}
     best, worst = posted.get("best", ""), posted.get("worst", "")
@@ -113,13 +114,13 @@ def choice_of(posted: Mapping[str, str], letters: list[str]) -> dict[str, str] |
     return {"best": best, "worst": worst}
 
 
-def remember(session: MutableMapping[str, Any], participant: Participant, chosen: dict[str, str] | None) -> None:
-    """Keep what was chosen; None forgets it, to practise once more."""
+def save_choice(session: MutableMapping[str, Any], participant: Participant, chosen: dict[str, str] | None) -> None:
+    """Keep the choice; None deletes it, to practise once more."""
     if chosen is None:
-        session.pop(_key(participant), None)
+        session.pop(_session_key(participant), None)
     else:
-        session[_key(participant)] = chosen
+        session[_session_key(participant)] = chosen
 
 
-def done(participant: Participant) -> None:
+def mark_practised(participant: Participant) -> None:
     Participant.objects.filter(pk=participant.pk, practised_at=None).update(practised_at=timezone.now())

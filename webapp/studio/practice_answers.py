@@ -1,6 +1,6 @@
-"""The practice trial where answers are read: a small problem, and answers to it that everybody ranks alike.
+"""The practice trial for answers: a small problem, and answers to it that everybody ranks alike.
 
-They stand for the practice clips (webapp.studio.practice), best to worst, one for one.
+Each answer takes the place of one practice clip (webapp.studio.practice).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PROBLEM = Problem(
 
 
 @dataclass(frozen=True)
-class Sample:
+class PracticeAnswer:
     """An answer to the practice problem."""
 
     final: str
     reasoning: str
     words: str
-    """What one sees in it, after "It"."""
+    """What it does, as the end of a sentence that begins with "It"."""
 
     @property
     def text(self) -> str:
@@ -33,17 +33,17 @@ class Sample:
 
 
 SAMPLES = {
-    "still": Sample(
+    "still": PracticeAnswer(
         "$32.40$ euros",
         "A tenth less leaves $0.9$ of a price.\n\n$$40 \\cdot 0.9 = 36, \\qquad 36 \\cdot 0.9 = 32.40$$",
         "is right and shows every step",
     ),
-    "sways": Sample("$32.40$ euros", "I worked it out.", "is right, but does not show why"),
-    "swings": Sample(
+    "sways": PracticeAnswer("$32.40$ euros", "I worked it out.", "is right, but does not show why"),
+    "swings": PracticeAnswer(
         "$32$ euros",
         "A tenth of $40$ is $4$. Twice that is $8$.\n\n$$40 - 2 \\cdot 4 = 32$$",
         "shows its steps, but takes both tenths from the old price",
     ),
-    "falls": Sample("$36.90$ euros", "It looks like that.", "is wrong, and gives no reason"),
+    "falls": PracticeAnswer("$36.90$ euros", "It looks like that.", "is wrong, and gives no reason"),
 }
-"""By the name of the practice clip in whose place it stands."""
+"""By the name of the practice clip that each replaces."""

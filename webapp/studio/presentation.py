@@ -1,5 +1,5 @@
-"""What a participant's pages show of candidates, and in which words. Each medium has a file in
-webapp/studio/presentations/ and a folder of partial templates, templates/studio/<its name>/.
+"""How a participant's pages show candidates. Each medium has a file in webapp/studio/presentations/ and a folder of
+partial templates, templates/studio/<its name>/.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from webapp.studio.words import Wait
 Context = dict[str, Any]
 
 
-class Lettered(Protocol):
+class LetteredPlace(Protocol):
     """A candidate's place on a page."""
 
     @property
@@ -27,8 +27,8 @@ class Lettered(Protocol):
     def status(self) -> str: ...
 
 
-class Practised(Lettered, Protocol):
-    """The same in the practice trial, by the name of its practice clip."""
+class PracticePlace(LetteredPlace, Protocol):
+    """A candidate's place in the practice trial; `name` is that of its practice clip."""
 
     @property
     def name(self) -> str: ...
@@ -40,22 +40,22 @@ class Presentation:
     """What people are asked to do."""
     tags_best: tuple[str, ...]
     tags_worst: tuple[str, ...]
-    meanwhile: Callable[[Progress], str]
-    """What goes on while somebody reads the first pages; empty where nothing does."""
-    wait_of: Callable[[Progress, int], Wait]
-    """(where the experiment is, K) -> what the waiting page says."""
-    wait_for_the_end: Callable[[bool], Wait]
-    """The same after the last round; whether people choose among the rounds' bests then."""
-    ask_of: Callable[[Judgement, int, int], str]
-    """(what is asked, how many are shown, how many of them can be judged) -> the question."""
-    trial_of_two: str
-    """The question of a trial about two, which must not tell that it is one."""
-    beside: Callable[[TaskInfo, Callable[[Attachment], str]], Context]
-    """What stands on every page of a task: (task, addresses of its files)."""
-    candidates: Callable[[TaskInfo, Sequence[Lettered], Callable[[], Sequence[TriedSource]]], Context]
-    """What a page to judge on shows beside its places: (task, places, candidates in their order)."""
-    winner: Callable[[TaskInfo, TriedSource], Context]
-    practice: Callable[[Sequence[Practised]], Context]
-    """What the practice trial shows beside, or in place of, its clips."""
-    practice_words: Callable[[str], str]
-    """What one sees in the practice candidate of this name, after "It"."""
+    describe_progress: Callable[[Progress], str]
+    """What the robots do while somebody reads the first pages; empty if they do nothing."""
+    describe_wait: Callable[[Progress, int], Wait]
+    """(progress of the experiment, K) -> what the waiting page says."""
+    describe_last_wait: Callable[[bool], Wait]
+    """(whether people then choose among the rounds' winners) -> what the waiting page says after the last round."""
+    make_question: Callable[[Judgement, int, int], str]
+    """(judgement, number of candidates shown, number that can be judged) -> the question."""
+    trial_question: str
+    """The question of a trial about two candidates; it must not reveal that it is a trial."""
+    make_task_context: Callable[[TaskInfo, Callable[[Attachment], str]], Context]
+    """(task, addresses of its files) -> the context of every page of the task."""
+    make_candidates_context: Callable[[TaskInfo, Sequence[LetteredPlace], Callable[[], Sequence[TriedSource]]], Context]
+    """(task, places, candidates in their order) -> what a page to judge on adds to its places."""
+    make_winner_context: Callable[[TaskInfo, TriedSource], Context]
+    make_practice_context: Callable[[Sequence[PracticePlace]], Context]
+    """What the practice trial shows besides its clips or in their place."""
+    describe_practice: Callable[[str], str]
+    """What the practice candidate with this name does, as the end of a sentence that begins with "It"."""

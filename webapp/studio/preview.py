@@ -1,4 +1,4 @@
-"""What participants see, for staff: every page of a study with sample content. Reads the study's rows, writes none."""
+"""The preview for staff: every page of a study with sample content. It reads the study's rows and writes none."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
 
 from webapp.studies.models import Arm, Study
-from webapp.studio import samples
-from webapp.studio.words import plan_words
+from webapp.studio import preview_samples
+from webapp.studio.words import describe_plan
 
 staff_only = user_passes_test(lambda user: user.is_active and user.is_staff, login_url="admin:login")
 WIDTHS = (("desktop", "Wide"), ("phone", "Phone"))
@@ -25,17 +25,17 @@ WIDTHS = (("desktop", "Wide"), ("phone", "Phone"))
 
 @require_safe
 @staff_only
-def first(request: HttpRequest, study_id: int) -> HttpResponse:
-    return redirect("preview", study_id, next(iter(samples.STATES)))
+def redirect_to_first(request: HttpRequest, study_id: int) -> HttpResponse:
+    return redirect("preview", study_id, next(iter(preview_samples.STATES)))
 
 
 @require_safe
 @never_cache
 @csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
 @staff_only
-def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
+def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """The list of pages, and one of them in a frame."""
-    study, plan, state = _asked(request, study_id, name)
+    study, plan, state = _find_study_and_arm(request, study_id, name)
     width = request.GET.get("width", "")
     address = reverse("preview_page", args=[study.pk, name]) + (f"?arm={plan.pk}" if plan.pk else "")
     context = {
@@ -43,7 +43,7 @@ def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
         "arm": plan,
         "arms": study.arms.all(),
         "state": state,
-        "groups": _groups(study, plan),
+        "groups": _group_states(study, plan),
         "widths": WIDTHS,
         "width": width if width in dict(WIDTHS) else WIDTHS[0][0],
         "address": address,
@@ -56,18 +56,18 @@ def preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
 @xframe_options_sameorigin
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
 @staff_only
-def page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
-    """One page, as a participant sees it; its forms send nothing."""
-    study, plan, _ = _asked(request, study_id, name)
-    if missing := samples.missing(name, study, plan):
+def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
+    """One page as a participant sees it; its forms send nothing."""
+    study, plan, _ = _find_study_and_arm(request, study_id, name)
+    if missing := preview_samples.find_missing_reason(name, study, plan):
         raise Http404(missing)
-    shown = samples.page(name, study, plan)
+    shown = preview_samples.make_page(name, study, plan)
     context = {
         "preview": True,
-        "participant": samples.somebody(study),
+        "participant": preview_samples.make_participant(study),
         "study": study,
         "plan": plan,
-        "words": plan_words(plan),
+        "words": describe_plan(plan),
         "connected": False,
         "page": shown,
         "round": 1,
@@ -76,24 +76,27 @@ def page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     return render(request, "studio/leave.html" if shown.name == "leave" else "studio/preview.html", context)
 
 
-def _asked(request: HttpRequest, study_id: int, name: str) -> tuple[Study, Arm, samples.State]:
-    """Study, arm (a made-up one where the study has none yet) and page that the address names."""
+def _find_study_and_arm(request: HttpRequest, study_id: int, name: str) -> tuple[Study, Arm, preview_samples.State]:
+    """The study, arm (an unsaved one if the study has none yet) and page that the address names."""
     study = get_object_or_404(Study, pk=study_id)
-    if name not in samples.STATES:
+    if name not in preview_samples.STATES:
         raise Http404("there is no such page")
     wanted = request.GET.get("arm", "")
     arms = list(study.arms.all())
     arm = next((one for one in arms if str(one.pk) == wanted), arms[0] if arms else Arm(study=study))
-    return study, arm, samples.STATES[name]
+    return study, arm, preview_samples.STATES[name]
 
 
-def _groups(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, samples.State, str]]]]:
-    rows: list[Any] = [(name, state, samples.missing(name, study, plan)) for name, state in samples.STATES.items()]
+def _group_states(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, preview_samples.State, str]]]]:
+    rows: list[Any] = [
+        (name, state, preview_samples.find_missing_reason(name, study, plan))
+        for name, state in preview_samples.STATES.items()
+    ]
     return [(group, list(states)) for group, states in groupby(rows, key=lambda row: row[1].group)]
 
 
 urlpatterns = [
-    path("bench/studies/<int:study_id>/preview/", first, name="preview_first"),
-    path("bench/studies/<int:study_id>/preview/<slug:name>/", preview, name="preview"),
-    path("bench/studies/<int:study_id>/preview/<slug:name>/page/", page, name="preview_page"),
+    path("bench/studies/<int:study_id>/preview/", redirect_to_first, name="preview_first"),
+    path("bench/studies/<int:study_id>/preview/<slug:name>/", show_preview, name="preview"),
+    path("bench/studies/<int:study_id>/preview/<slug:name>/page/", show_page, name="preview_page"),
 ]

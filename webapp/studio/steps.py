@@ -1,4 +1,4 @@
-"""What a participant does before the rounds and after them: the practice trial, the check, the debriefing."""
+"""Views of the steps before and after the rounds: practice trial, comprehension check, debriefing."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.studies import comprehension, enrolment
 from webapp.studies.models import Participant
 from webapp.studio import check_page, practice
-from webapp.studio.pages import Page, page_of
-from webapp.studio.personal import personal
+from webapp.studio.links import require_participant
+from webapp.studio.pages import Page, find_page
 
 OUT_OF_DATE = "That page was out of date, so nothing was taken from it. This is where you are now."
 
 
-def in_this_browser(page: Page, participant: Participant, session: Mapping[str, Any]) -> Page:
-    """The page, with what only this browser knows: the practice choice, and the answers of the last try."""
+def add_session_state(page: Page, participant: Participant, session: Mapping[str, Any]) -> Page:
+    """The page with what the browser's session holds: the practice choice and the answers of the last attempt."""
     if page.name == "practice":
-        said = practice.said_in(session, participant)
+        said = practice.read_choice(session, participant)
         if said is not None:
-            context = practice.feedback_context(participant, page.context["k"], said, page.context["presentation"])
+            context = practice.make_feedback_context(participant, page.context["k"], said, page.context["presentation"])
             context["action"] = page.context["action"]
             return Page("practised", context, str(sorted(said.items())))
     if page.name == "check":
-        return Page("check", check_page.page_context(participant, session), page.key)
+        return Page("check", check_page.make_page_context(participant, session), page.key)
     return page
 
 
 @require_POST
-@personal
-def practise(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """Take the practice choice; or, by `then`, go on to the study or practise once more."""
-    page, experiment = page_of(participant), participant.experiment
+@require_participant
+def choose_in_practice(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Save the practice choice; with `then`, go on to the study or practise once more."""
+    page, experiment = find_page(participant), participant.experiment
     if page.name != "practice" or experiment is None:
         return redirect(participant)
     then = request.POST.get("then", "")
     if then == "again":
-        practice.remember(request.session, participant, None)
-    elif then and practice.said_in(request.session, participant) is not None:
-        practice.done(participant)
+        practice.save_choice(request.session, participant, None)
+    elif then and practice.read_choice(request.session, participant) is not None:
+        practice.mark_practised(participant)
     elif not then:
-        chosen = practice.choice_of(request.POST, [tile.letter for tile in page.context["tiles"]])
+        chosen = practice.parse_choice(request.POST, [tile.letter for tile in page.context["tiles"]])
         if isinstance(chosen, str):
             messages.warning(request, chosen.replace("video", experiment.medium.one))
         else:
-            practice.remember(request.session, participant, chosen)
+            practice.save_choice(request.session, participant, chosen)
     return redirect(participant)
 
 
 @require_POST
-@personal
-def check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """Take one try. The page says which try it is, so that one sent twice counts once, and which
-    questions were read, so that nobody answers others.
+@require_participant
+def answer_check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Count one attempt. The form has the attempt's number, so that one sent twice counts once, and a hash of the
+    questions, so that nobody answers questions that were changed.
     """
-    if page_of(participant).name != "check":
+    if find_page(participant).name != "check":
         return redirect(participant)
     questions = list(participant.study.questions.all())
     given = comprehension.read_answers(request.POST, participant, questions)
@@ -77,25 +77,25 @@ def check(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 
 @require_POST
-@personal
-def debriefed(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    if page_of(participant).name == "debriefing":
+@require_participant
+def confirm_debriefing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    if find_page(participant).name == "debriefing":
         enrolment.mark_debriefed(participant)
     return redirect(participant)
 
 
 @require_POST
-@personal
-def stop(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """Instead of waiting until a failure is mended."""
-    if page_of(participant).name == "failed":
+@require_participant
+def stop_participation(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """End the person's part, so that they need not wait until a failure is mended."""
+    if find_page(participant).name == "failed":
         enrolment.stop(participant)
     return redirect(participant)
 
 
 urlpatterns = [
-    path("s/<str:token>/practice/", practise, name="practice"),
-    path("s/<str:token>/check/", check, name="check"),
-    path("s/<str:token>/debriefed/", debriefed, name="debriefed"),
-    path("s/<str:token>/stop/", stop, name="stop"),
+    path("s/<str:token>/practice/", choose_in_practice, name="practice"),
+    path("s/<str:token>/check/", answer_check, name="check"),
+    path("s/<str:token>/debriefed/", confirm_debriefing, name="debriefed"),
+    path("s/<str:token>/stop/", stop_participation, name="stop"),
 ]

@@ -1,41 +1,41 @@
-"""Addresses of the pages for participants (/s/...) and evaluators (/v/...), and of the media their tickets open."""
+"""Addresses of the pages for participants (/s/...) and evaluators (/v/...), and of their media."""
 
 from django.urls import path
 
 from webapp.review import media
-from webapp.studio import attachments, evaluators, notices, open_link, preview, steps, views, voting
+from webapp.studio import attachments, evaluators, notice_views, open_link, preview, steps, views, voting
 from webapp.votes import media as vote_media
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("start/<int:study_id>/", views.start, name="start"),
-    path("s/<str:token>/", views.studio, name="studio"),
-    path("s/<str:token>/live/", views.live, name="live"),
-    path("s/<str:token>/consent/", views.consent, name="consent"),
-    path("s/<str:token>/ready/", views.ready, name="ready"),
-    path("s/<str:token>/leave/", views.leave, name="leave"),
+    path("", views.show_home, name="home"),
+    path("start/<int:study_id>/", views.start_demonstration, name="start"),
+    path("s/<str:token>/", views.show_studio, name="studio"),
+    path("s/<str:token>/live/", views.update_page, name="live"),
+    path("s/<str:token>/consent/", views.give_consent, name="consent"),
+    path("s/<str:token>/ready/", views.confirm_instructions, name="ready"),
+    path("s/<str:token>/leave/", views.leave_study, name="leave"),
     *steps.urlpatterns,
     *open_link.urlpatterns,
     *preview.urlpatterns,
-    path("s/<str:token>/vote/", voting.vote, name="vote"),
-    path("s/<str:token>/undo/", voting.undo, name="undo"),
-    path("s/<str:token>/viewing/", voting.viewing, name="viewing"),
-    path("s/<str:token>/report/", voting.report, name="report"),
+    path("s/<str:token>/vote/", voting.cast_vote, name="vote"),
+    path("s/<str:token>/undo/", voting.undo_vote, name="undo"),
+    path("s/<str:token>/viewing/", voting.save_viewing, name="viewing"),
+    path("s/<str:token>/report/", voting.report_clip, name="report"),
     path("clip/<str:token>/", media.serve_clip, name="clip"),
     path("clip/<str:token>/poster/", media.serve_poster, name="poster"),
-    path("s/<str:token>/attachment/<int:number>/", attachments.attachment, name="attachment"),
-    path("v/<str:token>/", evaluators.evaluate, name="evaluate"),
-    path("v/<str:token>/consent/", evaluators.consent, name="evaluate_consent"),
-    path("v/<str:token>/answer/", evaluators.vote, name="evaluate_vote"),
-    path("v/<str:token>/leave/", evaluators.leave, name="evaluate_leave"),
-    path("join/<str:token>/", evaluators.join, name="join"),
+    path("s/<str:token>/attachment/<int:number>/", attachments.serve_attachment, name="attachment"),
+    path("v/<str:token>/", evaluators.show_vote, name="evaluate"),
+    path("v/<str:token>/consent/", evaluators.give_consent, name="evaluate_consent"),
+    path("v/<str:token>/answer/", evaluators.cast_vote, name="evaluate_vote"),
+    path("v/<str:token>/leave/", evaluators.leave_poll, name="evaluate_leave"),
+    path("join/<str:token>/", evaluators.join_poll, name="join"),
     path("view/<str:token>/", vote_media.clip, name="pair_clip"),
     path("view/<str:token>/poster/", vote_media.poster, name="pair_poster"),
-    path("view/<str:token>/file/<int:number>/", evaluators.attachment, name="pair_file"),
-    path("s/<str:token>/tell/email/", notices.leave_address, name="leave_address"),
-    path("s/<str:token>/tell/email/stop/", notices.take_address_back, name="take_address_back"),
-    path("s/<str:token>/tell/push/", notices.subscribe, name="subscribe"),
-    path("s/<str:token>/tell/push/stop/", notices.unsubscribe, name="unsubscribe"),
-    path("n/<str:token>/", notices.stop, name="stop_notices"),
-    path("sw.js", notices.worker, name="service_worker"),
+    path("view/<str:token>/file/<int:number>/", evaluators.serve_attachment, name="pair_file"),
+    path("s/<str:token>/tell/email/", notice_views.save_address, name="leave_address"),
+    path("s/<str:token>/tell/email/stop/", notice_views.delete_address, name="take_address_back"),
+    path("s/<str:token>/tell/push/", notice_views.subscribe, name="subscribe"),
+    path("s/<str:token>/tell/push/stop/", notice_views.unsubscribe, name="unsubscribe"),
+    path("n/<str:token>/", notice_views.stop_messages, name="stop_notices"),
+    path("sw.js", notice_views.serve_worker, name="service_worker"),
 ]

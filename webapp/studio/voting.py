@@ -1,4 +1,4 @@
-"""Voting: cast, take back, report a clip that does not play; and what a page tells about how it was watched."""
+"""Views of voting: cast, undo, report a clip that does not play, save how a page was watched."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from webapp.experiments import events
 from webapp.review import ballot, telemetry, trials
 from webapp.review.models import ClipTicket, Screening, Trial, Vote
 from webapp.studies.models import Participant
-from webapp.studio.personal import personal
+from webapp.studio.links import require_participant
 
 
 @require_POST
-@personal
-def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+@require_participant
+def cast_vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     if participant.withdrawn_at:
         return redirect(participant)
     token = strip_nul(request.POST.get("screening", ""))
     trial = Trial.objects.filter(participant=participant, token=token).first()
     if trial:
-        messages.info(request, trials.save_answer(trial, _choice(request)) or "Saved, thank you.")
+        messages.info(request, trials.save_answer(trial, _read_choice(request)) or "Saved, thank you.")
         return redirect(participant)
-    choice = _choice(request)
-    if participant.experiment is None or participant.experiment.medium.filmed:  # who reads has nothing to watch
+    choice = _read_choice(request)
+    if participant.experiment is None or participant.experiment.medium.filmed:  # answers are not watched
         choice = replace(choice, client=telemetry.WATCH_UNKNOWN | choice.client)
     cast = ballot.cast_vote(participant, token, choice)
     if cast.message:
@@ -37,9 +37,9 @@ def vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 
 @require_POST
-@personal
-def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """How a page has been watched so far. Sent now and then and when it is left; nobody waits for the answer."""
+@require_participant
+def save_viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Save how a page has been watched so far; it reports from time to time and when it is left."""
     mine = {"participant": participant, "token": strip_nul(request.POST.get("screening", ""))}
     shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
     if shown is None or participant.withdrawn_at:
@@ -51,9 +51,9 @@ def viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 
 @require_POST
-@personal
-def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """Take back the last vote; names it, so that a second press takes back nothing else."""
+@require_participant
+def undo_vote(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Undo the vote of the screening that the form names, so that a second press undoes nothing else."""
     token = strip_nul(request.POST.get("screening", ""))
     standing = (
         Vote.objects.filter(screening__token=token, screening__participant=participant, undone_at=None)
@@ -68,18 +68,18 @@ def undo(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
 
 
 @require_POST
-@personal
-def report(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+@require_participant
+def report_clip(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     ticket = ClipTicket.objects.filter(participant=participant, token=strip_nul(request.POST.get("clip", ""))).first()
     experiment = participant.experiment
     if ticket is None or experiment is None or participant.withdrawn_at:
         return HttpResponse("This video is not on your page any more.", status=404)
-    said = f"{participant.label} says that a clip does not play."
-    events.emit(experiment, "reported", said, payload={"clip": ticket.clip_id})
+    text = f"{participant.label} says that a clip does not play."
+    events.emit(experiment, "reported", text, payload={"clip": ticket.clip_id})
     return HttpResponse("Thank you. The researcher has been told. You can still choose among the others.")
 
 
-def _choice(request: HtmxHttpRequest) -> ballot.Choice:
+def _read_choice(request: HtmxHttpRequest) -> ballot.Choice:
     return ballot.Choice(
         best=request.POST.get("best", ""),
         worst=request.POST.get("worst", ""),

@@ -1,4 +1,4 @@
-"""Plain words for where the robots are. No numbers but time, share and how many."""
+"""Plain words for the progress of the robots. The only numbers are times, shares and counts."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ class Wait:
     headline: str
     percent: int
     left: str
-    """How long still; empty where nobody can say yet."""
+    """The time left; empty while it is unknown."""
     stage: str
     path: tuple[tuple[str, str], ...]
     """(words, "done", "now" or "") for each stage and the person's turn after them."""
     unknown: str = "we can say how long when they have practised a little"
-    """Said where nobody can say how long still."""
+    """What the page says while the time left is unknown."""
 
 
 @dataclass(frozen=True)
 class PlanWords:
-    """What a plan means for the person, from what its method declares."""
+    """A plan in words for participants, from what its method declares."""
 
     rounds: str
     """For example: five rounds."""
     robots: str
-    """How many a round has: six robots, two robots; several robots where the method decides."""
+    """The robots of a round: six robots, two robots; several robots if the method decides."""
     mark: str
-    """What is asked in a round."""
+    """The task of a round."""
     pairs: bool
     """Whether two videos are sometimes shown once more, to say which is better."""
     end: str
     """What comes after the last round."""
     winner: str
-    """What the robot is that is shown at the end."""
+    """The caption of the robot that is shown at the end."""
     chosen: bool
-    """Whether it is one that people chose as the winner, alone or as a panel."""
+    """Whether people chose this robot as the winner, alone or as a panel."""
 
 
-def plan_words(plan: LoopSettings) -> PlanWords:
+def describe_plan(plan: LoopSettings) -> PlanWords:
     method = METHODS[plan.method]
-    rounds = "one round" if plan.n == 1 else f"{count_of(plan.n)} rounds"
-    robots = "several robots" if method.rounds else f"{count_of(plan.k)} robots"
+    rounds = "one round" if plan.n == 1 else f"{spell_number(plan.n)} rounds"
+    robots = "several robots" if method.rounds else f"{spell_number(plan.k)} robots"
     two = plan.k == 2 and not method.rounds
     mark = MARK_OF_TWO if two else MARK
     after = "After that round" if plan.n == 1 else f"After {rounds}"
@@ -58,8 +58,8 @@ def plan_words(plan: LoopSettings) -> PlanWords:
     return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner, method.chooses or plan.n == 1)
 
 
-def time_left(seconds: float | None) -> str:
-    """Rounded as a person would say it: a false precision would only be wrong."""
+def describe_time_left(seconds: float | None) -> str:
+    """The time left, rounded as a person would say it."""
     if seconds is None:
         return ""
     if seconds < 20:
@@ -68,9 +68,9 @@ def time_left(seconds: float | None) -> str:
         return "less than a minute left"
     minutes = round(seconds / 60)
     if minutes < 90:
-        return f"about {count_of(minutes)} minute{'s' if minutes != 1 else ''} left"
-    return f"about {count_of(round(seconds / 3600))} hours left"
+        return f"about {spell_number(minutes)} minute{'s' if minutes != 1 else ''} left"
+    return f"about {spell_number(round(seconds / 3600))} hours left"
 
 
-def count_of(number: int) -> str:
+def spell_number(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)

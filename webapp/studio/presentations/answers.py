@@ -1,4 +1,4 @@
-"""Answers to problems."""
+"""How pages show answers to problems."""
 
 from __future__ import annotations
 
@@ -16,111 +16,113 @@ from webapp.problems.lookup import TaskInfo
 from webapp.problems.models import Attachment, Problem
 from webapp.review import tags
 from webapp.studio import practice_answers
-from webapp.studio.presentation import Context, Lettered, Practised, Presentation
-from webapp.studio.words import Wait, count_of, time_left
+from webapp.studio.presentation import Context, LetteredPlace, PracticePlace, Presentation
+from webapp.studio.words import Wait, describe_time_left, spell_number
 
 LEAD = "You read several answers to a problem, and say which is best and which worst."
 STAGES = {"writing": "Being written", "training": "Being checked"}
 END = "The answer that was chosen"
-UNKNOWN = "nobody can say yet how long it takes"
+TIME_UNKNOWN = "nobody can say yet how long it takes"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer as a page shows it. Says nothing about how it came about, or of whom it is."""
+class ShownAnswer:
+    """One answer as a page shows it. It does not reveal which method or model wrote it."""
 
     letter: str
     status: str
     text: Text
 
 
-def answer(problem: Problem, tried: TriedSource, letter: str, status: str) -> Answer:
-    return Answer(letter, status, get_form(problem).build_text(problem, tried))
+def make_answer(problem: Problem, tried: TriedSource, letter: str, status: str) -> ShownAnswer:
+    return ShownAnswer(letter, status, get_form(problem).build_text(problem, tried))
 
 
-def stated(problem: Problem) -> Context:
+def make_statement(problem: Problem) -> Context:
     return {"problem": problem, "sentence": problem.title, "statement": markdown.render_html(problem.statement)}
 
 
-def beside(info: TaskInfo, address: Callable[[Attachment], str]) -> Context:
+def make_task_context(info: TaskInfo, address: Callable[[Attachment], str]) -> Context:
     assert isinstance(info, Problem)
-    return {**stated(info), "attachments": [(row, address(row)) for row in info.attachments.all()]}
+    return {**make_statement(info), "attachments": [(row, address(row)) for row in info.attachments.all()]}
 
 
-def reference(problem: Problem) -> dict[str, SafeString]:
-    """The solution, where reviewers may see it."""
+def make_reference_context(problem: Problem) -> dict[str, SafeString]:
+    """The solution, if reviewers may see it."""
     if not problem.show_reference:
         return {}
     final = markdown.render_formula(problem.answer) if problem.answer else SafeString("")
     return {"reference_answer": final, "reference": markdown.render_html(problem.reference)}
 
 
-def candidates(info: TaskInfo, places: Sequence[Lettered], tried: Callable[[], Sequence[TriedSource]]) -> Context:
+def make_candidates_context(
+    info: TaskInfo, places: Sequence[LetteredPlace], tried: Callable[[], Sequence[TriedSource]]
+) -> Context:
     assert isinstance(info, Problem)
-    read = [answer(info, row, place.letter, place.status) for place, row in zip(places, tried(), strict=True)]
-    return {"answers": read, **reference(info)}
+    read = [make_answer(info, row, place.letter, place.status) for place, row in zip(places, tried(), strict=True)]
+    return {"answers": read, **make_reference_context(info)}
 
 
-def winner(info: TaskInfo, tried: TriedSource) -> Context:
+def make_winner_context(info: TaskInfo, tried: TriedSource) -> Context:
     assert isinstance(info, Problem)
-    return {"answer": answer(info, tried, "", "ready"), "end": END}
+    return {"answer": make_answer(info, tried, "", "ready"), "end": END}
 
 
-def practice(places: Sequence[Practised]) -> Context:
-    """Answers that everybody ranks alike in place of the clips of which that is true."""
+def make_practice_context(places: Sequence[PracticePlace]) -> Context:
+    """The practice answers in place of the practice clips."""
     problem, samples = practice_answers.PROBLEM, practice_answers.SAMPLES
-    read = [answer(problem, TriedSource(samples[place.name].text), place.letter, "ready") for place in places]
-    return {**stated(problem), "answers": read}
+    read = [make_answer(problem, TriedSource(samples[place.name].text), place.letter, "ready") for place in places]
+    return {**make_statement(problem), "answers": read}
 
 
-def wait_for_the_end(chooses: bool) -> Wait:
-    """After the last round; `chooses`: people choose among the rounds' bests then."""
+def describe_last_wait(chooses: bool) -> Wait:
+    """The wait after the last round. `chooses`: people then choose among the rounds' winners."""
     path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now" if chooses else "done"))
     headline = "Your favourites are being brought together" if chooses else "Your last choice is being taken in"
-    return Wait(headline, 99, "a moment left", "Your turn", path, UNKNOWN)
+    return Wait(headline, 99, "a moment left", "Your turn", path, TIME_UNKNOWN)
 
 
-def wait_of(now: Progress, k: int) -> Wait:
+def describe_wait(now: Progress, k: int) -> Wait:
     phase = "training" if now.phase in ("training", "asking") else "writing"
     headline = "The answers are being checked" if phase == "training" else "New answers are being written"
     percent = min(99, int(100 * now.fraction))
-    here = list(STAGES).index(phase)
-    states = ["done"] * here + ["now"] + [""] * (len(STAGES) - here - 1)
+    number = list(STAGES).index(phase)
+    states = ["done"] * number + ["now"] + [""] * (len(STAGES) - number - 1)
     path = (*zip(STAGES.values(), states, strict=True), ("Your turn", ""))
     if now.in_line:
         return Wait("Your answers wait for their turn", percent, "", STAGES[phase], path, "others' come before yours")
-    return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], path, UNKNOWN)
+    return Wait(headline, percent, describe_time_left(now.seconds_left), STAGES[phase], path, TIME_UNKNOWN)
 
 
-def meanwhile(now: Progress) -> str:
-    """What goes on while somebody reads the first pages."""
+def describe_progress(now: Progress) -> str:
+    """What happens while somebody reads the first pages."""
     return (
         "The first answers are ready." if now.phase == "judging" else "The first answers are being written meanwhile."
     )
 
 
-def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
+def make_question(judgement: Judgement, shown: int, ready: int) -> str:
     if judgement.is_final:
         return "These won your rounds. Which one is the best of all?"
     if shown == 1:
         return "There is only one answer this time. Read it, then confirm."
     if judgement.is_pair:
         return "Which of these two is the better answer?"
-    return f"Which of these {count_of(shown)} answers is best, and which worst?"
+    return f"Which of these {spell_number(shown)} answers is best, and which worst?"
 
 
 PRESENTATION = Presentation(
     lead=LEAD,
     tags_best=tags.ANSWERS_BEST,
     tags_worst=tags.ANSWERS_WORST,
-    meanwhile=meanwhile,
-    wait_of=wait_of,
-    wait_for_the_end=wait_for_the_end,
-    ask_of=ask_of,
-    trial_of_two="Which of these two is the better answer?",
-    beside=beside,
-    candidates=candidates,
-    winner=winner,
-    practice=practice,
-    practice_words=lambda name: practice_answers.SAMPLES[name].words,
+    describe_progress=describe_progress,
+    describe_wait=describe_wait,
+    describe_last_wait=describe_last_wait,
+    make_question=make_question,
+    trial_question="Which of these two is the better answer?",
+    make_task_context=make_task_context,
+    make_candidates_context=make_candidates_context,
+    make_winner_context=make_winner_context,
+    make_practice_context=make_practice_context,
+    describe_practice=lambda name: practice_answers.SAMPLES[name].words,
 )

@@ -1,4 +1,4 @@
-"""Films of robots."""
+"""How pages show films of robots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from webapp.experiments.progress import Progress
 from webapp.review import tags
 from webapp.studio.practice import CLIPS
 from webapp.studio.presentation import Presentation
-from webapp.studio.words import Wait, count_of, time_left
+from webapp.studio.words import Wait, describe_time_left, spell_number
 
 LEAD = "You watch short videos of robots that practise, and say which you like best and which least."
 STAGES = {"writing": "Getting ready", "training": "Practising", "filming": "Making the videos"}
@@ -18,8 +18,8 @@ IN_LINE = {
 }
 
 
-def wait_for_the_end(chooses: bool) -> Wait:
-    """After the last round nothing is trained any more: a last choice comes, where the method has one, or the end."""
+def describe_last_wait(chooses: bool) -> Wait:
+    """The wait after the last round, when nothing is trained. `chooses`: a last choice comes, else the end."""
     stages = tuple((stage, "done") for stage in STAGES.values())
     if chooses:
         path = (*stages, ("Your turn", "now"))
@@ -27,37 +27,39 @@ def wait_for_the_end(chooses: bool) -> Wait:
     return Wait("That was the last round", 99, "a moment left", "Done", (*stages, ("Your turn", "done")))
 
 
-def wait_of(now: Progress, k: int) -> Wait:
+def describe_wait(now: Progress, k: int) -> Wait:
     if now.phase == "asking":
-        return _almost(now)
+        return _describe_almost_ready(now)
     phase = now.phase if now.phase in STAGES else "writing"
     robots = sum(candidate.status != "failed" for candidate in now.candidates) or k
     headline = {
         "writing": "The next robots are getting ready" if now.iteration > 1 else "The robots are getting ready",
-        "training": f"{count_of(robots).capitalize()} {'robot is' if robots == 1 else 'robots are'} practising",
+        "training": f"{spell_number(robots).capitalize()} {'robot is' if robots == 1 else 'robots are'} practising",
         "filming": "The videos are being made",
     }[phase]
-    # Never 100%: what the person waits for is there when this page gives way to it.
+    # Never 100%: once everything is ready, another page takes the place of this one.
     percent = min(99, int(100 * now.fraction))
     if now.in_line:
-        return Wait(IN_LINE[phase], percent, "", STAGES[phase], _path(phase), "other people's robots are before yours")
-    return Wait(headline, percent, time_left(now.seconds_left), STAGES[phase], _path(phase))
+        return Wait(
+            IN_LINE[phase], percent, "", STAGES[phase], _make_path(phase), "other people's robots are before yours"
+        )
+    return Wait(headline, percent, describe_time_left(now.seconds_left), STAGES[phase], _make_path(phase))
 
 
-def _almost(now: Progress) -> Wait:
-    """The videos are there and something comes before them; not what, for that would tell of the method."""
-    left, unknown = time_left(now.seconds_left), "nobody can say yet how long it takes"
-    return Wait("The videos are almost ready", 99, left, STAGES["filming"], _path("filming"), unknown)
+def _describe_almost_ready(now: Progress) -> Wait:
+    """The videos are ready but another step comes first; the page does not say which, to hide the method."""
+    left, unknown = describe_time_left(now.seconds_left), "nobody can say yet how long it takes"
+    return Wait("The videos are almost ready", 99, left, STAGES["filming"], _make_path("filming"), unknown)
 
 
-def _path(phase: str) -> tuple[tuple[str, str], ...]:
-    here = list(STAGES).index(phase)
-    states = ["done"] * here + ["now"] + [""] * (len(STAGES) - here - 1)
+def _make_path(phase: str) -> tuple[tuple[str, str], ...]:
+    number = list(STAGES).index(phase)
+    states = ["done"] * number + ["now"] + [""] * (len(STAGES) - number - 1)
     return (*zip(STAGES.values(), states, strict=True), ("Your turn", ""))
 
 
-def meanwhile(now: Progress) -> str:
-    """What goes on while somebody reads the first pages; empty where nothing does."""
+def describe_progress(now: Progress) -> str:
+    """What the robots do while somebody reads the first pages; empty if they do nothing."""
     if now.in_line:
         return "Other people's robots are practising at the moment. Yours wait for a free practice room."
     return {
@@ -69,8 +71,8 @@ def meanwhile(now: Progress) -> str:
     }.get(now.phase, "")
 
 
-def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
-    """What a page of videos asks."""
+def make_question(judgement: Judgement, shown: int, ready: int) -> str:
+    """The question of a page of videos."""
     if judgement.is_final:
         return "These won your rounds. Which one is the best of all?"
     if ready == 1:
@@ -79,21 +81,21 @@ def ask_of(judgement: Judgement, shown: int, ready: int) -> str:
         return "Two once more. Which one does it better?"
     if shown == 2:
         return "Which of these two does it better? Mark it as the best, and the other as the worst."
-    return f"Which of these {count_of(shown)} does it best, and which worst?"
+    return f"Which of these {spell_number(shown)} does it best, and which worst?"
 
 
 PRESENTATION = Presentation(
     lead=LEAD,
     tags_best=tags.BEST,
     tags_worst=tags.WORST,
-    meanwhile=meanwhile,
-    wait_of=wait_of,
-    wait_for_the_end=wait_for_the_end,
-    ask_of=ask_of,
-    trial_of_two="Which one does it better?",
-    beside=lambda info, address: {},
-    candidates=lambda info, places, tried: {},
-    winner=lambda info, tried: {},
-    practice=lambda places: {},
-    practice_words=CLIPS.__getitem__,
+    describe_progress=describe_progress,
+    describe_wait=describe_wait,
+    describe_last_wait=describe_last_wait,
+    make_question=make_question,
+    trial_question="Which one does it better?",
+    make_task_context=lambda info, address: {},
+    make_candidates_context=lambda info, places, tried: {},
+    make_winner_context=lambda info, tried: {},
+    make_practice_context=lambda places: {},
+    describe_practice=CLIPS.__getitem__,
 )

@@ -1,4 +1,4 @@
-"""What the waiting page shows of the ways to be told."""
+"""Tags for the notices that the waiting page offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ register = template.Library()
 
 
 @register.simple_tag
-def offered(participant: Participant) -> channels.Offer:
+def find_channels(participant: Participant) -> channels.Offer:
     return channels.of(participant)
 
 

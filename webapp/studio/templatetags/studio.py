@@ -1,4 +1,4 @@
-"""What every page of the studio is drawn with."""
+"""Tags and filters of the studio's pages."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def style(bundle: str) -> SafeString:
 
 
 HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")
-"""A few words and a stop, with more behind them: "Your data. We keep ..."."""
+"""A short heading at the start of a paragraph, for example "Your data." in "Your data. We keep ..."."""
 
 
 @register.filter
-def headed(text: str) -> SafeString:
-    """Plain text as paragraphs; words that head one stand out, where several paragraphs have such."""
+def paragraphs(text: str) -> SafeString:
+    """Plain text as paragraphs; their headings stand out if at least two paragraphs have one."""
     parts = [part.strip() for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
-    heads = [_head(part) for part in parts]
+    heads = [_find_head(part) for part in parts]
     if sum(map(bool, heads)) < 2:
         heads = [""] * len(parts)
-    return format_html_join("\n", "<p>{}{}</p>", [_marked(*both) for both in zip(heads, parts, strict=True)])
+    return format_html_join("\n", "<p>{}{}</p>", [_mark_head(*both) for both in zip(heads, parts, strict=True)])
 
 
-def _head(part: str) -> str:
+def _find_head(part: str) -> str:
     found = HEAD.match(part)
     return found[1] if found and len(found[1].split()) <= 4 else ""
 
 
-def _marked(head: str, part: str) -> tuple[SafeString, SafeString]:
+def _mark_head(head: str, part: str) -> tuple[SafeString, SafeString]:
     mark = format_html("<strong>{}</strong> ", head) if head else SafeString("")
     lines = part.removeprefix(head).strip().split("\n")
     return mark, format_html_join(SafeString("<br>"), "{}", [(line,) for line in lines])
@@ -47,5 +47,5 @@ def _marked(head: str, part: str) -> tuple[SafeString, SafeString]:
 
 @register.filter
 def partial(medium: Medium | str, name: str) -> str:
-    """The template of this part of a page for what its candidates are; for films where a study has no plan yet."""
+    """The template of this part of a page for this medium; that for films if a study has no plan yet."""
     return f"studio/{medium.name if isinstance(medium, Medium) else films.MEDIUM.name}/{name}.html"

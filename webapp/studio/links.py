@@ -1,4 +1,4 @@
-"""Personal links: a view that gets the participant, or the page that says the link leads nowhere."""
+"""Personal links: find the participant for a view, or show the page for unknown links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from webapp.studies.models import Participant
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
 
 
-def personal(view: PersonalView) -> Callable[..., HttpResponse]:
+def require_participant(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:

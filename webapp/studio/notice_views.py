@@ -1,4 +1,4 @@
-"""How a participant says how to be told, and how to stop that."""
+"""Views with which a participant asks for notices and stops them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from webapp.notices.models import Address, Subscription
 from webapp.notices.push import acceptable
 from webapp.studies import limits
 from webapp.studies.models import Participant
-from webapp.studio.personal import personal
+from webapp.studio.links import require_participant
 
 CHANGES = 60
-"""Addresses and browsers an hour that one network address may leave or take back."""
+"""How many e-mail addresses and browsers one network address may add or remove an hour."""
 MOST_BROWSERS = 10
 WORKER = Path(settings.BASE_DIR) / "static" / "studio" / "sw.js"
 
@@ -33,22 +33,22 @@ class AddressForm(forms.Form):
 
 
 @require_POST
-@personal
-def leave_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+@require_participant
+def save_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     form = AddressForm(request.POST)
     if limits.exceeds_limit(request, "tell", CHANGES):
-        return _answer(request, participant, "Too many changes from here for now. Please try again a little later.")
+        return _respond(request, participant, "Too many changes from here for now. Please try again a little later.")
     if not channels.of(participant).email:
-        return _answer(request, participant, "E-mail is not offered here.")
+        return _respond(request, participant, "E-mail is not offered here.")
     if not form.is_valid():
-        return _answer(request, participant, "That does not look like an e-mail address. Nothing was kept.")
-    _keep_zone(participant, request.POST.get("timezone", ""))
+        return _respond(request, participant, "That does not look like an e-mail address. Nothing was kept.")
+    _save_timezone(participant, request.POST.get("timezone", ""))
     Address.objects.update_or_create(participant=participant, defaults={"email": form.cleaned_data["email"]})
-    return _answer(request, participant)
+    return _respond(request, participant)
 
 
-def _keep_zone(participant: Participant, name: str) -> None:
-    """The person's own time zone, where the browser named one."""
+def _save_timezone(participant: Participant, name: str) -> None:
+    """Save the person's time zone, if the browser gave one."""
     zone = email.zone_of(strip_nul(name)[:64]).key
     if name and zone != participant.timezone:
         participant.timezone = zone
@@ -56,19 +56,19 @@ def _keep_zone(participant: Participant, name: str) -> None:
 
 
 @require_POST
-@personal
-def take_address_back(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+@require_participant
+def delete_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     Address.objects.filter(participant=participant).delete()
-    return _answer(request, participant, "Your address is deleted.")
+    return _respond(request, participant, "Your address is deleted.")
 
 
 @require_POST
-@personal
+@require_participant
 def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    """What the browser's push service gave it, as it is."""
+    """Save the subscription that the browser got from its push service."""
     if limits.exceeds_limit(request, "tell", CHANGES):
         return HttpResponse("Too many changes from here for now.", status=429, content_type="text/plain")
-    endpoint, p256dh, auth = _subscription(request)
+    endpoint, p256dh, auth = _read_subscription(request)
     mine = Subscription.objects.filter(participant=participant)
     if not channels.of(participant).push or not acceptable(endpoint, p256dh, auth) or mine.count() >= MOST_BROWSERS:
         return HttpResponse("This browser cannot be told.", status=400, content_type="text/plain")
@@ -77,15 +77,15 @@ def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
 
 
 @require_POST
-@personal
+@require_participant
 def unsubscribe(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
-    endpoint = _subscription(request)[0]
+    endpoint = _read_subscription(request)[0]
     Subscription.objects.filter(participant=participant, endpoint=endpoint).delete()
     return HttpResponse(status=204)
 
 
-def _subscription(request: HttpRequest) -> tuple[str, str, str]:
-    """Endpoint, key and secret; empty where they are not given as text."""
+def _read_subscription(request: HttpRequest) -> tuple[str, str, str]:
+    """Endpoint, key and secret; empty if any of them is not text."""
     try:
         data = json.loads(request.body[:4000])
         parts = (data["endpoint"], data.get("keys", {}).get("p256dh", ""), data.get("keys", {}).get("auth", ""))
@@ -97,21 +97,21 @@ def _subscription(request: HttpRequest) -> tuple[str, str, str]:
     return endpoint, p256dh, auth
 
 
-def _answer(request: HtmxHttpRequest, participant: Participant, said: str = "") -> HttpResponse:
-    """The part of the page; the whole page where there is no script."""
+def _respond(request: HtmxHttpRequest, participant: Participant, reply: str = "") -> HttpResponse:
+    """The part of the page; without a script, the whole page."""
     if request.htmx:
-        context = {"participant": participant, "study": participant.study, "said": said}
+        context = {"participant": participant, "study": participant.study, "reply": reply}
         return render(request, "studio/notices/email.html", context)
-    if said:
-        messages.info(request, said)
+    if reply:
+        messages.info(request, reply)
     return redirect(participant)
 
 
 @csrf_exempt  # mail programs press this for the person (RFC 8058); the link itself is the permission
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def stop(request: HttpRequest, token: str) -> HttpResponse:
-    """From a message: one button, or none where the mail program has one. An unknown link has nothing left to stop."""
+def stop_messages(request: HttpRequest, token: str) -> HttpResponse:
+    """The page of the link in every message; mail programs with a button of their own post to it directly."""
     address = Address.objects.filter(token=strip_nul(token)).first()
     if request.method == "POST" and address:
         address.delete()
@@ -120,7 +120,7 @@ def stop(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_safe
-def worker(request: HttpRequest) -> HttpResponse:
-    """At the top of the site, because a service worker reaches no further up than its own address."""
+def serve_worker(request: HttpRequest) -> HttpResponse:
+    """Serve the service worker at the top of the site, because it controls only pages below its own address."""
     headers = {"Cache-Control": "no-cache"}
     return HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8", headers=headers)

@@ -1,0 +1,222 @@
+"""Every page of a study with sample content, for the preview. Built from unsaved rows, so that nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.urls import reverse
+
+from llm.methods import METHODS
+from webapp.experiments.kind import Judgement
+from webapp.experiments.kinds import choose, compare, judge
+from webapp.experiments.progress import CandidateState, Progress
+from webapp.problems import lookup
+from webapp.problems.forms import get_form
+from webapp.problems.forms.form import TriedSource
+from webapp.problems.models import Problem
+from webapp.studies import comprehension
+from webapp.studies.models import Arm, Outcome, Participant, Question, Study
+from webapp.studies.recruitment import find_code
+from webapp.studio import check_page, practice
+from webapp.studio.pages import Page, make_ballot_page
+from webapp.studio.presentations import find_presentation, make_lead
+
+TOKEN = "preview"
+"""Stands for a personal link in the preview's addresses; no real token is this short."""
+LETTERS = "ABCDEFGHIJKL"
+Context = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class State:
+    title: str
+    group: str
+    make: Callable[[Study, Arm], Page]
+    used: Callable[[Study, Arm], bool] = lambda study, plan: True
+    """Whether this study has the page at all."""
+
+
+@dataclass(frozen=True)
+class SampleScreening:
+    """Takes the place of a review.models.Screening."""
+
+    participant: Participant
+    token: str = TOKEN
+
+
+def make_participant(study: Study) -> Participant:
+    """A participant that is not saved."""
+    return Participant(study=study, token=TOKEN, label="Preview")
+
+
+def make_clips(count: int) -> list[practice.PracticeTile]:
+    """Practice clips in place of real ones, repeated as often as needed."""
+    names = list(practice.CLIPS)
+    return [practice.PracticeTile(letter, names[place % len(names)]) for place, letter in enumerate(LETTERS[:count])]
+
+
+def count_shown(plan: Arm) -> int:
+    return min(plan.k, len(LETTERS))
+
+
+def make_progress(plan: Arm, phase: str, fraction: float, left: float | None, in_line: bool = False) -> Progress:
+    states = tuple(CandidateState(i, "written", 0.4, "", None, False) for i in range(1, count_shown(plan) + 1))
+    return Progress(phase, 1, plan.n, fraction, left, states, in_line)
+
+
+def _make_check_page(study: Study, plan: Arm, wrongly: bool) -> Page:
+    person = make_participant(study)
+    person.attempts = int(wrongly)
+    session: dict[str, Any] = {}
+    if wrongly:
+        comprehension.save_answers(
+            session, person, {str(row.pk): _find_wrong_answer(row) for row in study.questions.all()}
+        )
+    return Page("check", check_page.make_page_context(person, session))
+
+
+def _find_wrong_answer(question: Question) -> str:
+    return next((text for text in question.choices if text != question.correct_answer), "")
+
+
+def _make_consent_page(study: Study, plan: Arm) -> Page:
+    return Page("consent", {"action": "", "lead": make_lead(study.arms.all(), study.experiments_each)})
+
+
+def _make_instruction_page(study: Study, plan: Arm) -> Page:
+    now = make_progress(plan, "training" if plan.medium.filmed else "writing", 0.1, None)
+    return Page("instruction", {"progress": find_presentation(plan).describe_progress(now), **_make_task_context(plan)})
+
+
+def _make_task_context(plan: Arm) -> Context:
+    """The context of every page of the task."""
+    return find_presentation(plan).make_task_context(
+        plan.task_info, lambda row: reverse("admin:problems_attachment", args=[row.pk])
+    )
+
+
+def _make_practice_page(study: Study, plan: Arm) -> Page:
+    return Page("practice", practice.make_page_context(make_participant(study), plan.k, find_presentation(plan)))
+
+
+def _make_practised_page(study: Study, plan: Arm) -> Page:
+    person = make_participant(study)
+    shown = find_presentation(plan)
+    (best, _), (worst, _) = practice.make_feedback_context(person, plan.k, {}, shown)["usual"]
+    choice = {"best": best.letter, "worst": worst.letter}
+    action = practice.make_page_context(person, plan.k, shown)["action"]
+    return Page("practised", practice.make_feedback_context(person, plan.k, choice, shown) | {"action": action})
+
+
+def _make_waiting_page(study: Study, plan: Arm, in_line: bool) -> Page:
+    phase = "training" if plan.medium.filmed else "writing"
+    now = make_progress(plan, phase, 0.0 if in_line else 0.4, None if in_line else 130.0, in_line)
+    early = make_clips(count_shown(plan)) if plan.medium.filmed and not in_line else []
+    return Page(
+        "waiting",
+        {"now": find_presentation(plan).describe_wait(now, plan.k), "clips": early, **_make_task_context(plan)},
+    )
+
+
+def _make_review_page(study: Study, plan: Arm, judgement: Judgement, count: int) -> Page:
+    shown, places = find_presentation(plan), make_clips(count)
+    page = make_ballot_page(SampleScreening(make_participant(study)), places, judgement, shown)
+    read = shown.make_candidates_context(
+        plan.task_info, places, lambda: [_make_tried(plan, place) for place in range(count)]
+    )
+    return replace(page, context=page.context | _make_task_context(plan) | read)
+
+
+def _make_tried(plan: Arm, place: int) -> TriedSource:
+    """A sample candidate of a problem."""
+    assert isinstance(plan.task_info, Problem)
+    return get_form(plan.task_info).make_sample(plan.task_info, place)
+
+
+def _make_picked_page(study: Study, plan: Arm) -> Page:
+    chosen = make_clips(count_shown(plan))
+    vote = {"screening": SampleScreening(make_participant(study)), "cannot_tell": False}
+    return Page("picked", {"vote": vote, "picks": [(chosen[0], ""), (chosen[-1], "")], "seconds": 10.0, "final": False})
+
+
+def _page_with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
+    def make(study: Study, plan: Arm) -> Page:
+        context: Context = {"code": find_code(study, outcome)}
+        return Page(name, context)
+
+    return make
+
+
+def _make_thanks_page(study: Study, plan: Arm) -> Page:
+    page = _page_with_code("thanks", Outcome.FINISHED)(study, plan)
+    if plan.medium.filmed:
+        return replace(page, context=page.context | {"clip": make_clips(1)[0]})
+    return replace(
+        page, context=page.context | find_presentation(plan).make_winner_context(plan.task_info, _make_tried(plan, 0))
+    )
+
+
+def _make_failed_page(study: Study, plan: Arm) -> Page:
+    return Page("failed", {"has_code": find_code(study, Outcome.STOPPED) is not None})
+
+
+def _plain_page(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
+    return lambda study, plan: Page(name, context)
+
+
+def _has_questions(study: Study, plan: Arm) -> bool:
+    return study.questions.exists()
+
+
+def _has_pairs(study: Study, plan: Arm) -> bool:
+    return METHODS[plan.method].compares
+
+
+def _has_final_choice(study: Study, plan: Arm) -> bool:
+    return METHODS[plan.method].chooses and plan.n > 1
+
+
+BEFORE, ROUNDS, END = "Before the rounds", "The rounds", "The end"
+STATES: dict[str, State] = {
+    "consent": State("Consent", BEFORE, _make_consent_page),
+    "instruction": State("Instruction", BEFORE, _make_instruction_page),
+    "practice": State("Practice trial", BEFORE, _make_practice_page, lambda study, plan: study.practice),
+    "practised": State("After the practice trial", BEFORE, _make_practised_page, lambda study, plan: study.practice),
+    "check": State("Comprehension check", BEFORE, lambda s, p: _make_check_page(s, p, wrongly=False), _has_questions),
+    "check-again": State(
+        "Check, wrong answers", BEFORE, lambda s, p: _make_check_page(s, p, wrongly=True), _has_questions
+    ),
+    "check-failed": State("Check not passed", BEFORE, _page_with_code("check_failed", Outcome.FAILED), _has_questions),
+    "waiting": State("Waiting", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=False)),
+    "in-line": State("Waiting behind others", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=True)),
+    "review": State("A round", ROUNDS, lambda s, p: _make_review_page(s, p, judge.JUDGEMENT, count_shown(p))),
+    "pair": State("Two once more", ROUNDS, lambda s, p: _make_review_page(s, p, compare.JUDGEMENT, 2), _has_pairs),
+    "final": State(
+        "Final choice", ROUNDS, lambda s, p: _make_review_page(s, p, choose.JUDGEMENT, p.n), _has_final_choice
+    ),
+    "picked": State("After a choice", ROUNDS, _make_picked_page),
+    "paused": State("Paused", ROUNDS, _plain_page("paused")),
+    "failed": State("A failure", ROUNDS, _make_failed_page),
+    "debriefing": State("Debriefing", END, _plain_page("debriefing"), lambda study, plan: bool(study.debriefing)),
+    "thanks": State("Thanks", END, _make_thanks_page),
+    "leave": State("Leave the study", END, _plain_page("leave")),
+    "withdrawn": State("After leaving", END, _page_with_code("withdrawn", Outcome.WITHDRAWN)),
+    "stopped": State("Stopped on our side", END, _page_with_code("stopped", Outcome.STOPPED)),
+    "closed": State("Study closed", END, _plain_page("closed", reason="closed")),
+    "full": State("Study full", END, _plain_page("closed", reason="full")),
+    "early": State("Not open yet", END, _plain_page("closed", reason="draft")),
+}
+
+
+def find_missing_reason(name: str, study: Study, plan: Arm) -> str:
+    """Why a page is not shown; empty if it is."""
+    if not lookup.task_exists(plan.task):
+        return "its problem is not there"
+    return "" if STATES[name].used(study, plan) else "not in this study"
+
+
+def make_page(name: str, study: Study, plan: Arm) -> Page:
+    """The page with this name, as a participant in this arm sees it."""
+    return STATES[name].make(study, plan)
