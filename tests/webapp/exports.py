@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows, finished_study
 from webapp.archive import export
-from webapp.archive.scope import Options
+from webapp.archive.study_scope import Options
 from webapp.experiments import run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.review.models import Vote

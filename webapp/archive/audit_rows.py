@@ -1,4 +1,4 @@
-"""The audit log's rows that tell of a study, for its export."""
+"""The rows of the audit log that are about a study, for its export."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from webapp.archive.models import Origin
 from webapp.archive.row_reader import Pseudonyms, Row, make_plain
 from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
-from webapp.archive.scope import Scope
+from webapp.archive.study_scope import Scope
 from webapp.audit.models import Entry
 from webapp.studies.models import Participant
 from webapp.votes.models import Poll
@@ -52,18 +52,18 @@ def filter_entries(scope: Scope) -> QuerySet[Entry]:
 
 
 def read_rows(scope: Scope, names: Pseudonyms) -> Iterator[Row]:
-    """First those that an imported study brought along."""
+    """First the rows that came with an import of the study, then this installation's own."""
     number = 0
     origin = Origin.objects.filter(study=scope.study).first()
     columns = [name for name, column in TABLE.columns.items() if column.exported]
-    for row in origin.audit if origin else []:  # PostgreSQL gives its keys in an order of its own
+    for row in origin.audit if origin else []:  # PostgreSQL changes the order of a JSON object's keys
         number += 1
         yield {"id": number} | {name: names.replace_text(row[name]) for name in columns}
     erased = Participant.objects.filter(study=scope.study, deleted_at__isnull=False)
-    nobody = {str(pk): label for pk, label in erased.values_list("pk", "label")}
+    erased_labels = {str(pk): label for pk, label in erased.values_list("pk", "label")}
     for entry in filter_entries(scope).iterator(500):
         number += 1
-        person = nobody.get(entry.target_id) if entry.target_type == "studies.participant" else None
+        person = erased_labels.get(entry.target_id) if entry.target_type == "studies.participant" else None
         yield {
             "id": number,
             "actor": entry.actor if entry.actor in PEOPLE else names.staff.get(entry.actor, ""),
@@ -77,7 +77,7 @@ def read_rows(scope: Scope, names: Pseudonyms) -> Iterator[Row]:
 
 
 def list_actors(scope: Scope) -> set[str]:
-    """Names of experimenters that the export tells of."""
+    """Names of the experimenters in the export."""
     found = {name for name in filter_entries(scope).values_list("actor", flat=True) if name not in PEOPLE}
     found |= {name for poll in Poll.objects.filter(pk__in=scope.polls) for name in (poll.closed_by, poll.unblinded_by)}
     origin = Origin.objects.filter(study=scope.study).first()
@@ -86,7 +86,7 @@ def list_actors(scope: Scope) -> set[str]:
 
 
 def assign_staff_names(names: set[str]) -> dict[str, str]:
-    """staff-1, staff-2 ... in the order of the names; names that are such already stay."""
-    taken = {name for name in names if re.fullmatch(r"staff-\d+", name)}
-    fresh = (f"staff-{number}" for number in range(1, len(names) + len(taken) + 1) if f"staff-{number}" not in taken)
-    return {name: name if name in taken else next(fresh) for name in sorted(names)}
+    """staff-1, staff-2 ... in the order of the names; names of this form stay as they are."""
+    used = {name for name in names if re.fullmatch(r"staff-\d+", name)}
+    fresh = (f"staff-{number}" for number in range(1, len(names) + len(used) + 1) if f"staff-{number}" not in used)
+    return {name: name if name in used else next(fresh) for name in sorted(names)}

@@ -1,4 +1,4 @@
-"""A zip whose bytes depend on its contents alone, with a list of what is in it and the checksum of every file."""
+"""A zip whose bytes depend on its contents alone, with a manifest and the checksum of every file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any, BinaryIO, Self
 from webapp.base.csv_cells import format_line, to_cell
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every file: the earliest that a zip can say."""
+"""The time of every file: the earliest that a zip can hold."""
 CHUNK = 1 << 20
 STORED = (".mp4", ".jpg", ".pt")
-"""Packed already."""
+"""Files of these kinds are compressed already."""
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 CountBytes = Callable[[int], None]
-"""Told how many bytes were just read."""
+"""Called with the number of bytes that were just read."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Bundle:
     def write_json(self, name: str, content: Any) -> None:
         self.write_text(name, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
-    def copy_file(self, name: str, file: BinaryIO, said: CountBytes) -> None:
+    def copy_file(self, name: str, file: BinaryIO, count: CountBytes) -> None:
         with self.open_file(name) as sink:
             while data := file.read(CHUNK):
                 sink.write(data)
-                said(len(data))
+                count(len(data))
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         with self.open_file(name) as sink:
@@ -84,7 +84,7 @@ class Bundle:
                 sink.write(format_line([to_cell(value) for value in row]))
 
     def close(self, about: dict[str, Any]) -> None:
-        """Finish with the manifest, `about` among it, and SHA256SUMS, which `sha256sum -c` reads."""
+        """Finish with the manifest, which includes `about`, and SHA256SUMS, which `sha256sum -c` reads."""
         files = [
             {"name": m.name, "size": m.size, "sha256": m.sha256} for m in sorted(self.members, key=lambda m: m.name)
         ]
@@ -102,7 +102,7 @@ class Bundle:
 
 
 class JsonRows:
-    """A JSON array with one object a line, written as it comes."""
+    """A JSON array with one object per line, written row by row."""
 
     def __init__(self, out: Sink | BinaryIO) -> None:
         self._out, self._first = out, True

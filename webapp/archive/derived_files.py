@@ -1,4 +1,4 @@
-"""What one would make of the tables anyway: code, traces, figures, results, replays."""
+"""Files that an export derives from the tables: code, traces, figures, results, replays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from llm.replay import write_record
 from webapp.archive.bundle import Bundle, CountBytes
 from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.rules import Rule
-from webapp.archive.scope import Scope
+from webapp.archive.study_scope import Scope
 from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.base.store import store
@@ -36,7 +36,7 @@ def write_files(bundle: Bundle, scope: Scope, names: Pseudonyms, counts: dict[st
     report(0.3, "Code, traces and figures")
     for number, experiment in enumerate(_list_experiments(scope), 1):
         if not lookup.task_exists(experiment.task):
-            continue  # deleted since: the tables still say what was done
+            continue  # a problem that was deleted since: the tables still hold its rows
         _write_code(bundle, number, experiment)
         for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
             copy_from_store(bundle, name, key, lambda size: None)
@@ -62,16 +62,16 @@ def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:
         bundle.write_text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
 
 
-def copy_from_store(bundle: Bundle, name: str, key: str, said: CountBytes) -> None:
+def copy_from_store(bundle: Bundle, name: str, key: str, count: CountBytes) -> None:
     """Put a file of the store into the zip, unless it was deleted meanwhile."""
     with suppress(FileNotFoundError), store.open(key) as file:
-        bundle.copy_file(name, file, said)
+        bundle.copy_file(name, file, count)
 
 
 def _list_run_files(
     number: int, experiment: Experiment, folder: str, source: str, ending: str
 ) -> Iterator[tuple[str, str]]:
-    """(name in the zip, key in the store) of what training left in this folder for each candidate."""
+    """(name in the zip, key in the store) of each candidate's file in this folder of the training."""
     for request in train.find_requests(experiment).order_by("pk"):
         for position, candidate in enumerate(request.payload["candidates"]):
             key = f"{request.run_key}/{source}/{position}.{ending}"
@@ -120,12 +120,12 @@ def summarize_results(found: results.Results) -> dict[str, Any]:
         for result in found.pairs
     ]
     arms = [{"arm": arm, **asdict(rating)} for arm, rating in found.ratings]
-    told = {"evaluators counted": found.counted, "left out": found.left_out, "pairs": pairs, "strengths": arms}
-    return make_plain({**told, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
+    summary = {"evaluators counted": found.counted, "left out": found.left_out, "pairs": pairs, "strengths": arms}
+    return make_plain({**summary, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
 
 
 def _write_seeds(bundle: Bundle, scope: Scope) -> None:
-    """Every seed, wherever it stands, in one list."""
+    """Every seed of every table in one list."""
 
     def rows() -> Iterator[tuple[str, int, int]]:
         for table in TABLES.values():

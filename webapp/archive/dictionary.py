@@ -1,4 +1,4 @@
-"""The data dictionary: every table and column, from the same declarations that decide what is exported."""
+"""The data dictionary: every table and column of an export, from the declarations that decide what is exported."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def list_entries(tables: Iterable[Table]) -> Iterator[Entry]:
 
 
 def describe_column(table: Table, name: str) -> str:
-    """What a column says: as declared, else the field's help text, else where it points."""
+    """The meaning of a column: as declared, else the field's help text; for links also the table."""
     column, field = table.columns[name], table.field(name)
-    said = column.meaning or str(field.help_text)
+    text = column.meaning or str(field.help_text)
     if column.rule in (Rule.LINK, Rule.ROWS):
         to = column.to or field.related_model._meta.label  # type: ignore[union-attr]
         file = map_files().get(to, to)
-        return f"{said} Row of {file}.".strip() if column.rule == Rule.LINK else f"{said} Rows of {file}."
+        return f"{text} Row of {file}.".strip() if column.rule == Rule.LINK else f"{text} Rows of {file}."
     if column.rule == Rule.INSIDE:
-        return f"{said} {column.key}: rows of {map_files()[column.to]}."
+        return f"{text} {column.key}: rows of {map_files()[column.to]}."
     choices = ", ".join(f"{value}" for value, _ in field.flatchoices) if 0 < len(list(field.flatchoices)) <= 8 else ""
-    return f"{said} One of: {choices}." if choices and choices.partition(",")[0] not in said else said
+    return f"{text} One of: {choices}." if choices and choices.partition(",")[0] not in text else text
 
 
 def map_files() -> dict[str, str]:
@@ -87,7 +87,7 @@ def render_markdown(tables: Iterable[Table]) -> str:
 
 
 def list_withheld(tables: Iterable[Table]) -> list[tuple[str, str, str]]:
-    """(table, field, why) of what no export holds."""
+    """(table, field, why) of every column that no export holds."""
     return [
         (table.file, name, column.meaning or column.rule.value)
         for table in tables

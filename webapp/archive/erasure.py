@@ -31,12 +31,12 @@ from webapp.votes.models import Evaluator, Pair, Poll
 
 DELETED = "deleted"
 KEPT = ("id", "study_id", "source", "attempts", "outcome", "consent_version", "consent_hash")
-"""What stays of a participant's row beside days, so that counts do."""
+"""What stays of a participant's row, beside days, so that counts stay right."""
 
 
 @dataclass(frozen=True)
 class Erased:
-    """How many rows of each kind went, by the model's name in words."""
+    """How many rows of each kind were deleted."""
 
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -46,8 +46,8 @@ class Erased:
 
 
 def erase(participant: Participant, by: Any = "participant", cause: str = Erasure.Cause.WISH) -> Erased:
-    """Delete what the participant gave and all that was made from it. They have left then, and their link leads
-    nowhere. Doing it twice does nothing twice.
+    """Delete what the participant gave and everything that was made from it. The participant counts as withdrawn, and
+    the personal link stops working. A second call changes nothing.
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=participant.study_id)
@@ -62,14 +62,14 @@ def erase(participant: Participant, by: Any = "participant", cause: str = Erasur
 
 
 def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
-    """In the caller's transaction. What is left says of nobody who they were, or what they said."""
+    """Erase these people in the caller's transaction: what is left identifies nobody and holds none of their words."""
     counts: Counter[str] = Counter()
     keys = [person.pk for person in people]
     _forget_copies(study, {person.label: DELETED for person in people})
     _forget_sessions({person.token for person in people}, keys)
     _forget_log_entries(people)
     for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
-        loop.lock(experiment.pk)  # first: an A/B vote that is being opened copies before it, or finds nothing
+        loop.lock(experiment.pk)  # first: an A/B vote that is being opened copies either before this or nothing
         others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
         if others.exists():
             _redact_experiment(experiment, people)
@@ -83,19 +83,19 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
 
 
 def _delete_experiment(experiment: Experiment) -> Counter[str]:
-    """Everything that grew from these people's choices. Who works on it puts it down."""
+    """Delete an experiment that followed these people's choices alone; its workers stop."""
     loop.cancel(experiment)
     _forget_log_entries([experiment])
     _forget_origin(experiment)
-    Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # its deletion is told to the audit log by name
+    Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # the audit log records the deletion with the name
     run_after_commit(headless.get_record_path(experiment).unlink, missing_ok=True)
     return _delete_row(Experiment.objects.get(pk=experiment.pk))
 
 
 def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
-    """Its films are shown nowhere any more; studies that showed them are told by their audit logs."""
-    of = Q(best__iteration__experiment=experiment) | Q(worst__iteration__experiment=experiment)
-    sets = GoldSet.objects.filter(of)
+    """Delete the gold sets that show the experiment's films, and record it in the audit log of their studies."""
+    uses = Q(best__iteration__experiment=experiment) | Q(worst__iteration__experiment=experiment)
+    sets = GoldSet.objects.filter(uses)
     for study in Study.objects.filter(gold_sets__in=sets).distinct():
         record(
             "system",
@@ -108,19 +108,19 @@ def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
 
 
 def _redact_experiment(experiment: Experiment, people: Sequence[Participant]) -> None:
-    """A panel's experiment belongs to those who stay: words and name of who goes are taken out of it."""
+    """The other members of a panel keep the experiment, without the words and labels of these people."""
     redaction.redact(experiment, *_collect_personal_words(experiment, people))
 
 
 def _collect_personal_words(experiment: Experiment, people: Sequence[Participant]) -> tuple[set[str], set[str]]:
-    """The reasons that these people gave in it, and their labels."""
+    """The reasons that these people gave in the experiment, and their labels."""
     votes = Vote.objects.filter(request__experiment=experiment, screening__participant__in=people)
     reasons = {reason.strip() for reason in votes.values_list("reason", flat=True)}
     return reasons - {""}, {person.label for person in people}
 
 
 def _delete_rows(keys: Sequence[int]) -> Counter[str]:
-    """Every row that is declared to be a participant's."""
+    """Delete every row that the declarations assign to one of these participants."""
     counts: Counter[str] = Counter()
     decisions: list[Table | Omitted] = [*TABLES.values(), *OMITTED.values()]
     for decision in reversed(decisions):
@@ -135,7 +135,7 @@ def _delete_rows(keys: Sequence[int]) -> Counter[str]:
 
 
 def _anonymize_row(person: Participant) -> None:
-    """The row stays, with days for times, so that it still counts among those who came."""
+    """Empty the participant's row; it stays, with days in place of times, so that counts of people stay right."""
     now = timezone.now()
     blank = Participant(study_id=person.study_id)
     for at in Participant._meta.concrete_fields:
@@ -166,7 +166,7 @@ def _name_kind(label: str) -> str:
 
 
 def _forget_origin(experiment: Experiment) -> None:
-    """Votes keep what each of their clips was: not from whom any more."""
+    """After erasure a vote keeps its clip's role, not the name of the experiment."""
     public_id = str(experiment.public_id)
     for pair in Pair.objects.filter(Q(origin__first__experiment=public_id) | Q(origin__second__experiment=public_id)):
         for side in ("first", "second"):
@@ -176,7 +176,7 @@ def _forget_origin(experiment: Experiment) -> None:
 
 
 def _forget_copies(study: Study, labels: dict[str, str]) -> None:
-    """Exports hold everybody's data; what an import was told of a log elsewhere may hold labels."""
+    """Delete all exports of the study, and replace labels in the audit rows that came with an import."""
     for export in Export.objects.filter(study=study):
         run_after_commit(store.delete, export.key)
         export.delete()
@@ -186,23 +186,23 @@ def _forget_copies(study: Study, labels: dict[str, str]) -> None:
 
 
 def _forget_sessions(tokens: Iterable[str], keys: Iterable[int] = ()) -> None:
-    """Browsers that began with one of these links, or hold what one of these people answered before the rounds."""
-    wanted, named = set(tokens), {f"{page} {key}" for key in keys for page in ("practice", "check")}
+    """Delete the sessions of browsers that used one of these links or hold answers of one of these people."""
+    links, names = set(tokens), {f"{page} {key}" for key in keys for page in ("practice", "check")}
     for session in Session.objects.iterator(500):
-        kept = session.get_decoded()
-        if named & set(kept) or any(isinstance(value, str) and value in wanted for value in kept.values()):
+        data = session.get_decoded()
+        if names & set(data) or any(isinstance(value, str) and value in links for value in data.values()):
             session.delete()
 
 
 def _forget_log_entries(rows: Sequence[Model]) -> None:
-    """The admin's own list of changes names what was changed."""
+    """The admin's log of changes names the rows."""
     for row in rows:
         kind = ContentType.objects.get_for_model(type(row))
         LogEntry.objects.filter(content_type=kind, object_id=str(row.pk)).update(object_repr=DELETED, change_message="")
 
 
 def erase_evaluator(evaluator: Evaluator, by: Any = "evaluator") -> Erased:
-    """Make an evaluator nobody. Answers that a closed vote counts stay, of nobody; all others are deleted."""
+    """Anonymise an evaluator. Answers that a closed vote counts stay without a name; all others are deleted."""
     counts: Counter[str] = Counter()
     with transaction.atomic():
         poll = Poll.objects.select_for_update().get(pk=evaluator.poll_id)
@@ -219,7 +219,7 @@ def erase_evaluator(evaluator: Evaluator, by: Any = "evaluator") -> Erased:
 
 
 def scrub_database() -> None:
-    """SQLite overwrites what it deletes (settings.SQLITE); its log of changes is emptied here."""
+    """Empty SQLite's write-ahead log, which still holds deleted rows; the database file overwrites them itself."""
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,4 +1,4 @@
-"""A study as one zip: everything that was done and found, and nothing that says by whom."""
+"""A study as one zip: everything that was done and found, without anything that identifies people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webapp.archive import audit_rows, derived_files, dictionary, readme
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
 from webapp.archive.row_reader import Pseudonyms, RowReader
-from webapp.archive.scope import Options, Scope
+from webapp.archive.study_scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
 from webapp.archive.versions import list_versions
@@ -29,15 +29,15 @@ from webapp.votes.models import Evaluator, Pair, Poll
 
 Report = Callable[[float, str], None]
 TABLE_SHARE = 0.3
-"""Part of the time that the tables take; the rest goes with the bytes of films and policies."""
+"""The share of progress that the tables take; the rest follows the bytes of films and policies."""
 
 
 def ignore_progress(fraction: float, words: str) -> None:
-    """For those who do not watch."""
+    """The default of `report`."""
 
 
 def write_export(study: Study, path: Path, options: Options = Options(), report: Report = ignore_progress) -> None:  # noqa: B008
-    """Write the zip. The same data and options give the same bytes, but for fresh labels, which are drawn."""
+    """Write the zip. The same data and options give the same bytes, except for fresh labels, which are random."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with Bundle(path) as bundle:
         with hold_snapshot():
@@ -47,7 +47,7 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
             derived_files.write_files(bundle, scope, names, counts, report)
             media = _list_media(scope, options)
         _write_media(bundle, media, report)
-        told = {
+        about = {
             "options": {
                 "clips": options.clips,
                 "checkpoints": options.checkpoints,
@@ -56,12 +56,12 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
         }
         bundle.write_json("versions.json", list_versions())
         bundle.write_text("README.txt", readme.render_readme(scope, counts, options))
-        bundle.close({"kind": KIND, "format": FORMAT, "study": study.title, "tables": counts, **told})
+        bundle.close({"kind": KIND, "format": FORMAT, "study": study.title, "tables": counts, **about})
 
 
 @contextmanager
 def hold_snapshot() -> Iterator[None]:
-    """One moment of the database, while others go on writing."""
+    """A transaction that sees the database as of one moment, while other processes write."""
     if connection.in_atomic_block:
         yield
         return
@@ -85,11 +85,11 @@ def choose_names(scope: Scope, fresh: bool) -> Pseudonyms:
 
 
 def _draw_labels(letter: str, count: int) -> list[str]:
-    """Labels that say nothing, not even the order of arrival."""
-    drawn: set[str] = set()
-    while len(drawn) < count:
-        drawn.add(f"{letter}-{secrets.token_hex(4)}")
-    labels = list(drawn)
+    """Random labels in random order, so that they do not even show the order of arrival."""
+    labels_drawn: set[str] = set()
+    while len(labels_drawn) < count:
+        labels_drawn.add(f"{letter}-{secrets.token_hex(4)}")
+    labels = list(labels_drawn)
     secrets.SystemRandom().shuffle(labels)
     return labels
 
@@ -123,7 +123,7 @@ def _write_tables(bundle: Bundle, reader: RowReader, names: Pseudonyms, report: 
 
 
 def _list_media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
-    """Name in the zip, key in the store and size of every film and policy that is there."""
+    """(name in the zip, key in the store, size) of every film and policy that exists."""
     found: list[tuple[str, str]] = []
     if options.clips:
         clips = Clip.objects.filter(candidate__iteration__experiment__in=scope.experiments, status=Clip.Status.READY)
@@ -144,23 +144,23 @@ def _write_media(bundle: Bundle, files: list[tuple[str, str, int]], report: Repo
     total = sum(size for _, _, size in files) or 1
     done = 0
 
-    def said(size: int) -> None:
+    def count_bytes(size: int) -> None:
         nonlocal done
         done += size
         report(TABLE_SHARE + (1 - TABLE_SHARE) * min(1.0, done / total), "Films and policies")
 
     for name, key, _ in files:
-        derived_files.copy_from_store(bundle, name, key, said)
+        derived_files.copy_from_store(bundle, name, key, count_bytes)
 
 
 def unblind(study: Study, by: str) -> None:
-    """Note that the results of closed votes were seen, as on their pages: an export holds them."""
+    """Unblind the closed votes, as their pages do: an export contains their results."""
     for poll in Poll.objects.filter(pk__in=Scope(study).polls):
         opening.unblind(poll, by)
 
 
 def run_export(task: Task, work: Work) -> None:
-    """What an export's job does."""
+    """The job of an export."""
     assert isinstance(task, Export)
     unblind(task.study, task.by)
     options = Options(task.clips, task.checkpoints, task.fresh_labels)

@@ -1,4 +1,4 @@
-"""The key table as a file: which pseudonym is which recruitment id."""
+"""The key table as a file: the recruitment id of each pseudonym."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports and imports as work for a worker, where imported rows came from, and what stays of deleted ones."""
+"""Exports and imports as work for a worker, the origin of imported rows, and counts of deleted ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.studies.models import Study
 
 
 class Task(models.Model):
-    """Work whose row is the truth: who does it, how far it is, how it ended (webapp.archive.work)."""
+    """Work for a worker; its row says who does it, how far it is and how it ended (webapp.archive.work)."""
 
     class Status(models.TextChoices):
         QUEUED = "queued", "Waiting for a worker"
@@ -22,7 +22,7 @@ class Task(models.Model):
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     by = models.CharField(max_length=150)
-    """Who asked for it."""
+    """The account that asked for it."""
     status = models.CharField(max_length=8, choices=Status, default=Status.QUEUED)
     owner = models.CharField(max_length=160, blank=True)
     heartbeat = models.DateTimeField(null=True)
@@ -46,7 +46,7 @@ class Task(models.Model):
 
     @property
     def seconds_left(self) -> float | None:
-        """At the pace so far; None while that says nothing."""
+        """At the pace so far; None before 2% are done."""
         if self.status != self.Status.RUNNING or self.started_at is None or self.fraction < 0.02:
             return None
         took = (timezone.now() - self.started_at).total_seconds()
@@ -54,7 +54,7 @@ class Task(models.Model):
 
 
 class Export(Task):
-    """One zip of one study. It is deleted after a week, and with the data of anybody in it."""
+    """One zip of one study. It is deleted after a week, and earlier when the data of a person in it is deleted."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="exports")
     clips = models.BooleanField(default=True)
@@ -68,15 +68,15 @@ class Export(Task):
 
     @property
     def key(self) -> str:
-        """Of its zip in the store."""
+        """The key of its zip in the store."""
         return f"exports/{self.public_id}.zip"
 
 
 class Import(Task):
-    """One zip that somebody brought."""
+    """One zip that somebody uploaded."""
 
     name = models.CharField(max_length=200)
-    """As the file was called."""
+    """The name of the uploaded file."""
     study = models.ForeignKey(Study, null=True, on_delete=models.SET_NULL, related_name="+")
 
     def __str__(self) -> str:
@@ -84,12 +84,12 @@ class Import(Task):
 
     @property
     def key(self) -> str:
-        """Of its zip in the store."""
+        """The key of its zip in the store."""
         return f"imports/{self.public_id}.zip"
 
 
 class Origin(models.Model):
-    """An imported study: where it came from. It is to look at; nothing in it ever runs."""
+    """Where an imported study came from. It can be read; nothing in it ever runs."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="origin")
     sha256 = models.CharField(max_length=64)
@@ -97,9 +97,9 @@ class Origin(models.Model):
     versions = models.JSONField(default=dict)
     """Of the Prefine that exported it."""
     audit = models.JSONField(default=list)
-    """Rows of its audit log, as they were told: this installation's own log cannot vouch for them."""
+    """Rows of the other installation's audit log, which this installation's log cannot vouch for."""
     changed = models.JSONField(default=dict)
-    """Model -> primary key -> {field: what stood there}, where the import put something at rest."""
+    """Model -> primary key -> {field: its value in the zip}, where the import changed it so that nothing runs."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Imported(models.Model):
 
 
 class Erasure(models.Model):
-    """How much was deleted, in numbers; nothing says whose it was."""
+    """How much was deleted, in numbers, without anything about the people."""
 
     class Cause(models.TextChoices):
         WISH = "wish", "The person wished it"
@@ -126,9 +126,9 @@ class Erasure(models.Model):
     cause = models.CharField(max_length=9, choices=Cause)
     people = models.PositiveIntegerField()
     counts = models.JSONField(default=dict)
-    """Kind of row -> how many."""
+    """Kind of row -> number of rows."""
     aggregate = models.JSONField(default=dict)
-    """Numbers of the whole study that no person can be found in; at the end of the retention period only."""
+    """Numbers of the whole study that identify no person; only at the end of the retention period."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -139,7 +139,7 @@ class Erasure(models.Model):
 
 
 class Redaction(models.Model):
-    """Words that are still to be taken out of files of an experiment that others go on with. Gone once that is done."""
+    """Words still to be removed from the files of an experiment that other people keep; deleted once that is done."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="+")
     reasons = models.JSONField(default=list)

@@ -1,4 +1,4 @@
-"""Files whose rows are gone: a worker that was about to write one when its experiment was deleted leaves it behind."""
+"""Files without a row, which a worker leaves when it writes one just after its experiment was deleted."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ from webapp.problems.models import Attachment
 from webapp.votes.models import Pair
 
 STAGING = "import-"
-"""How a folder began in which an import of an earlier version unpacked films, and a file that was on its way out."""
+"""The prefix of temporary folders and files of imports by earlier versions."""
 OLD_SECONDS = 3600
-"""Younger ones may belong to a row that is about to be committed."""
+"""Younger files may belong to a row that is about to be committed."""
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
 ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
-"""webapp.problems.models.attachment_path."""
+"""As webapp.problems.models.attachment_path names them."""
 
 
 def delete_orphans(dry_run: bool = False) -> list[str]:
-    """Delete them (or only say which)."""
+    """Delete these files and return their names; with `dry_run` delete nothing."""
     found = []
-    for (
-        name
-    ) in _find_orphans():  # each goes as soon as it is found: an import that is tried again may put it there again
+    for name in _find_orphans():  # deleted as soon as found: an import that is retried may write it again
         age = store.age(name)
         if age is not None and age > OLD_SECONDS:
             found.append(name)
-            if not dry_run:  # what cannot be deleted now is looked at again
+            if not dry_run:  # a file that cannot be deleted now is tried again later
                 store.delete_old(name, OLD_SECONDS)
     if not dry_run:
         store.delete_unfinished(OLD_SECONDS)
@@ -65,8 +63,8 @@ def _find_orphans() -> Iterator[str]:
 def _find_without_row(
     folder: str, known: Callable[[uuid.UUID], bool], pattern: re.Pattern[str] = FILE
 ) -> Iterator[str]:
-    """Files and folders in there that are named after a row which is not there."""
+    """Files and folders of this folder whose name is the id of a row that does not exist."""
     for name in store.names(folder):
-        named = pattern.fullmatch(name)
-        if named and not known(uuid.UUID(named[1])):
+        match = pattern.fullmatch(name)
+        if match and not known(uuid.UUID(match[1])):
             yield f"{folder}/{name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.archive import dictionary
-from webapp.archive.scope import Options, Scope
+from webapp.archive.study_scope import Options, Scope
 from webapp.archive.tables import TABLES
 
 TEXT = """\

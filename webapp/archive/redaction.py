@@ -1,4 +1,4 @@
-"""A person's words taken out of an experiment that others go on with: wherever a method carried them."""
+"""Removes a person's words from an experiment that other people keep, wherever a method carried them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from webapp.votes.models import Pair
 
 REPLACEMENT = "[deleted]"
 SHORTEST = 3
-"""Shorter reasons are words that others say too, and are left."""
+"""Shorter reasons stay: they are words that other people use too."""
 
 
 def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
     """Replace reasons as they were typed, and labels as whole words, in every text of the experiment. The caller
     holds its lock.
 
-    Requests get the fingerprint of what they are now: those who stay can go on, since a method that is told the
-    replaced reason asks with the replaced prompt. What is being asked of a model begins again.
+    Requests get new fingerprints, so that the other people can go on: a method that is told the replaced reason asks
+    with the replaced prompt. Calls to a model that are under way begin again.
     """
-    leases.restart_model_jobs(experiment)  # first: an answer saved until now is seen below, a later one is not saved
+    leases.restart_model_jobs(experiment)  # first: answers saved before are replaced below, later ones are not saved
     swap = _build_replacer(reasons, labels)
-    mine: list[QuerySet[Any]] = [
+    tables: list[QuerySet[Any]] = [
         Experiment.objects.filter(pk=experiment.pk),
         Iteration.objects.filter(experiment=experiment),
         Candidate.objects.filter(iteration__experiment=experiment),
@@ -41,7 +41,7 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
         Job.objects.filter(experiment=experiment),
         Event.objects.filter(experiment=experiment),
     ]
-    for rows in mine:
+    for rows in tables:
         for row in rows.iterator(200):
             _redact_row(row, swap)
     redact_copies(experiment, reasons, labels)
@@ -50,15 +50,15 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
-    """The same in what A/B votes keep of it: an answer may quote a reason, and outlives its experiment there."""
-    of, swap = str(experiment.public_id), _build_replacer(reasons, labels)
-    for pair in Pair.objects.filter(Q(origin__first__experiment=of) | Q(origin__second__experiment=of)):
+    """Replace the same words in the copies of A/B votes, which outlive the experiment."""
+    public_id, swap = str(experiment.public_id), _build_replacer(reasons, labels)
+    for pair in Pair.objects.filter(Q(origin__first__experiment=public_id) | Q(origin__second__experiment=public_id)):
         _redact_row(pair, swap)
 
 
 def redact_files(todo: Redaction) -> None:
-    """The same in the experiment's files: a reward may quote a reason in a comment. Called once the rows are changed.
-    A run goes on only while its folder says what its row says.
+    """Replace the same words in the experiment's files, once the rows are changed: a reward may quote a reason in a
+    comment, and a run goes on only while its folder equals its row.
     """
     swap = _build_replacer(todo.reasons, todo.labels)
     for request in train.find_requests(todo.experiment):
@@ -67,7 +67,7 @@ def redact_files(todo: Redaction) -> None:
 
 
 def finish_redactions(experiment: Experiment, **_: Any) -> None:
-    """Do what a process that was killed left undone, before a worker reads the files."""
+    """Finish what a killed process left undone, before a worker reads the files."""
     for todo in Redaction.objects.filter(experiment=experiment):
         redact_files(todo)
 
@@ -97,10 +97,10 @@ def _replace_words(value: Any, swap: Any) -> Any:
 
 
 def _build_replacer(reasons: Collection[str], labels: Collection[str]) -> Any:
-    """Prompts may hold a reason as it was typed, or as JSON has it."""
-    told = {reason for reason in reasons if len(reason) >= SHORTEST}
-    told |= {json.dumps(reason)[1:-1] for reason in told} | {json.dumps(r, ensure_ascii=False)[1:-1] for r in told}
-    parts = [re.escape(text) for text in sorted(told, key=len, reverse=True)]
+    """A function that replaces these texts. Prompts may hold a reason as it was typed or as JSON encodes it."""
+    texts = {reason for reason in reasons if len(reason) >= SHORTEST}
+    texts |= {json.dumps(t)[1:-1] for t in texts} | {json.dumps(t, ensure_ascii=False)[1:-1] for t in texts}
+    parts = [re.escape(text) for text in sorted(texts, key=len, reverse=True)]
     parts += [rf"(?<!\w){re.escape(label)}(?!\w)" for label in sorted(labels, key=len, reverse=True)]
     pattern = re.compile("|".join(parts) or r"(?!)")
     return lambda text: pattern.sub(REPLACEMENT, text)

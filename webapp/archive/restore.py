@@ -1,4 +1,4 @@
-"""An export into this database: all of it or nothing, to look at and never to run."""
+"""Imports an export into this database, all of it or nothing; the experiments can be read and never run."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ MOST_VERSIONS = 1 << 20
 
 
 def ignore_progress(fraction: float, words: str) -> None:
-    """For those who do not watch."""
+    """The default of `report`."""
 
 
 def ignore_study(study: Study) -> None:
-    """For those who have nothing to add."""
+    """The default of `done`."""
 
 
 def restore(
@@ -81,28 +81,28 @@ def _write_rows(package: Package, writer: RowWriter, by: str, sha256: str, repor
         if model != audit_rows.TABLE.model and _has_table(package, table.file):
             writer.write(model, package.read_rows(f"tables/{table.file}.json"))
     writer.finish()
-    if len(writer.made["studies.Study"]) != 1:
+    if len(writer.keys["studies.Study"]) != 1:
         raise Refused("It does not hold exactly one study.")
-    study = Study.objects.get(pk=writer.made["studies.Study"][1])
+    study = Study.objects.get(pk=writer.keys["studies.Study"][1])
     on = retention.find_due_day(study)
     if on is not None and on <= timezone.localdate():
         raise Refused(f"The retention period of its people's data was over on {on:%-d %B %Y}: it may not be kept here.")
     versions = package.read_json("versions.json", MOST_VERSIONS)
     audit = list(_read_audit(package))
     Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)
-    Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.made["experiments.Experiment"].values()])
+    Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.keys["experiments.Experiment"].values()])
     record(by, "imported study", study, sha256=sha256)
     return study
 
 
 def _has_table(package: Package, file: str) -> bool:
-    """Whether the Prefine that wrote it knew this table: an older one may not have."""
+    """Whether the Prefine that wrote the zip knew this table: an older version may not."""
     tables = package.about.get("tables")
     return not isinstance(tables, dict) or file in tables
 
 
 def _read_audit(package: Package) -> Iterator[dict[str, Any]]:
-    """Rows of the log of where it came from: kept as what was told, not as rows of our own log."""
+    """The audit rows of the other installation; they never become rows of this installation's log."""
     table, file = audit_rows.TABLE, f"tables/{audit_rows.TABLE.file}.json"
     columns = {name for name, column in table.columns.items() if column.exported}
     for number, row in enumerate(package.read_rows(file), 1):
@@ -116,12 +116,12 @@ def _read_audit(package: Package) -> Iterator[dict[str, Any]]:
 
 
 def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
-    """Every film and still, checked and on this disk, before the first row is written."""
+    """Check every film and still and put it on this disk, before the first row is written."""
     names = [name for folder in FOLDERS for name in package.list_names(folder)]
     total = sum(package.members[name].size for name in names) or 1
     done, films = 0, dict[str, Path]()
 
-    def said(size: int) -> None:
+    def count_bytes(size: int) -> None:
         nonlocal done
         done += size
         report(0.8 * min(1.0, done / total), "Films")
@@ -131,36 +131,36 @@ def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
             raise Refused(f"{name} is no film or still of an export.")
         films[name] = staging / str(number)
         with films[name].open("xb") as file:
-            package.save(name, file, said)
+            package.save(name, file, count_bytes)
     return films
 
 
 def _publish_films(films: dict[str, Path], writer: RowWriter, written: list[str]) -> None:
-    """Films, stills and files of problems under the names that their rows have here."""
-    named = {
+    """Publish films, stills and files of problems under the names that their rows have here."""
+    attachments = {
         name: name
-        for name in Attachment.objects.filter(pk__in=writer.made["problems.Attachment"].values()).values_list(
+        for name in Attachment.objects.filter(pk__in=writer.keys["problems.Attachment"].values()).values_list(
             "file", flat=True
         )
     }
     for name, path in films.items():
-        here = named.get(name) if name.startswith("problems/") else _find_local_name(name, writer)
-        if here is None and name.startswith("problems/") and writer.found:
-            continue  # of a problem that was here before
-        if here is None:
+        key = attachments.get(name) if name.startswith("problems/") else _find_local_name(name, writer)
+        if key is None and name.startswith("problems/") and writer.found:
+            continue  # the file of a problem that existed here before
+        if key is None:
             raise Refused(f"{name} belongs to no row.")
-        there = store.size(here) is not None  # of an import that was killed before its rows were committed
-        if there and not _has_same_contents(here, path):
+        exists = store.size(key) is not None  # from an import that was killed before its rows were committed
+        if exists and not _has_same_contents(key, path):
             raise Refused(f"{name} is here already with other contents, though its row is not.")
         path.touch()  # orphan_files.delete_orphans deletes old files without a row
-        store.publish(here, path)
-        if not there:
-            written.append(here)
+        store.publish(key, path)
+        if not exists:
+            written.append(key)
 
 
 def _has_same_contents(key: str, path: Path) -> bool:
-    with store.as_file(key) as there:
-        return filecmp.cmp(path, there, shallow=False)
+    with store.as_file(key) as stored:
+        return filecmp.cmp(path, stored, shallow=False)
 
 
 def _find_local_name(name: str, writer: RowWriter) -> str | None:
@@ -177,7 +177,7 @@ def _compute_sha256(path: Path) -> str:
 
 
 def run_import(task: Task, work: Work) -> None:
-    """What an import's job does. The zip is kept only while it may be needed again."""
+    """The job of an import. The zip is deleted once it is not needed again."""
     assert isinstance(task, Import)
     if task.study_id is None:  # else the worker died right after it was done
 

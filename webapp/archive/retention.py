@@ -1,4 +1,4 @@
-"""The end of a study's data: announced on every page of the bench, then carried out by the reaper."""
+"""Deletes a study's data at the end of its retention period, which every page of the bench announces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.utils import timezone
 from webapp.archive import orphan_files, redaction
 from webapp.archive.erasure import Erased, erase_evaluator, erase_people, scrub_database
 from webapp.archive.models import Erasure, Export, Redaction
-from webapp.archive.scope import Scope
+from webapp.archive.study_scope import Scope
 from webapp.audit import record
 from webapp.base.store import store
 from webapp.experiments.models import Experiment
@@ -33,11 +33,11 @@ from webapp.votes.models import Evaluator
 log = logging.getLogger(__name__)
 
 WARNED_DAYS = 30
-"""How long before the end every page of the bench says so."""
+"""How many days before the end the pages of the bench announce it."""
 GRACE_DAYS = 30
-"""Who is inside when a study closes has at least so long after what was given last, however short the period is."""
+"""People who are taking part when a study closes have at least these days after the last answer."""
 LONGEST_DAYS = 365_000
-"""Longer periods are these thousand years: the calendar ends."""
+"""Longer periods are cut to these thousand years, because dates end."""
 EXPORT_DAYS = 7
 STEPS = ("instructed_at", "practised_at", "understood_at", "finished_at", "debriefed_at")
 FIRST_SECONDS = 10
@@ -55,9 +55,10 @@ class Due:
 
 
 def find_due_day(study: Study) -> date | None:
-    """The day on which the study's data is deleted; None while it is open, where it is kept, and when it is gone.
+    """The day on which the study's data is deleted; None while the study is open, where the data is kept for good, and
+    once it is deleted.
 
-    The period counts from the close, or from what was given last by those who went on after it.
+    The period counts from the close, or from the last answer that was given after it.
     """
     if study.status != Study.Status.CLOSED or study.closed_at is None or study.retention_days is None:
         return None
@@ -73,7 +74,7 @@ def _read_period(study: Study) -> timedelta:
 
 
 def _find_last_activity(study: Study) -> datetime | None:
-    """When somebody last chose, answered, or came to an end."""
+    """When a participant last chose, answered or reached the end."""
     moments = [
         Vote.objects.filter(screening__participant__study=study).aggregate(at=Max("created_at"))["at"],
         Trial.objects.filter(participant__study=study).aggregate(at=Max("answered_at"))["at"],
@@ -85,17 +86,18 @@ def _find_last_activity(study: Study) -> datetime | None:
 def find_ending(before: date) -> Iterator[Due]:
     """Studies whose data is deleted on this day or before."""
     closed = Study.objects.filter(status=Study.Status.CLOSED, closed_at__isnull=False, retention_days__isnull=False)
-    for study in closed.filter(Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at"))):  # opened again since, and closed
+    kept = Q(deleted_at=None) | Q(deleted_at__lt=F("closed_at"))  # opened and closed again after a deletion
+    for study in closed.filter(kept):
         assert study.closed_at is not None
         if timezone.localdate(study.closed_at) + _read_period(study) > before:
-            continue  # people inside make it later, never earlier: most pages ask no more than this
+            continue  # participants only make the day later, so most pages need no more queries
         on = find_due_day(study)
         if on is not None and on <= before:
             yield Due(study, on)
 
 
 def list_ending_soon() -> list[Due]:
-    """Studies whose data ends soon, the first to end first."""
+    """Studies whose data is deleted soon, the earliest first."""
     return sorted(find_ending(timezone.localdate() + timedelta(days=WARNED_DAYS)), key=lambda due: due.on)
 
 
@@ -105,7 +107,7 @@ def list_overdue() -> list[Study]:
 
 
 def expire(study: Study, by: Any = "system") -> Erased:
-    """Delete what the study's people gave, and keep numbers. Nothing happens where that is not due (any more)."""
+    """Delete what the study's participants gave, and keep numbers; do nothing where that is not due."""
     with transaction.atomic():
         row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         _lock_experiments(row)
@@ -127,8 +129,8 @@ def expire(study: Study, by: Any = "system") -> Erased:
 
 
 def _lock_experiments(study: Study) -> None:
-    """Lock its experiments until the transaction ends: a choice is made before we look whether the time is over, and
-    kept, or finds its round gone.
+    """Lock the study's experiments until the transaction ends, so that a choice is saved either before the due day is
+    computed or after the deletion.
     """
     judged = Experiment.objects.filter(assignments__participant__study=study).values("pk")
     list(Experiment.objects.select_for_update(no_key=True).filter(pk__in=judged).order_by("pk").values_list("pk"))
@@ -156,25 +158,25 @@ def aggregate(study: Study) -> dict[str, Any]:
 def _aggregate_arm(arm: Any) -> dict[str, Any]:
     ended = Experiment.objects.filter(assignments__arm=arm, status=Experiment.Status.FINISHED).distinct()
     scores = [rts for rts in ended.values_list("winner__rts", flat=True) if rts is not None]
-    told = {"arm": arm.name, "task": arm.task, "method": arm.method, "finished experiments": ended.count()}
-    return {**told, "mean score of the winners": mean(scores) if scores else None}
+    numbers = {"arm": arm.name, "task": arm.task, "method": arm.method, "finished experiments": ended.count()}
+    return {**numbers, "mean score of the winners": mean(scores) if scores else None}
 
 
 @contextmanager
-def log_failures(what: str) -> Iterator[None]:
-    """What fails here is told, tried again at the next look, and stops nothing else."""
+def log_failures(action: str) -> Iterator[None]:
+    """Log an error of the block, which is tried again at the next look, and go on."""
     try:
         yield
     except (Error, ObjectDoesNotExist, OSError):
-        log.exception("%s failed; it is tried again in %d minutes", what, EVERY_SECONDS // 60)
+        log.exception("%s failed; it is tried again in %d minutes", action, EVERY_SECONDS // 60)
 
 
 def tick() -> None:
     """Delete what is due: data of people, old exports, files without a row."""
     for study in list_overdue():
         with log_failures(f"deleting the data of study {study.pk}, whose retention period is over,"):
-            gone = expire(study)
-            log.info("the retention period of %s is over: %s rows deleted", study, gone.total)
+            erased = expire(study)
+            log.info("the retention period of %s is over: %s rows deleted", study, erased.total)
     finish_redactions()
     stale = timezone.now() - timedelta(days=EXPORT_DAYS)
     for export in Export.objects.filter(Q(finished_at__lt=stale) | Q(finished_at=None, created_at__lt=stale)):

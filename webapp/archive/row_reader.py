@@ -1,4 +1,4 @@
-"""Rows on their way out: ids counted from 1, pseudonyms, nothing that nobody decided to export."""
+"""Reads the rows of an export: ids counted from 1, pseudonyms, declared columns only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.db.models import ForeignKey, Model, QuerySet
 
 from webapp.archive.models import Origin
 from webapp.archive.rules import Column, Rule, Table
-from webapp.archive.scope import Scope
+from webapp.archive.study_scope import Scope
 
 CHUNK = 500
 Row = dict[str, Any]
@@ -22,10 +22,10 @@ Row = dict[str, Any]
 
 @dataclass
 class Pseudonyms:
-    """Pseudonyms on their way out."""
+    """The pseudonyms of an export."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Old to fresh; empty where they stay."""
+    """Old label -> new one; empty where labels stay."""
     staff: Mapping[str, str] = field(default_factory=dict)
 
     def replace_label(self, label: str) -> str:
@@ -53,10 +53,10 @@ class RowReader:
         self._ids: dict[str, dict[int, int]] = {}
         origin = Origin.objects.filter(study=scope.study).first()
         self._changed: dict[str, dict[str, Row]] = origin.changed if origin else {}
-        """What an import put at rest leaves as it came."""
+        """Values that the import changed leave as they came."""
 
     def map_ids(self, model: str) -> dict[int, int]:
-        """Primary key -> id in the export: the place in the order of the keys, from 1."""
+        """Primary key -> id in the export: its place in the order of the keys, from 1."""
         if model not in self._ids:
             keys = self.scope.filter_rows(self.tables[model]).order_by("pk").values_list("pk", flat=True)
             self._ids[model] = {pk: number for number, pk in enumerate(keys, 1)}
@@ -69,7 +69,7 @@ class RowReader:
         rows: QuerySet[Model] = self.scope.filter_rows(table).order_by("pk")
         for row in rows.iterator(CHUNK):
             number = numbers.get(row.pk)
-            if number is not None:  # newer than the list of ids where the database gives no snapshot
+            if number is not None:  # a newer row, where the database gives no snapshot
                 yield {"id": number} | {name: cell(row) for name, cell in cells} | changed.get(str(row.pk), {})
 
     def _cell(self, table: Table, name: str, column: Column) -> Callable[[Model], Any]:
@@ -97,12 +97,12 @@ class RowReader:
 
 
 def replace_ids(value: Row, key: str, ids: Mapping[int, int]) -> Row:
-    """The value with the rows that it lists under this key by other ids; None for those that have none."""
+    """The value with new ids in the list under this key; None for rows that have none."""
     return value | {key: [ids.get(number) for number in value[key]]} if key in value else value
 
 
 def make_plain(value: Any) -> Any:
-    """The value as JSON has it: times in UTC, numbers that are none as null."""
+    """The value as JSON has it: times in UTC, null for NaN and infinity."""
     if isinstance(value, bool | int | str) or value is None:
         return value
     if isinstance(value, float):

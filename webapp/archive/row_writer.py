@@ -1,4 +1,4 @@
-"""Rows on their way in: checked against the fields they are for, with keys of this database."""
+"""Writes the rows of an import: checked against their fields, with keys of this database."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from webapp.problems import lookup
 BATCH = 200
 UUID_LENGTH = 36
 STORED = re.compile(r"problems/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[a-z0-9]{1,7}")
-"""A file as its row names it."""
+"""The name of a file in its row."""
 Row = Mapping[str, Any]
 
 
 class IncomingRow(NamedTuple):
     number: int
-    """Its id in the package."""
-    made: Model
+    """The id in the package."""
+    row: Model
     links: dict[str, Any]
-    """Field -> (model, id or ids in the package), of rows that are not there yet."""
+    """Field -> (model, id or ids in the package) of rows that are not written yet."""
     changed: dict[str, Any]
-    """Field -> what stood there, where it was put at rest."""
+    """Field -> its value in the package, where the import changed it."""
 
 
 class RowWriter:
@@ -40,7 +40,7 @@ class RowWriter:
 
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
-        self.made: dict[str, dict[int, int]] = {name: {} for name in tables}
+        self.keys: dict[str, dict[int, int]] = {name: {} for name in tables}
         """Model -> id in the package -> primary key here."""
         self._waiting_links: list[tuple[str, int, str, int]] = []
         """Model, primary key, field, id of the row that it points to."""
@@ -49,73 +49,73 @@ class RowWriter:
         """Random name in the package -> here."""
         self.text_names: dict[str, str] = {}
         self.found: set[tuple[str, int]] = set()
-        """Shared rows that were here before: model and primary key."""
+        """(model, primary key) of shared rows that existed here before."""
         self.changed: dict[str, dict[str, dict[str, Any]]] = {}
-        """As Origin has it."""
+        """As in Origin.changed."""
 
     def write(self, model: str, rows: Any) -> None:
         table, batch, place = self.tables[model], list[IncomingRow](), f"tables/{self.tables[model].file}.json"
-        seen = self.made[model]
+        keys = self.keys[model]
         for expected, row in enumerate(rows, 1):
             if row.get("id") != expected:
                 raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
-            arrival = self._build_row(table, row, expected, f"{place}, row {expected}")
-            if not self._find_shared(table, arrival, f"{place}, row {expected}"):
-                batch.append(arrival)
+            incoming = self._build_row(table, row, expected, f"{place}, row {expected}")
+            if not self._find_shared(table, incoming, f"{place}, row {expected}"):
+                batch.append(incoming)
             if len(batch) == BATCH:
-                self._save(table, batch, seen)
+                self._save(table, batch, keys)
                 batch = []
-        self._save(table, batch, seen)
+        self._save(table, batch, keys)
 
-    def _find_shared(self, table: Table, arrival: IncomingRow, where: str) -> bool:
-        """Whether the row is one that studies share and that is here already, or a part of such a row."""
+    def _find_shared(self, table: Table, incoming: IncomingRow, where: str) -> bool:
+        """Whether the row is shared between studies and exists here, or is part of such a row."""
         if table.part_of:
             parent = table.field(table.part_of)
             assert isinstance(parent, ForeignKey)
-            there = (parent.related_model._meta.label, getattr(arrival.made, parent.attname)) in self.found
-            if there:
-                self._find_part(table, arrival)
-            return there
+            exists = (parent.related_model._meta.label, getattr(incoming.row, parent.attname)) in self.found
+            if exists:
+                self._find_part(table, incoming)
+            return exists
         if not table.shared:
             return False
-        name = getattr(arrival.made, table.shared)
+        name = getattr(incoming.row, table.shared)
         here = table.cls._default_manager.filter(**{table.shared: name}).first()
         if here is None:
             return False
         for column in set(table.columns) - {"created_at"}:
-            if getattr(here, column) != getattr(arrival.made, column):
+            if getattr(here, column) != getattr(incoming.row, column):
                 raise Refused(f"{where}: {name!r} is here already, with another {column}. Rename one of them.")
-        self.made[table.model][arrival.number] = here.pk
+        self.keys[table.model][incoming.number] = here.pk
         self.found.add((table.model, here.pk))
         return True
 
-    def _find_part(self, table: Table, arrival: IncomingRow) -> None:
-        """The part here that says the same as this one, if there is any. Files have other names everywhere."""
+    def _find_part(self, table: Table, incoming: IncomingRow) -> None:
+        """Find the equal part of the row that exists here. Names of files are left out: they always differ."""
         names = [name for name in table.columns if not isinstance(table.field(name), models.FileField)]
-        said = {name: getattr(arrival.made, table.field(name).attname) for name in names}
-        made = self.made[table.model]
-        here = table.cls._default_manager.filter(**said).exclude(pk__in=made.values()).order_by("pk").first()
+        values = {name: getattr(incoming.row, table.field(name).attname) for name in names}
+        keys = self.keys[table.model]
+        here = table.cls._default_manager.filter(**values).exclude(pk__in=keys.values()).order_by("pk").first()
         if here is not None:
-            made[arrival.number] = here.pk
+            keys[incoming.number] = here.pk
 
-    def _save(self, table: Table, batch: list[IncomingRow], seen: dict[int, int]) -> None:
+    def _save(self, table: Table, batch: list[IncomingRow], keys: dict[int, int]) -> None:
         if not batch:
             return
-        objects = [arrival.made for arrival in batch]
+        objects = [incoming.row for incoming in batch]
         stamped = [field for field in table.cls._meta.concrete_fields if getattr(field, "auto_now_add", False)]
         stamped += [field for field in table.cls._meta.concrete_fields if getattr(field, "auto_now", False)]
         times = [[getattr(made, field.attname) for field in stamped] for made in objects]
         table.cls._default_manager.bulk_create(objects)
-        for arrival, values in zip(batch, times, strict=True):
-            seen[arrival.number] = arrival.made.pk
+        for incoming, values in zip(batch, times, strict=True):
+            keys[incoming.number] = incoming.row.pk
             for field, value in zip(stamped, values, strict=True):
-                setattr(arrival.made, field.attname, value)
-        if stamped:  # Django has put the time of the import there
+                setattr(incoming.row, field.attname, value)
+        if stamped:  # Django has set the time of the import
             table.cls._default_manager.bulk_update(objects, [field.name for field in stamped])
         self._note_links(table, batch)
 
     def _build_row(self, table: Table, row: Row, number: int, where: str) -> IncomingRow:
-        arrival = IncomingRow(number, table.cls(), {}, {})
+        incoming = IncomingRow(number, table.cls(), {}, {})
         exported = {name for name, column in table.columns.items() if column.exported}
         unknown = ", ".join(sorted(str(name)[:40] for name in set(row) - exported - {"id"})[:3])
         if unknown:
@@ -123,32 +123,32 @@ class RowWriter:
         for name in exported:
             field, place = table.field(name), f"{where}, {name}"
             value = row[name] if name in row else find_default(field, place)
-            self._set_field(table, arrival, field, table.columns[name], value, place)
-        return arrival
+            self._set_field(table, incoming, field, table.columns[name], value, place)
+        return incoming
 
     def _set_field(
-        self, table: Table, arrival: IncomingRow, field: Field[Any, Any], column: Column, value: Any, where: str
+        self, table: Table, incoming: IncomingRow, field: Field[Any, Any], column: Column, value: Any, where: str
     ) -> None:
-        made = arrival.made
+        row = incoming.row
         match column.rule:
             case Rule.LINK:
-                setattr(made, field.attname, self._resolve_link(field, value, where, arrival.links))
+                setattr(row, field.attname, self._resolve_link(field, value, where, incoming.links))
             case Rule.ROWS:
-                arrival.links[field.name] = (column.to, _check_numbers(value, where))
-                setattr(made, field.attname, [])
+                incoming.links[field.name] = (column.to, _check_numbers(value, where))
+                setattr(row, field.attname, [])
             case Rule.INSIDE:
                 given = check_value(field, value, where)
                 _check_numbers(given.get(column.key, []) if isinstance(given, dict) else None, where)
-                setattr(made, field.attname, replace_ids(given, column.key, self.made[column.to]))
+                setattr(row, field.attname, replace_ids(given, column.key, self.keys[column.to]))
             case Rule.NAME:
-                setattr(made, field.attname, self._choose_name(field, value, where))
+                setattr(row, field.attname, self._choose_name(field, value, where))
             case _:
                 given = check_value(field, value, where)
-                taken = column.arrives(given) if column.arrives else self._follow_names(given)
-                taken = taken if field.name == table.shared else self._choose_free_name(field, taken)
-                setattr(made, field.attname, taken)
-                if column.arrives and taken != given:
-                    arrival.changed[field.name] = value
+                new = column.arrives(given) if column.arrives else self._follow_names(given)
+                new = new if field.name == table.shared else self._choose_free_name(field, new)
+                setattr(row, field.attname, new)
+                if column.arrives and new != given:
+                    incoming.changed[field.name] = value
 
     def _resolve_link(self, field: Field[Any, Any], value: Any, where: str, links: dict[str, Any]) -> int | None:
         assert isinstance(field, ForeignKey)
@@ -157,7 +157,7 @@ class RowWriter:
             return None
         if type(value) is not int:
             raise Refused(f"{where}: points nowhere.")
-        here = self.made.get(to, {}).get(value)
+        here = self.keys.get(to, {}).get(value)
         if here is None and field.null:
             links[field.name] = (to, value)
         elif here is None:
@@ -165,7 +165,7 @@ class RowWriter:
         return here
 
     def _choose_name(self, field: Field[Any, Any], value: Any, where: str) -> uuid.UUID:
-        """The same name as before, where it is free here."""
+        """The name from the package where it is free here, else a new one."""
         try:
             name = uuid.UUID(value)
         except (ValueError, AttributeError, TypeError) as error:
@@ -178,7 +178,7 @@ class RowWriter:
         return self.names[name]
 
     def _choose_free_name(self, field: Field[Any, Any], value: Any) -> Any:
-        """The value, or a name like it, where one of its kind is here already."""
+        """The value; with a suffix where the field is unique and a row here has the same value."""
         if not field.unique:
             return value
         name, number = value, 1
@@ -189,7 +189,7 @@ class RowWriter:
         return name
 
     def _follow_names(self, value: Any) -> Any:
-        """Random names in details (of what a vote compared) follow the rows that bear them."""
+        """Replace random names inside the value, as in what a vote compared, by the names that their rows have here."""
         if isinstance(value, dict):
             return {key: self._follow_names(item) for key, item in value.items()}
         if isinstance(value, str) and len(value) == UUID_LENGTH:
@@ -198,40 +198,40 @@ class RowWriter:
         return value
 
     def _note_links(self, table: Table, batch: list[IncomingRow]) -> None:
-        for arrival in batch:
-            made = arrival.made
-            if arrival.changed:
-                self.changed.setdefault(table.model, {})[str(made.pk)] = arrival.changed
-            for name, (to, value) in arrival.links.items():
+        for incoming in batch:
+            key = incoming.row.pk
+            if incoming.changed:
+                self.changed.setdefault(table.model, {})[str(key)] = incoming.changed
+            for name, (to, value) in incoming.links.items():
                 if isinstance(value, list):
-                    self._waiting_lists.append((table.model, made.pk, name, value, to))
+                    self._waiting_lists.append((table.model, key, name, value, to))
                 else:
-                    self._waiting_links.append((table.model, made.pk, name, value))
+                    self._waiting_links.append((table.model, key, name, value))
 
     def finish(self) -> None:
-        """Set the links that had to wait."""
+        """Set the links to rows that were written later."""
         changes: dict[tuple[str, str], list[Model]] = {}
         for model, pk, name, number in self._waiting_links:
             field = self.tables[model].field(name)
             to = field.related_model._meta.label  # type: ignore[union-attr]
-            here = self.made[to].get(number)
+            here = self.keys[to].get(number)
             if here is None:
                 raise Refused(f"{self.tables[model].file}.{name}: points to row {number}, which is not there.")
             changes.setdefault((model, name), []).append(self._build_change(model, pk, field.attname, here))
         for model, pk, name, numbers, to in self._waiting_lists:
-            here_all = [self.made[to].get(number) if number is not None else None for number in numbers]
+            here_all = [self.keys[to].get(number) if number is not None else None for number in numbers]
             changes.setdefault((model, name), []).append(self._build_change(model, pk, name, here_all))
         for (model, name), objects in changes.items():
             self.tables[model].cls._default_manager.bulk_update(objects, [name], batch_size=BATCH)
 
     def _build_change(self, model: str, pk: int, attribute: str, value: Any) -> Model:
-        made = self.tables[model].cls(pk=pk)
-        setattr(made, attribute, value)
-        return made
+        row = self.tables[model].cls(pk=pk)
+        setattr(row, attribute, value)
+        return row
 
 
 def find_default(field: Field[Any, Any], where: str) -> Any:
-    """What a column that was added since the export was written holds in rows of that time: its default, as here."""
+    """The value of a column that the export does not have because it is newer: the field's default."""
     if field.has_default():
         return make_plain(field.get_default())
     if field.null:
@@ -242,7 +242,7 @@ def find_default(field: Field[Any, Any], where: str) -> Any:
 
 
 def check_value(field: Field[Any, Any], value: Any, where: str) -> Any:
-    """The value as this field takes it, or Refused."""
+    """The value as this field takes it. Raises Refused for a value that the field does not take."""
     _check_text(value, where)
     if value is None:
         if not field.null:
@@ -294,7 +294,7 @@ def _parse_moment(value: str, where: str) -> datetime:
 
 
 def _check_text(value: Any, where: str) -> None:
-    """No NUL, which PostgreSQL takes nowhere; no halves of characters and no endless numbers, which nothing takes."""
+    """Refuse NUL, which PostgreSQL does not take, unpaired surrogates, NaN and infinity."""
     stack = [value]
     while stack:
         item = stack.pop()

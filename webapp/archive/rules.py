@@ -1,4 +1,4 @@
-"""What becomes of every model and field when data leaves or comes in: one explicit decision each, or a test fails."""
+"""Declarations for export and import: one decision for every model and field, or a test fails."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Column:
 
     rule: Rule
     meaning: str = ""
-    """For the data dictionary; empty: the field's help text."""
+    """For the data dictionary; where empty, the field's help text."""
     unit: str = ""
     to: str = ""
     """For ROWS and INSIDE: the model whose primary keys the list holds."""
     key: str = ""
-    """For INSIDE: under which key of the JSON the list stands."""
+    """For INSIDE: the key of the JSON object that holds the list."""
     arrives: Callable[[Any], Any] | None = None
-    """What an import makes of the value, where taken as it is it would set something going."""
+    """Changes the value in an import, where the value as it is would start something."""
 
     @property
     def exported(self) -> bool:
@@ -85,21 +85,21 @@ class Table:
     model: str
     """"app.Model"."""
     file: str
-    """Name in the export, without ending."""
+    """The name of the table's files in the export, without ending."""
     about: str
     root: str
-    """What the rows are found from: study, experiment, poll or language model."""
+    """Where the rows are looked up from: study, experiment, poll or language model."""
     path: str
-    """The lookup from a row to that root; empty where the row is the root."""
+    """The Django lookup from a row to that root; empty where the row is the root."""
     columns: Mapping[str, Column]
     person: str = ""
-    """The lookup from a row to the participant whose it is; empty: nobody's in particular."""
+    """The Django lookup from a row to the participant it belongs to; empty if it belongs to none."""
     inside: tuple[str, ...] = ()
     """Lookups to experiments that must be in the export too; rows that point elsewhere are left out."""
     shared: str = ""
-    """A unique name by which rows of other studies are found: an import uses a row that is here already and equal."""
+    """The field with a unique name by which studies share rows: an import uses an equal row that exists here."""
     part_of: str = ""
-    """The field that points to a shared row; where that is here already, so are its parts."""
+    """The field that points to a shared row, whose parts exist here if it does."""
 
     @property
     def cls(self) -> type[Model]:
@@ -124,19 +124,19 @@ class Omitted:
 
 
 def list_own_models() -> list[type[Model]]:
-    """Every model of ours, in the order of their making."""
+    """Every model of Prefine, in the order of the apps."""
     return [
         model for config in apps.get_app_configs() if config.name.startswith("webapp.") for model in config.get_models()
     ]
 
 
 def list_fields(model: type[Model]) -> list[Field[Any, Any]]:
-    """All but the primary key."""
+    """All fields but the primary key."""
     return [field for field in model._meta.concrete_fields if not field.primary_key]
 
 
 def list_undecided(tables: Mapping[str, Table], left: Mapping[str, Omitted]) -> list[str]:
-    """Models and fields that nobody decided about, and decisions about what is not there (any more)."""
+    """Models and fields without a decision, and decisions about models and fields that do not exist."""
     found = []
     for model in list_own_models():
         name = model._meta.label

@@ -1,4 +1,4 @@
-"""An export as it arrives: a file of somebody else's making, of which nothing is believed before it is checked."""
+"""Reads an uploaded export. Anybody may have made the file, so everything is checked before it is used."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from typing import Any, BinaryIO, Self
 from webapp.archive.bundle import CHUNK, MANIFEST, SUMS, Member
 
 FORMAT = 2
-"""Columns and tables that are added need no new number (row_writer.find_default); what an older one cannot say does."""
+"""A new column or table needs no new number (row_writer.find_default); one without a default does."""
 NEWER = "A newer Prefine wrote it: update this one, then import it again."
 KIND = "Prefine study"
 MOST_FILES = 200_000
 MOST_BYTES = 200 * 2**30
-"""Unpacked. Paper-sized clips of a hundred participants stay below a tenth of it."""
+"""Of all unpacked files. Paper-sized clips of a hundred participants are less than a tenth of it."""
 MOST_LIST = 64 * 2**20
 """Bytes of the manifest."""
 MOST_LINE = 64 * 2**20
-"""Bytes of one row. The longest prompts with all their frames stay below a tenth of it."""
+"""Bytes of one row. The longest prompts with all their frames are less than a tenth of it."""
 MOST_RATIO = 200
 """Unpacked size over packed size of a file of more than a megabyte; text packs to a tenth, a bomb to a thousandth."""
 NAME = re.compile(r"[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
@@ -40,18 +40,18 @@ MAGIC: dict[str, tuple[int, bytes]] = {
     ".pdf": (0, b"%PDF"),
     **dict.fromkeys((".txt", ".csv", ".md"), (0, b"")),
 }
-"""What files of each ending hold, and where; others are not taken: a browser might run them."""
+"""The first bytes of files of each ending, and their offset; a browser might run files of other endings."""
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 """What Python's zip reader raises on damaged files."""
 
 
 class Refused(Exception):
-    """This file is not taken; the text says why."""
+    """The file is refused; the text says why."""
 
 
 class Package:
-    """A checked export: what `Package(path)` lets through has the names, sizes and files that its manifest says.
+    """A checked export: it has the files that its manifest names, in these sizes.
 
     Checksums are compared while a file is read, so that nothing is read twice.
     """
@@ -73,16 +73,16 @@ class Package:
         about = _parse_json(b"".join(self._read_pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
         if not isinstance(about, dict) or about.get("kind") != KIND:
             raise Refused(f"{MANIFEST} does not describe an export of a study.")
-        made = about.get("format")
-        if type(made) is not int or made < 1:
-            raise Refused(f"{MANIFEST} names a format that there is not: {str(made)[:20]!r}.")
-        if made > FORMAT:
-            raise Refused(f"Its format is {made}, and this Prefine reads {FORMAT} and older ones. {NEWER}")
+        number = about.get("format")
+        if type(number) is not int or number < 1:
+            raise Refused(f"{MANIFEST} names a format that does not exist: {str(number)[:20]!r}.")
+        if number > FORMAT:
+            raise Refused(f"Its format is {number}, and this Prefine reads {FORMAT} and older ones. {NEWER}")
         members = dict(_parse_members(about))
         missing, extra = set(members) - set(infos), set(infos) - set(members) - {MANIFEST, SUMS}
         if missing or extra:
-            named = ", ".join(sorted(missing or extra)[:3])
-            raise Refused(f"Files are {'missing' if missing else 'there that its manifest does not name'}: {named}.")
+            names = ", ".join(sorted(missing or extra)[:3])
+            raise Refused(f"Files are {'missing' if missing else 'there that its manifest does not name'}: {names}.")
         for name, member in members.items():
             if infos[name].file_size != member.size:
                 raise Refused(f"{name} has another size than the manifest says.")
@@ -104,8 +104,8 @@ class Package:
                 raise Refused(f"{name}, line {number + 1}: not a row.")
             yield row
 
-    def save(self, name: str, target: BinaryIO, said: Callable[[int], None]) -> None:
-        """Unpack a film, a still or a file of a problem, which must be what its name says."""
+    def save(self, name: str, target: BinaryIO, count_bytes: Callable[[int], None]) -> None:
+        """Unpack a film, a still or a file of a problem, whose first bytes must fit its ending."""
         if Path(name).suffix not in MAGIC:
             raise Refused(f"{name} is of a kind that is not taken.")
         offset, magic = MAGIC[Path(name).suffix]
@@ -115,7 +115,7 @@ class Package:
                 raise Refused(f"{name} is not what its name says.")
             first = False
             target.write(data)
-            said(len(data))
+            count_bytes(len(data))
         if first:
             raise Refused(f"{name} is empty.")
 
@@ -131,7 +131,7 @@ class Package:
             raise Refused(f"{name} was changed after the export: its checksum differs.")
 
     def _read_pieces(self, info: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
-        """The file's contents, as far as the zip announces and we allow: a header may lie about a size."""
+        """The file's contents, up to the announced and the allowed size: a header may lie about a size."""
         size = 0
         try:
             with self._zip.open(info) as file:
@@ -144,7 +144,7 @@ class Package:
             raise Refused(f"{info.filename} cannot be unpacked: {error}.") from error
 
     def close(self) -> None:
-        """Whether or not somebody still holds a file of it half read, which would keep a zip's own file open."""
+        """Close the file itself: ZipFile.close() leaves it open while a member is half read."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -157,7 +157,7 @@ class Package:
 
 
 def _list_entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The zip's files by name, when all of them are harmless."""
+    """The zip's files by name. Raises Refused where one of them is dangerous."""
     infos = archive.infolist()
     if len(infos) > MOST_FILES:
         raise Refused(f"It holds {len(infos):,} files; at most {MOST_FILES:,} are taken.")

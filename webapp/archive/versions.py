@@ -1,4 +1,4 @@
-"""What made the data: Prefine, Python and the packages that matter."""
+"""The versions of Prefine, Python and packages that made the data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = (
 
 
 def list_versions() -> dict[str, Any]:
-    """Of this installation; the commit is empty where the code is no git checkout."""
+    """The versions of this installation; the commit is empty where the code is no git checkout."""
     return {
         "prefine": settings.VERSION,
         "commit": provenance.read_commit(),

@@ -1,4 +1,4 @@
-"""Exports and imports as work: queued as a row, claimed with one UPDATE, taken back when their worker is gone."""
+"""Exports and imports as work: a row that one worker claims with one UPDATE, and that is queued again when it dies."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 Task = Export | Import
 KINDS: dict[str, type[Export] | type[Import]] = {"export": Export, "import": Import}
 QUEUE = "film"
-"""Files are copied there, not prompts sent nor policies trained."""
+"""The queue of the workers that copy files."""
 RING_SECONDS = 30
 
 
 class Work(Claim):
-    """The right to carry out one task, with how far it is."""
+    """The claim on one task, with its progress."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -38,7 +38,7 @@ class Work(Claim):
         self.stop_check: Callable[[], None] = lambda: None
 
     def report(self, fraction: float, words: str) -> None:
-        """How far it is. Raises Stopped when the claim is lost or this process is to end."""
+        """Save the progress. Raises Lost when the claim is lost, Interrupted when this process is to end."""
         self.fraction, self.words = fraction, words
         self.stop_check()
         if processes.stopping.is_set():
@@ -56,17 +56,17 @@ def queue_task(task: Task) -> None:
 
 
 def call_worker(task: Task) -> None:
-    """A broker that is away loses nothing: the reaper rings again."""
+    """Send the task to a worker; where the broker is away, the reaper sends it again."""
     kind = "export" if isinstance(task, Export) else "import"
     type(task)._default_manager.filter(pk=task.pk).update(rung_at=Now())
     send_message("prefine.archive", (kind, task.pk), QUEUE)
 
 
 def claim_task(task: Task) -> bool:
-    taken = claim_row(type(task)._default_manager.filter(pk=task.pk))
-    if taken:
+    claimed = claim_row(type(task)._default_manager.filter(pk=task.pk))
+    if claimed:
         task.refresh_from_db()
-    return bool(taken)
+    return bool(claimed)
 
 
 def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
@@ -97,7 +97,7 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
 
 
 def remove_file_of_deleted(task: Task) -> None:
-    """The zip of a task whose row was deleted while a worker was at it."""
+    """Delete the zip of a task whose row was deleted while a worker was at it."""
     if not type(task)._default_manager.filter(pk=task.pk).exists():
         store.delete(task.key)
 
@@ -107,7 +107,7 @@ def mark_failed(task: Task, error: str) -> None:
 
 
 def requeue_abandoned() -> None:
-    """Queue what a worker that is gone had, and ring for what nobody came for. Writes only where there is something."""
+    """Queue the tasks of workers that died, and call workers again for tasks that none has taken."""
     unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
     for kind in KINDS.values():
         for task in find_abandoned(kind):

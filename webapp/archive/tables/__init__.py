@@ -1,24 +1,24 @@
-"""The decisions about all our models, in the order in which an import can write them."""
+"""The declarations of all models, in the order in which an import can write them."""
 
 from __future__ import annotations
 
 from webapp.archive import audit_rows
 from webapp.archive.rules import Omitted, Table
-from webapp.archive.tables import answers, loops, people, polls, problems
+from webapp.archive.tables import experiments, problems, review, studies, votes
 
-_MODELS, _EXPERIMENTS, *_REST = loops.TABLES
+_MODELS, _EXPERIMENTS, *_REST = experiments.TABLES
 _ALL = (
-    *(_MODELS, *problems.TABLES, *people.TABLES, _EXPERIMENTS, *people.PLACES, *_REST),
-    *(*problems.NOTICES, *answers.TABLES, *polls.TABLES),
+    *(_MODELS, *problems.TABLES, *studies.TABLES, _EXPERIMENTS, *studies.PLACES, *_REST),
+    *(*problems.NOTICES, *review.TABLES, *votes.TABLES),
 )
 TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audit_rows.TABLE)}
 OMITTED: dict[str, Omitted] = {
     left.model: left
     for left in (
-        *people.OMITTED,
-        *loops.OMITTED,
-        *answers.OMITTED,
-        *polls.OMITTED,
+        *studies.OMITTED,
+        *experiments.OMITTED,
+        *review.OMITTED,
+        *votes.OMITTED,
         *problems.OMITTED,
         Omitted("audit.Head", "The end of the whole log's chain."),
         Omitted("comparisons.Comparison", "Of no study, and of no people: `./prefine compare` reports it."),

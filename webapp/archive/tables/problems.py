@@ -8,7 +8,7 @@ from webapp.archive.rules import Omitted, Table, keep, link, when
 
 
 def drop_notice(dropped: Any) -> Any:
-    """Nobody is written to because of an import."""
+    """An imported notice is never sent."""
     return dropped or "imported"
 
 

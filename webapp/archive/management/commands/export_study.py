@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from webapp.archive import export
-from webapp.archive.scope import Options
+from webapp.archive.study_scope import Options
 from webapp.audit import record
 from webapp.studies.models import Study
 

@@ -23,8 +23,8 @@ class Command(BaseCommand):
                     f"Would delete the data of {people} people: {study}, due {retention.find_due_day(study)}"
                 )
             else:
-                gone = retention.expire(study, "command line")
-                self.stdout.write(f"Deleted the data of {people} people, {gone.total} rows: {study}")
+                erased = retention.expire(study, "command line")
+                self.stdout.write(f"Deleted the data of {people} people, {erased.total} rows: {study}")
         for due in retention.list_ending_soon():
             if due.study not in over:
                 self.stdout.write(f"In {due.days} days, on {due.on}: {due.study}")

@@ -7,16 +7,16 @@ from typing import Any
 from django.utils import timezone
 
 from webapp.archive.rules import LABEL, TOKEN, Omitted, Table, keep, link, never, when
-from webapp.archive.tables.loops import SETTINGS
+from webapp.archive.tables.experiments import SETTINGS
 
 
 def turn_off(value: Any) -> bool:
-    """An imported study lets nobody in and writes to nobody."""
+    """An imported study takes nobody in and sends no messages."""
     return False
 
 
 def close_at_import(closed_at: Any) -> Any:
-    """What was open where it came from counts as closed from its import on."""
+    """A study that was open counts as closed from its import on."""
     return closed_at or timezone.now()
 
 

@@ -7,16 +7,16 @@ from typing import Any
 from webapp.archive.rules import NAME, Omitted, Table, keep, link, never, text, when
 
 RUNS_AGAIN = ("draft", "running", "waiting")
-"""States from which a loop would go on by itself, or by one press of a button."""
+"""States from which a loop would go on by itself or by one click."""
 
 
 def stop_loop(status: Any) -> Any:
-    """An imported experiment never runs again."""
+    """The status of an imported experiment, which never runs again."""
     return "cancelled" if status in RUNS_AGAIN else status
 
 
 def end_job(status: Any) -> Any:
-    """Imported work is over, and no measure of how fast this installation is."""
+    """The status of an imported job: over, and not counted where this installation measures its speed."""
     return "cancelled"
 
 

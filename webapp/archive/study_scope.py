@@ -1,4 +1,4 @@
-"""Which rows belong to a study: its people's, their experiments', and those of the votes that compare these."""
+"""Which rows belong to a study: its participants, their experiments, and the A/B votes that compare these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPARED_EXPERIMENTS = tuple(f"{side}__{EXPERIMENT_OF_CANDIDATE}" for side in SI
 
 @dataclass(frozen=True)
 class Options:
-    """What an export holds beside the tables."""
+    """What an export contains beside the tables."""
 
     clips: bool = True
     checkpoints: bool = False
@@ -64,11 +64,11 @@ class Scope:
 
     @cached_property
     def experiments(self) -> list[int]:
-        """The study's own, and those of nobody that the votes compare with them."""
+        """The study's own experiments, and those without participants that the votes compare with them."""
         sides = Pair.objects.filter(poll__in=self.polls).values_list(*COMPARED_EXPERIMENTS)
         compared = {pk for pair in sides for pk in pair if pk}
-        nobodys = Experiment.objects.filter(pk__in=compared, assignments=None).values_list("pk", flat=True)
-        return sorted({*self.own, *nobodys})
+        without_people = Experiment.objects.filter(pk__in=compared, assignments=None).values_list("pk", flat=True)
+        return sorted({*self.own, *without_people})
 
     @cached_property
     def models(self) -> list[int]:
@@ -78,7 +78,7 @@ class Scope:
 
     @cached_property
     def problems(self) -> list[int]:
-        """Those that are the task of an experiment or an arm."""
+        """Problems that are the task of an experiment or an arm."""
         tasks = {*Experiment.objects.filter(pk__in=self.experiments).values_list("task", flat=True)}
         tasks |= {*self.study.arms.values_list("task", flat=True)}
         return sorted(Problem.objects.filter(name__in=tasks).values_list("pk", flat=True))
