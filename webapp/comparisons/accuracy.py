@@ -1,4 +1,4 @@
-"""Methods over a set of problems: how often each ends with a right answer, and whether it does so more often."""
+"""Methods over a set of problems: how often each ends with a right answer, and tests between them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from webapp.problems.media import get_medium
 
 @dataclass(frozen=True)
 class SignTest:
-    """Against the first arm, on the same problem with the same seed. Pairs with equal scores say nothing."""
+    """An arm against the first, on the same problem with the same seed, without pairs of equal scores."""
 
     wins: int
     losses: int
     p: float
-    """Two-sided exact sign test of these."""
+    """Of the two-sided exact sign test."""
     corrected: float
-    """By Holm, for all arms."""
+    """p with Holm's correction for all arms."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """An arm over all problems of the comparison, each of its experiments counting alike."""
+    """An arm over all problems of the comparison; every experiment has the same weight."""
 
     arm: Arm
     scores: Mapping[tuple[str, int], float]
     """By problem and repetition, of finished experiments."""
     better: SignTest | None = None
-    """None for the first arm, and before there are experiments to set beside each other."""
+    """None for the first arm, and before a problem has finished experiments of both."""
 
     @property
     def mean(self) -> float | None:
-        """Share of right answers; where programs earn points, the mean share of them."""
+        """The share of right answers; where programs earn points, the mean share of points."""
         return sum(self.scores.values()) / len(self.scores) if self.scores else None
 
     @property
@@ -45,12 +45,12 @@ class Accuracy:
 
     @property
     def interval(self) -> Interval | None:
-        """Of the share that is right, at 95% (Wilson, 1927), all experiments taken as independent."""
+        """The 95% interval of the share of right answers (Wilson, 1927), as if all experiments were independent."""
         return wilson(self.right, len(self.scores)) if self.scores else None
 
 
 def measure_accuracies(plan: Plan, scores: Sequence[Score]) -> list[Accuracy]:
-    """Of every arm, in the plan's order; empty where the plan has fewer than two problems."""
+    """The accuracy of every arm, in the plan's order; empty where the plan has fewer than two problems."""
     problems = [task for task in plan.tasks if get_medium(task).accuracy]
     if len(problems) < 2:
         return []
@@ -73,6 +73,6 @@ def _collect_scores(arm: Arm, problems: Sequence[str], scores: Sequence[Score]) 
 
 
 def _count_wins(own: Mapping[tuple[str, int], float], first: Mapping[tuple[str, int], float]) -> tuple[int, int]:
-    """Where it did better than the first, and where worse."""
+    """On how many problems and seeds the arm scored higher than the first, and on how many lower."""
     both = own.keys() & first.keys()
     return sum(own[place] > first[place] for place in both), sum(own[place] < first[place] for place in both)

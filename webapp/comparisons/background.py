@@ -1,7 +1,7 @@
-"""Carries comparisons through on the site: whenever nothing of one is running, its next experiment starts.
+"""Runs comparisons on the site: starts the next experiment of each whenever none of its experiments runs.
 
-Comparisons may share experiments. Whatever changes one locks all that have not ended, in the order of their keys, then
-experiments in the order of theirs; and leaves alone what another one still wants.
+Comparisons may share experiments. Every change locks all comparisons that have not ended and then the experiments, both
+in the order of their keys, and leaves alone experiments that another comparison still needs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from webapp.experiments.models import Experiment
 log = logging.getLogger(__name__)
 
 _warned: set[str] = set()
-"""Warnings of this process that stand."""
+"""Warnings that this process has logged."""
 
 Status = Comparison.Status
 ENDED = (Status.CANCELLED, Status.FINISHED)
 
 
 def start(comparison: Comparison) -> bool:
-    """Begin, or go on after a pause; what had failed is tried again. False when it is neither planned nor stopped."""
+    """Begin, or go on after a pause or failures, which are retried. False when it is neither planned nor stopped."""
     with transaction.atomic():
         row, _ = _lock(comparison)
         if row.status not in (Status.PLANNED, Status.PAUSED, Status.FAILED):
@@ -43,8 +43,8 @@ def start(comparison: Comparison) -> bool:
 
 
 def pause(comparison: Comparison) -> bool:
-    """The experiment that runs is paused at its checkpoint, unless another running comparison has it too; none is
-    started. False when it is not running.
+    """Pause the running experiment at its checkpoint, unless another running comparison has it too, and start none.
+    False when the comparison is not running.
     """
     with transaction.atomic():
         row, others = _lock(comparison)
@@ -57,24 +57,23 @@ def pause(comparison: Comparison) -> bool:
 
 
 def cancel(comparison: Comparison) -> bool:
-    """End it: experiments that have begun and are not over are cancelled for good. Of those that another comparison
-    has which has not ended, those that no running one has are paused instead: its start resumes them. False when it
-    has ended already.
+    """End the comparison and cancel its unfinished experiments for good. An experiment that another comparison needs
+    goes on if that one is running; else it is paused until that one starts. False when the comparison has ended.
     """
     with transaction.atomic():
         row, others = _lock(comparison)
         if row.status in ENDED:
             return False
         _set_status(row, comparison, Status.CANCELLED)
-        wanted = _list_planned_ids(others)
+        shared = _list_planned_ids(others)
         for experiment in _list_unshared(row, _list_running(others)):
-            stop = loop.pause if experiment.public_id in wanted else loop.cancel
+            stop = loop.pause if experiment.public_id in shared else loop.cancel
             stop(experiment)
     return True
 
 
 def continue_running() -> None:
-    """Called by the reaper: every running comparison goes on. One whose plan cannot be read any more, ends."""
+    """Called by the reaper: continue every running comparison, and fail those whose plan cannot be read any more."""
     for comparison in Comparison.objects.filter(status=Status.RUNNING):
         try:
             known = comparison.plan.existing()
@@ -111,7 +110,7 @@ def start_next(comparison: Comparison) -> None:
 
 
 def _save_records(experiments: Iterable[Experiment]) -> bool:
-    """Have the records of what has finished on the disk. False where there is no room: the reaper tries again."""
+    """Write the records of finished experiments. False where the disk is full: the reaper tries again."""
     for experiment in experiments:
         if experiment.status == Experiment.Status.FINISHED:
             try:
@@ -124,14 +123,14 @@ def _save_records(experiments: Iterable[Experiment]) -> bool:
 
 
 def _warn_once(words: str) -> None:
-    """Into the log, which would be filled otherwise: the reaper tries every second. The comparison's page says it."""
+    """Log a warning once, because the reaper tries every second. The comparison's page shows the problem too."""
     if words not in _warned:
         log.warning("%s", words)
         _warned.add(words)
 
 
 def read_state(comparison: Comparison) -> foreground.State | None:
-    """None where its plan cannot be read any more."""
+    """The state; None where the plan cannot be read any more."""
     try:
         return foreground.read_state(comparison.plan)
     except ValueError:
@@ -148,8 +147,8 @@ def _is_to_start(experiment: Experiment | None) -> bool:
 
 def _lock(comparison: Comparison) -> tuple[Comparison, list[Comparison]]:
     """The comparison and the others that have not ended, locked."""
-    wanted = Comparison.objects.select_for_update(of=("self",)).exclude(Q(status__in=ENDED) & ~Q(pk=comparison.pk))
-    rows = {row.pk: row for row in wanted.order_by("pk")}
+    open_rows = Comparison.objects.select_for_update(of=("self",)).exclude(Q(status__in=ENDED) & ~Q(pk=comparison.pk))
+    rows = {row.pk: row for row in open_rows.order_by("pk")}
     row = rows.pop(comparison.pk, None)
     if row is None:
         raise Comparison.DoesNotExist(f"the comparison {comparison} was deleted")
@@ -162,12 +161,12 @@ def _list_running(comparisons: Iterable[Comparison]) -> list[Comparison]:
 
 def _list_unshared(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
     """Its experiments that none of the others has, in the order of locks."""
-    wanted = _list_planned_ids(others)
-    return _sort_for_locks({key: row for key, row in comparison.plan.existing().items() if key not in wanted})
+    shared = _list_planned_ids(others)
+    return _sort_for_locks({key: row for key, row in comparison.plan.existing().items() if key not in shared})
 
 
 def _list_planned_ids(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
-    """The ids of their experiments; a plan that cannot be read any more has none."""
+    """The ids of the comparisons' experiments, without plans that cannot be read any more."""
     found: set[uuid.UUID] = set()
     for row in comparisons:
         with suppress(ValueError):

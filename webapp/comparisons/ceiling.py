@@ -1,4 +1,4 @@
-"""What a comparison may use up at most, from the budgets of its experiments."""
+"""The most that a comparison may use up, from the budgets of its experiments."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Of the experiments that are still to be finished. Budgets are looked at before each answer, so each of these
-    experiments goes over its own only by what answers are longer than usual.
+    """For the experiments that are still to be finished. A budget is checked before each answer, so an experiment
+    exceeds its own only where answers are longer than usual.
     """
 
     experiments: int
     free: bool
-    """No endpoint is asked."""
+    """Whether no endpoint is asked."""
     tokens: int | None
-    """None: no limit is set."""
+    """None where no limit is set."""
     dollars: float | None
-    """None: no limit is set, and none follows from the tokens, or some price is unknown."""
+    """None where neither budget sets a limit, or a price is unknown."""
 
 
 def compute_ceiling(plan: Plan, experiments: int) -> Ceiling:
-    """What so many of the plan's experiments may use up."""
+    """The most that this number of the plan's experiments may use up."""
     roles = (plan.model, plan.vision, plan.describer, plan.judge_model)
     asked = [model for model in roles if model and model.kind != LanguageModel.Kind.OFFLINE]
     if not asked:
@@ -37,7 +37,7 @@ def compute_ceiling(plan: Plan, experiments: int) -> Ceiling:
 
 
 def _compute_dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -> float | None:
-    """The lower of what both budgets permit; a budget in dollars ends nothing where a price is unknown."""
+    """The lower of the two budgets' limits; None where a price is unknown, because no budget in dollars works then."""
     each = [_find_highest_price(model) for model in asked]
     prices = [price for price in each if price is not None]
     if len(prices) < len(each):
@@ -48,7 +48,7 @@ def _compute_dollars(plan: Plan, asked: list[LanguageModel], experiments: int) -
 
 
 def _find_highest_price(model: LanguageModel) -> float | None:
-    """US dollars of a million tokens of its dearer kind: as its row says, else as published; None where unknown."""
+    """US dollars for a million input or output tokens, whichever cost more: from its row, else as published."""
     if model.price_input is not None and model.price_output is not None:
         return max(model.price_input, model.price_output)
     published = known_prices(model.model)

@@ -1,4 +1,4 @@
-"""The CSV tables of a report: what a comparison gave, and the form in which one that was shared out is joined again."""
+"""The CSV tables of a report. Reports of several machines are read back and joined from them."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ EXPERIMENTS = (
     "ended_early",
 )
 ADDED_LATER = ("gpu_seconds", "ended_early")
-"""Columns that reports of earlier versions lack: unknown there."""
+"""Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 Row = dict[str, str]
 
-# --- written ------------------------------------------------------------------------------------------------------
+# --- writing ------------------------------------------------------------------------------------------------------
 
 
 def write_tables(folder: Path, results: Sequence[Result], scores: Sequence[Score]) -> None:
-    """Each file is replaced as a whole: one that is read back into the same folder is never half there."""
+    """Replace each file as a whole, so that a reader never finds half of it."""
     _write_table(folder / "summary.csv", SUMMARY, [_build_summary_row(score) for score in scores])
     _write_table(
         folder / "rounds.csv", ROUNDS, [_build_round_row(result, r) for result in results for r in result.rounds]
@@ -83,7 +83,7 @@ def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
 
 
 def _write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """The writer of csv gives the shortest digits of a float from which the same float is read."""
+    """csv writes the shortest digits that read back as the same float."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(head)
@@ -92,7 +92,7 @@ def _write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file whose readers never find half of it, also where threads write the same one at once."""
+    """Replace a file as a whole, also where several threads write it at once."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         temporary.write_text(text, newline="")
@@ -102,21 +102,21 @@ def replace_file(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
-# --- read back ----------------------------------------------------------------------------------------------------
+# --- reading ----------------------------------------------------------------------------------------------------
 
 
 def read_reports(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
-    """What of the plan is finished in these reports; of several that have an experiment, the first counts.
+    """The plan's experiments that are finished in these reports; the first report that has one counts.
 
-    Raises ValueError for a folder that has none of the plan's experiments, or cannot be read as a whole.
+    Raises ValueError for a folder that has none of the plan's experiments or cannot be read completely.
     """
     found: dict[uuid.UUID, Result] = {}
     for folder in folders:
         try:
             found = {**_read_report(plan, folder), **found}
         except (OSError, ValueError) as error:
-            said = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
-            raise ValueError(f"--with {folder}: {said}") from error
+            reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+            raise ValueError(f"--with {folder}: {reason}") from error
     return found
 
 
@@ -181,7 +181,7 @@ def _parse_number(text: str) -> float | None:
 
 
 def _read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
-    """All lines of the table. Raises OSError and ValueError where they are not all there."""
+    """All lines of the table. Raises OSError or ValueError where the file is incomplete."""
     text = path.read_bytes().decode()
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     broken = f"{path.name} breaks off, or is not as it was written"

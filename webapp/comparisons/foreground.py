@@ -1,4 +1,4 @@
-"""Carries a comparison through, one experiment after another, and says how far it is."""
+"""Runs a comparison, one experiment after another, and reports its progress."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class State:
     """Trained so far; a cancelled experiment counts as done."""
     budget: int
     seconds_left: float | None
-    """None until one candidate of every task that is left has been trained on this installation."""
+    """None until a candidate of every remaining task has been trained on this installation."""
 
 
 def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
-    """As the rows say it now, and with these experiments finished elsewhere."""
+    """The state of the rows now, with these experiments finished elsewhere."""
     rows = plan.existing()
     trained = count_trained(rows.values())
     finished = spent = budget = 0
@@ -56,29 +56,28 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
 
 
 def count_trained(experiments: Iterable[Experiment]) -> dict[int, int]:
-    """By experiment: its candidates that were trained, or failed."""
+    """By experiment, how many candidates were trained or failed."""
     over = (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     found = Candidate.objects.filter(iteration__experiment__in=[row.pk for row in experiments], status__in=over)
     return dict(found.values_list("iteration__experiment").annotate(Count("pk")).order_by())
 
 
 def apply_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
-    """Have experiments that had begun keep to the budgets that the plan names, unless they are over."""
-    named = {name: getattr(plan, name) for name in ("token_budget", "dollar_budget")}
-    named = {name: value for name, value in named.items() if value is not None}
-    for number in plan.public_ids if named else ():
+    """Set the plan's budgets on the experiments that have begun and are not over."""
+    budgets = {name: getattr(plan, name) for name in ("token_budget", "dollar_budget")}
+    budgets = {name: value for name, value in budgets.items() if value is not None}
+    for number in plan.public_ids if budgets else ():
         if number not in elsewhere:  # one by one: each takes its own lock and no other
-            Experiment.objects.filter(public_id=number).exclude(status__in=OVER).update(**named)
+            Experiment.objects.filter(public_id=number).exclude(status__in=OVER).update(**budgets)
 
 
 def run_experiments(
     plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
 ) -> Iterator[tuple[Cell, Experiment]]:
-    """Run every experiment that is not over, here or elsewhere, going on with those that were interrupted; yields each
-    as it ends.
+    """Run every experiment that is not over here or elsewhere, continue interrupted ones, and yield each as it ends.
 
-    One that fails is tried again by the next run; the others go on meanwhile. One that was stopped between its end and
-    its record gets that; its last clips are left to a site's workers.
+    The next run retries an experiment that fails. A finished experiment without a record gets one; its last clips are
+    left to a site's workers.
     """
     apply_budgets(plan, elsewhere)
     for cell in plan.cells():
@@ -89,29 +88,29 @@ def run_experiments(
             if experiment.status == Experiment.Status.FINISHED and not headless.get_record_path(experiment).exists():
                 headless.save_record(experiment)
             continue
-        for go_on in (loop.start, loop.resume, loop.retry):
-            go_on(experiment)
+        for begin in (loop.start, loop.resume, loop.retry):
+            begin(experiment)
 
-        def said(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
+        def report_words(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
             report(cell, experiment, words)
 
-        _run_experiment(experiment, said)
+        _run_experiment(experiment, report_words)
         experiment.refresh_from_db()
         if experiment.status == Experiment.Status.FINISHED:
             headless.save_record(experiment)
         yield cell, experiment
 
 
-def _run_experiment(experiment: Experiment, said: Callable[[dict[str, Any]], None]) -> None:
-    """To its end, past errors that nobody foresaw, but not past so many without a step that ends."""
+def _run_experiment(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
+    """Run it to its end; retry after unexpected errors, up to settings.ATTEMPTS in a row without a finished step."""
     errors, ended = 0, -1
     while errors < settings.ATTEMPTS:
         try:
-            headless.run_to_end(experiment, said)
+            headless.run_to_end(experiment, report)
             return
-        except OSError:  # a full disk, which is everybody's
+        except OSError:  # a full disk stops every experiment
             raise
         except Exception:  # a fault in one experiment, whatever it is, must not keep the others from being run
-            log.exception("%s: an error that nobody foresaw", experiment)
+            log.exception("%s: an unexpected error", experiment)
         before, ended = ended, experiment.jobs.filter(status=Job.Status.DONE).count()
         errors = errors + 1 if ended == before else 1

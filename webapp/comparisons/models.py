@@ -1,4 +1,4 @@
-"""A comparison of methods that the site carries through: what was planned, and whether it is to go on."""
+"""A comparison of methods that the site runs: its plan and its status."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Comparison(models.Model):
 
     @property
     def plan(self) -> Plan:
-        """The plan that ./prefine compare makes of these words. Raises ValueError where there can be none any more."""
+        """The plan, as ./prefine compare makes it. Raises ValueError where a task or method does not exist any more."""
         return plans.make_plan(
             tasks=self.tasks,
             methods=self.methods,

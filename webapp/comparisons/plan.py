@@ -33,7 +33,7 @@ class Arm:
     k: int
     n: int
     options: tuple[tuple[str, Any], ...] = ()
-    """Those that differ from their defaults, without the budget."""
+    """The options that differ from their defaults, without the budget."""
     budget: int = 0
     """For a method that counts its candidates itself; else 0."""
 
@@ -49,7 +49,7 @@ class Arm:
 
     @property
     def rounds(self) -> int:
-        """How many there will be: `n`, or what follows from the budget of a method that counts its candidates."""
+        """`n`, or what follows from the budget of a method that counts its candidates."""
         return find_method(self.method).rounds_of(self.k, self.n, self.settings)
 
     @property
@@ -90,7 +90,7 @@ def _parse_whole(text: str, name: str) -> int:
 
 
 def _find_divisor(method: Method, k: int, candidates: int) -> int:
-    """The divisor of the budget next to k that the method can have, the larger of two equally near."""
+    """The divisor of the budget that is nearest to k and that the method can have; of two equally near, the larger."""
     least = max(method.least_k, -(-candidates // MOST_ROUNDS))
     fits = [d for d in range(least, candidates + 1) if candidates % d == 0]
     if not fits:
@@ -105,7 +105,7 @@ class Cell:
     task: str
     arm: Arm
     index: int
-    """Which of its repetitions, from 0."""
+    """The number of the repetition, from 0."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Plan:
     describer: LanguageModel | None = None
     judge_model: LanguageModel | None = None
     label: str = ""
-    """Sets its experiments apart from those of earlier comparisons with the same settings."""
+    """Makes its experiments differ from those of earlier comparisons with the same settings."""
     token_budget: int | None = None
     """Of each new experiment; `foreground.apply_budgets` sets it for those that have begun. A budget is no part of an
     experiment's id, because it changes no result.
@@ -135,12 +135,12 @@ class Plan:
 
     @property
     def baseline(self) -> Arm:
-        """What the others are tested against."""
+        """The arm that the others are tested against."""
         return self.arms[0]
 
     @property
     def judge_is_faultless(self) -> bool:
-        """Whether its judge is the proxy, and never errs."""
+        """Whether the judge is the proxy without errors."""
         judge = judges.JUDGES[self.judge]
         return judge.uses_metric and not judge.check_options(self.judge_options)
 
@@ -152,7 +152,7 @@ class Plan:
                     yield Cell(task, arm, index)
 
     def public_id(self, cell: Cell) -> uuid.UUID:
-        """The id of the cell's experiment, whenever and by whichever plan it is asked for."""
+        """The id of the cell's experiment, which is the same in every plan."""
         what = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
         how = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
         who = [str(self.model or ""), str(self.vision or "")]
@@ -162,12 +162,12 @@ class Plan:
 
     @property
     def public_ids(self) -> list[uuid.UUID]:
-        """Of all its experiments, in their order."""
+        """The ids of all its experiments, in order."""
         return [self.public_id(cell) for cell in self.cells()]
 
     @property
     def name(self) -> str:
-        """A folder's name: the same for the same plan."""
+        """A name for the report's folder: the same for the same plan."""
         ids = [str(number) for number in self.public_ids]
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
         return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
@@ -196,12 +196,12 @@ class Plan:
         )
 
     def existing(self) -> dict[uuid.UUID, Experiment]:
-        """The experiments of this plan that are there already."""
+        """The experiments of this plan that exist, by id."""
         rows = Experiment.objects.filter(public_id__in=self.public_ids).select_related("winner")
         return {row.public_id: row for row in rows}
 
     def experiment(self, cell: Cell) -> Experiment:
-        """The cell's experiment, made when it is not there: a site and a command may want the same one at once."""
+        """The cell's experiment, created if needed, also where a site and a command ask for it at once."""
         number = self.public_id(cell)
         with contextlib.suppress(IntegrityError), transaction.atomic():
             if not Experiment.objects.filter(public_id=number).exists():
@@ -210,19 +210,19 @@ class Plan:
 
     def problems(self) -> list[str]:
         """Why this plan cannot be run; empty when it can."""
-        said = []
+        found = []
         first: Sequence[Cell] = [cell for cell in self.cells() if cell.index == 0]
         for cell in first:
             try:
                 self.draft(cell).full_clean(validate_unique=False)
             except ValidationError as error:
                 texts = "; ".join(f"{name}: {' '.join(t)}" for name, t in error.message_dict.items())
-                said.append(f"{cell.arm.label} on {cell.task}: {texts}")
-        return said
+                found.append(f"{cell.arm.label} on {cell.task}: {texts}")
+        return found
 
 
 def _check_task(task: str, preset: str, iterations: int | None) -> None:
-    """Raises ValueError where methods cannot be compared on it so. A problem is named as a robot's task is."""
+    """Raises ValueError where methods cannot be compared on this task or problem with these settings."""
     if lookup.find_task(task).metric is None:
         raise ValueError(f"{task} has {get_medium(task).unscored} by which methods could be compared")
     if not get_medium(task).filmed:
@@ -250,9 +250,9 @@ def make_plan(
     describer: LanguageModel | None = None,
     judge_model: LanguageModel | None = None,
 ) -> Plan:
-    """The plan that these words describe, of the command line or of a form; its `problems` are still to be asked for.
+    """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run.
 
-    Raises ValueError for words that describe none.
+    Raises ValueError for words that describe no plan.
     """
     if experiments < 1:
         raise ValueError("--experiments must be at least 1")

@@ -28,7 +28,7 @@ NAMES = {
     "scaling_turn": ("Turn Scaling (Reflection)",),
     "scaling_3d": ("3D Scaling (Proxy Judge)",),
 }
-"""A method here -> what the papers call it."""
+"""Method -> its names in the papers."""
 RF_AGENT_ABLATIONS = {
     ("actions", "mutation"): "mutation",
     ("actions", "mutation+crossover"): "mutation+crossover",
@@ -40,10 +40,10 @@ RF_AGENT_ABLATIONS = {
 }
 REFERENCES = ("Human", "Sparse")
 UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
-"""A metric whose numbers stand beside our scores -> in what unit they are, where ours are shares.
+"""Metrics of the papers that are comparable to scores here -> their unit, where it differs.
 
-What a problem scores here is 1 where the answer is right, else 0, or the share of a program's points; so a mean TS of
-0.6 is 3 of 5 right there, or 60 points. Votes are no score.
+A problem scores 1 here for a right answer, else 0, or the share of a program's points: a mean TS of 0.6 is 3 of 5 right
+in the papers, or 60 points. Votes are no score.
 """
 
 
@@ -68,21 +68,21 @@ class Published:
         return f"{number} {UNITS[self.metric]}".strip()
 
     def is_score_on(self, task: str) -> bool:
-        """Whether it is a score on this task. Problems are called in small letters here, in capitals there."""
+        """Whether it is a score on this task, whose name the papers may write in capitals."""
         return self.task.casefold() == task.casefold() and self.metric in UNITS
 
 
 @cache
 def read_published() -> tuple[Published, ...]:
-    """All of the file. Raises OSError without it, and TypeError or csv.Error for another file."""
+    """The whole file. Raises OSError without it, and TypeError or csv.Error for another file."""
     path = settings.BASE_DIR / "docs" / "published.csv"
     with path.open(newline="") as file:
         return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
-    """What is printed of this method, with exactly these options, on this task. What a judge decides, a faultless proxy
-    decided there: with another judge there is nothing to put beside it.
+    """The published scores of this method with exactly these options on this task. In the papers a faultless proxy
+    judged, so a method that asks another judge has none.
     """
     method = find_method(arm.method)
     if method.asks_judge and not (method.uses_metric or faultless):
@@ -95,5 +95,5 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
 
 
 def find_references(task: str) -> list[Published]:
-    """What is printed of human-written and of sparse rewards on this task."""
+    """The published scores of human-written and sparse rewards on this task."""
     return [row for row in read_published() if row.is_score_on(task) and row.method in REFERENCES]

@@ -1,4 +1,4 @@
-"""The report of a comparison: Markdown, CSV and figures in one folder, rewritten whenever an experiment has ended."""
+"""The report of a comparison: Markdown, CSV and figures in one folder, rewritten when an experiment ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ seeds its p is at least 2 / 2^n)."""
 
 
 def write_report(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
-    """Write all files, counting what was finished elsewhere; returns the Markdown's path."""
+    """Write all files, with the results from elsewhere; returns the Markdown's path."""
     folder.mkdir(parents=True, exist_ok=True)
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
@@ -111,7 +111,7 @@ def _name_experiment(result: Result) -> str:
 
 
 def _describe_makers(finished: Sequence[Result]) -> str:
-    """Which versions on which machines have tried the candidates, and which one writes this."""
+    """The versions and machines that tried the candidates, and the one that writes the report."""
     tried = (_list_once(r.machine for r in finished), _list_once(r.version for r in finished))
     own = ([described()], [provenance.read_version()])
     if tried == own:
@@ -120,7 +120,7 @@ def _describe_makers(finished: Sequence[Result]) -> str:
 
 
 def _list_once(names: Iterable[str]) -> list[str]:
-    """Every name once; an experiment that went on elsewhere has several (webapp.comparisons.report_details)."""
+    """Every name once; an experiment that moved to another machine has several (report_details)."""
     return list(dict.fromkeys(name for joined in names for name in (joined or UNKNOWN).split(SEPARATOR)))
 
 
@@ -130,7 +130,7 @@ def _describe_maker(machines: Sequence[str], versions: Sequence[str]) -> str:
 
 
 def _build_accuracy_section(plan: Plan, scores: Sequence[Score]) -> list[str]:
-    """Accuracy over the set of problems, where there is one."""
+    """The section on accuracy over all problems, where there are several."""
     found = measure_accuracies(plan, scores)
     if not found:
         return []
@@ -177,7 +177,7 @@ def _build_scores_table(scores: Sequence[Score], plan: Plan) -> str:
 
 
 def _format_published(rows: Iterable[published.Published]) -> str:
-    """Each printed value once, be it 12.04 or 12.040; the table of the papers' numbers says more of them."""
+    """Each published value once, also where papers print 12.04 and 12.040."""
     once = dict[tuple[float, str, str], str]()
     for row in rows:
         once.setdefault((float(row.value), row.std, row.paper), f"{row.shown} ({row.paper})")
@@ -185,7 +185,7 @@ def _format_published(rows: Iterable[published.Published]) -> str:
 
 
 def _build_published_table(scores: Sequence[Score], plan: Plan) -> str:
-    """Every number that the papers print of these methods, and of human-written and sparse rewards, on this task."""
+    """Every published number of these methods, and of human-written and sparse rewards, on this task."""
     found = [
         row for score in scores for row in published.find_published(score.task, score.arm, plan.judge_is_faultless)
     ]
@@ -235,7 +235,7 @@ def _build_elsewhere_table(foreign: Iterable[Result]) -> str:
 
 
 def _build_tests(scores: Sequence[Score]) -> str:
-    """Every arm against the first, exact, with Holm's correction."""
+    """Exact tests of every arm against the first, with Holm's correction."""
     judged = [score for score in scores if score.values]
     if len(judged) < 2:
         return ""
@@ -256,7 +256,7 @@ def _build_tests(scores: Sequence[Score]) -> str:
 
 
 def _compare_by_seed(score: Score, first: Score) -> list[str]:
-    """Mean difference between experiments of the same seed, in how many the arm's TS is higher, and p."""
+    """The mean difference between experiments of the same seed, how often the arm's TS is higher, and p."""
     known = {r.index: r.ts for r in first.results if r.ts is not None}
     pairs = [(r.ts, known[r.index]) for r in score.results if r.ts is not None and r.index in known]
     if not pairs:

@@ -1,4 +1,4 @@
-"""What a report adds to the results of a comparison, and pages that ask every few seconds do without."""
+"""Details that a report adds to results: who tried the candidates, and their diversity. They are slow to compute."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from webapp.problems.media import get_medium
 
 SEPARATOR = "; "
 UNKNOWN = "?"
-"""One of several machines or versions that was not written down."""
+"""Stands for a machine or version that was not recorded."""
 Measure = Callable[[Sequence[Outcome]], float | None]
 
 
 _finished: dict[tuple[uuid.UUID, datetime | None], dict[str, Any]] = {}
-"""The details of experiments that have finished, by id and end: nothing of these changes any more, and a report is
-written again whenever one ends."""
+"""Details of finished experiments by id and end, kept because they do not change and reports are written often."""
 
 
 def add_details(results: Sequence[Result]) -> list[Result]:
-    """Rows here with who tried their candidates, and how unlike these were; those of elsewhere have both already."""
+    """Add details to the results of rows here; results from elsewhere have them already."""
     here = [result for result in results if not result.folder]
     ended = Experiment.objects.filter(public_id__in=[r.public_id for r in here], finished_at__isnull=False)
     ends = dict(ended.values_list("public_id", "finished_at"))
@@ -51,7 +50,7 @@ def _build_details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[O
 
 
 def _read_makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, str]]]:
-    """Who did the jobs in which candidates were tried, in their order; {} where that was not written down."""
+    """By experiment, version and machine of each job that tried candidates, in order; {} where not recorded."""
     done = Job.objects.filter(experiment__public_id__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE)
     found = defaultdict(list)
     for number, maker in done.order_by("pk").values_list("experiment__public_id", "progress__made_by"):
@@ -60,13 +59,13 @@ def _read_makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[
 
 
 def _join_once(names: Iterable[str]) -> str:
-    """Each once; empty where none is known."""
+    """Each name once, joined; empty where none is known."""
     each = list(dict.fromkeys(names))
     return SEPARATOR.join(name or UNKNOWN for name in each) if any(each) else ""
 
 
 def _read_rounds(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Sequence[Outcome]]]:
-    """What was tried together."""
+    """By experiment, the candidates that were tried together."""
     tried = Request.objects.filter(experiment__public_id__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
     found = defaultdict(list)
     for number, kind, result in tried.values_list("experiment__public_id", "kind", "result").iterator():

@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine compare"  # as a person calls it
+        parser.prog = "./prefine compare"
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -128,7 +128,7 @@ class Command(BaseCommand):
             raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
 
     def run(self) -> list[Experiment]:
-        """Everything that is not over; returns what did not finish."""
+        """Run every experiment that is not over; returns those that did not finish."""
         left = []
         for cell, experiment in foreground.run_experiments(self.plan, self.print_progress, self.elsewhere):
             self.clear_line()
@@ -139,7 +139,7 @@ class Command(BaseCommand):
         return left
 
     def print_progress(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
-        """One line of progress, at most so often."""
+        """Print a line of progress, at most every few seconds."""
         now = time.monotonic()
         if now - self.last_line < (0.5 if self.stdout.isatty() else LINE_SECONDS):
             return
@@ -167,7 +167,7 @@ def describe_tasks() -> str:
 
 
 def read_plan(options: dict[str, Any]) -> Plan:
-    """The plan that the arguments describe. Raises CommandError for one that cannot be run."""
+    """The plan of the arguments. Raises CommandError for one that cannot be run."""
     try:
         plan = plans.make_plan(
             tasks=options["tasks"],
@@ -201,7 +201,7 @@ def parse_budget(text: str) -> int:
 
 
 def find_model(name: str) -> LanguageModel | None:
-    """The row of this name; None for the offline writer. Raises ValueError for a name that nobody has."""
+    """The model of this name; None for the offline writer. Raises ValueError for an unknown name."""
     model = LanguageModel.objects.filter(name=name).first()
     if model is None and name == OFFLINE:
         return None
@@ -215,7 +215,7 @@ def find_model(name: str) -> LanguageModel | None:
 
 
 def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
-    """What will be run, and how long that takes."""
+    """The experiments that will be run, and how long they take."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
     for task in plan.tasks:
@@ -240,7 +240,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
 
 
 def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
-    """What of it is read from other reports, and what of that had been begun here."""
+    """The experiments that are read from other reports, and those of them that had begun here."""
     here = {number for number, row in rows.items() if row.status == Experiment.Status.FINISHED}
     folders = Counter(result.folder for number, result in elsewhere.items() if number not in here)
     lines = [f"Finished elsewhere: {count} experiments in {folder}." for folder, count in folders.items()]
@@ -249,7 +249,7 @@ def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[
 
 
 def describe_ceiling(most: Ceiling) -> str:
-    """What language models may cost at most."""
+    """The most that language models may cost."""
     if most.free:
         return "No endpoint is asked: no tokens are paid for."
     tokens = "no limit of tokens" if most.tokens is None else f"at most {most.tokens:,} tokens"
