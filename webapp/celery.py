@@ -1,4 +1,4 @@
-"""Celery: the doorbell (design idea 3). Tasks take ids; rows say what to do."""
+"""Celery carries messages that wake workers. Tasks take ids; rows say what to do."""
 
 import os
 from typing import Any
@@ -19,5 +19,5 @@ app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 
 @worker_shutting_down.connect
 def stop_current_job(**details: Any) -> None:
-    """SIGTERM waits for the job at hand; so that job ends, and is queued again."""
+    """On SIGTERM Celery waits for the current job, so end that job; it is queued again."""
     processes.stopping.set()

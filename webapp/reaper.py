@@ -1,4 +1,4 @@
-"""Pick up what has been forgotten: within a second where something waits. Any number of reapers may run."""
+"""Takes up what was left behind: stale claims, due votes, idle experiments. Any number of reapers may run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def wake_idle_experiments() -> None:
-    """Have experiments that stand still look for their next step."""
+    """Queue the next step of experiments that stand still."""
     for experiment in loop.find_idle():
         with transaction.atomic():
             loop.lock(experiment.pk)
@@ -46,11 +46,11 @@ STEPS: tuple[Callable[[], object], ...] = (
 
 TICK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
-"""Where nobody writes and nothing waits for its time, all is looked at this often."""
+"""How often everything is looked at when nothing is written and nothing waits for its time."""
 
 
 def list_waiting() -> tuple[QuerySet[Any], ...]:
-    """Rows that a step may act upon though nobody writes: work that may die or be unheard, votes not locked yet."""
+    """Rows on which a step may act without a new write: jobs whose worker may die, votes that are not locked yet."""
     active = (Job.Status.QUEUED, Job.Status.RUNNING)
     return (
         Job.objects.filter(status__in=active).exclude(status=Job.Status.QUEUED, experiment__paused=True),
@@ -64,14 +64,14 @@ def list_waiting() -> tuple[QuerySet[Any], ...]:
 
 
 def seconds_to_next() -> float:
-    """How long nothing needs a tick, unless somebody writes."""
+    """Seconds until the next tick, unless something is written before."""
     return TICK_SECONDS if any(rows.exists() for rows in list_waiting()) else IDLE_SECONDS
 
 
 def tick() -> None:
-    """Take back stale leases, lock due votes, let people go on, ring for queued jobs, set going what stands still."""
+    """Run every step: take back stale leases, lock due votes, let people go on, call workers, wake idle experiments."""
     for step in STEPS:
         try:
             step()
-        except ObjectDoesNotExist as error:  # deleted between our look and our lock: the next tick does the rest
+        except ObjectDoesNotExist as error:  # deleted before it could be locked: the next tick does the rest
             log.info("%s.%s stopped at a row that is gone: %s", step.__module__, step.__name__, error)

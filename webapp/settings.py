@@ -131,7 +131,7 @@ SQLITE = {
 DATABASES = {"default": env.db_url("PREFINE_DATABASE_URL") if "PREFINE_DATABASE_URL" in env.ENVIRON else SQLITE}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The broker is a doorbell: losing every message in it loses nothing (docs/architecture.md).
+# Messages only wake workers: losing all of them loses no work (docs/architecture.md).
 CELERY_BROKER_URL = env.str("PREFINE_BROKER_URL", default="filesystem://")
 if CELERY_BROKER_URL.startswith("filesystem://"):
     _queue = str(DATA_DIR / "broker")
@@ -147,7 +147,7 @@ elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
         "socket_timeout": None,
         "socket_connect_timeout": 2,
         "health_check_interval": 30,
-        "max_retries": 1,  # a page does not wait for a broker that is away; the reaper rings again
+        "max_retries": 1,  # a page does not wait for a broker that is away; the reaper sends again
         "interval_start": 0,
     }
     CELERY_WORKER_DISABLE_PREFETCH = True
@@ -185,8 +185,8 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-"""No page runs anything inline, or asks another host; webapp/base/csp.py allows the studio's own style sheets, and
-widens it for the admin."""
+"""No page runs inline scripts or asks another host; webapp/base/csp.py allows the studio's style sheets, and more
+in the admin."""
 UNFOLD = {
     "SITE_TITLE": "Prefine",
     "SITE_HEADER": "Prefine",
@@ -227,10 +227,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
 REQUIRE_2FA = env.bool("PREFINE_REQUIRE_2FA", default=False)
-"""Staff must set up an authenticator app before they see anything. For every site that others can reach."""
+"""Staff must set up an authenticator app before they see anything. Set it on every site that others can reach."""
 OTP_TOTP_ISSUER = f"Prefine {_site.hostname}"
 PROXIES = env.int("PREFINE_PROXIES", default=0)
-"""How many proxies stand before the site; only then are their headers believed (webapp/accounts/addresses.py)."""
+"""The number of proxies in front of the site, whose headers are then trusted (webapp/accounts/addresses.py)."""
 if PROXIES < 0:
     raise ImproperlyConfigured(f"PREFINE_PROXIES must be 0 or the number of proxies, not {PROXIES}")
 if PROXIES:
@@ -238,12 +238,12 @@ if PROXIES:
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = timedelta(minutes=10)
-"""So many wrong passwords or codes, for one account or from one address, close that for so long."""
+"""After this many wrong passwords or codes, signing in is closed for this long, for the account and for the address."""
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "webapp.accounts.addresses.read_client_address"
 AXES_LOCKOUT_CALLABLE = "webapp.bench.account.lockout.respond_locked_out"
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code", "csrfmiddlewaretoken"]
-AXES_DISABLE_ACCESS_LOG = True  # the audit log has what is wanted of it, without addresses
+AXES_DISABLE_ACCESS_LOG = True  # the audit log records sign-ins, without addresses
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 
@@ -255,7 +255,7 @@ MODEL_CONTEXT = env.int("PREFINE_CONTEXT", default=0)
 if MODEL_CONTEXT and MODEL_CONTEXT < 4000:
     raise ImproperlyConfigured(f"PREFINE_CONTEXT is a number of tokens, 4000 or more, not {MODEL_CONTEXT}")
 API_KEY = env.str("PREFINE_API_KEY", default="")
-"""The key of that endpoint, and of no other."""
+"""The key of that endpoint alone."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
 LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
@@ -270,7 +270,7 @@ UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 LEASE_SECONDS = env.int("PREFINE_LEASE_SECONDS", default=15)
 """A running job whose heartbeat is older than this is taken from its worker and queued again."""
 ATTEMPTS = env.int("PREFINE_ATTEMPTS", default=3)
-"""A step that failed so often in a row without getting further stops its experiment."""
+"""A step that fails this many times in a row without progress stops its experiment."""
 FILM_AT = (10, 30, 100)
 """Percentages of the training after which clips are filmed; the last ones are judged."""
 
@@ -282,14 +282,14 @@ if _mail := env.str("PREFINE_EMAIL_URL", default=""):
         )
     globals().update(env.email_url("PREFINE_EMAIL_URL"))
 EMAIL_READY = EMAIL_BACKEND.endswith("smtp.EmailBackend")
-"""Whether messages leave this machine: only then participants are offered any."""
+"""Whether e-mail leaves this machine; participants are offered notices by e-mail only then."""
 EMAIL_TIMEOUT = 10
 CONTACT_EMAIL = env.str("PREFINE_EMAIL_FROM", default=f"prefine@{_site.hostname}")
-"""The sender of messages, and whom a push service may write to."""
+"""The sender of messages, and the contact address for push services."""
 DEFAULT_FROM_EMAIL = f"Prefine <{CONTACT_EMAIL}>"
 MAIL_DOMAIN = CONTACT_EMAIL.rpartition("@")[2]
 REMINDER_HOURS = env.int("PREFINE_REMINDER_HOURS", default=24)
-"""A round that has been waiting for so long is brought to mind, once, in the daytime. 0: never."""
+"""A participant whose round has waited this long is reminded once, in the daytime. 0: never."""
 PUSH_SERVICES = env.list(
     "PREFINE_PUSH_SERVICES",
     default=[
@@ -299,4 +299,4 @@ PUSH_SERVICES = env.list(
         "https://*.push.apple.com",
     ],
 )
-"""Where browsers' subscriptions may point to: this server asks no other address that a visitor names."""
+"""The push services that browsers may name: this server sends to no other address that a visitor gives."""

@@ -1,8 +1,8 @@
-"""Run Prefine on one machine: the site, its workers and the reaper, as one.
+"""Run Prefine on one machine: the site, its workers and the reaper.
 
     python -m webapp.supervisor [--host 127.0.0.1] [--port 8000]
 
-Each program runs in a session of its own, is started again (ever later) when it ends, and dies with the supervisor.
+Each program runs in its own session, is started again after growing pauses when it ends, and dies with the supervisor.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from webapp.base.database import PollSchedule
 POLL_SECONDS = 0.2
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
 HEALTHY_SECONDS = 30.0
-"""A program that ran for so long starts again at once when it ends."""
+"""A program that ran at least this long starts again after the first pause."""
 STOP_SECONDS = 4.0
-"""How long programs may take to end before they are killed."""
+"""How long programs have to end before they are killed."""
 IDLE_SECONDS = 60.0
-"""What happens in experiments is read this often though nothing was committed."""
+"""How often events are read though nothing was committed."""
 LOG_BYTES = 10_000_000
-"""A longer log is set aside at the next start."""
+"""A longer log is renamed at the next start."""
 CONNECT_SECONDS = 0.2
 WORKERS = {"train": "train", "film-1": "film", "film-2": "film", "llm-1": "llm", "llm-2": "llm"}
-"""Worker -> its queue. Apart, so that a short step never waits behind a long one; each is one process (solo): of a pool
-whose only process was killed, Celery was seen to take calls and never to carry them out."""
+"""Worker -> its queue. Queues are separate so that a short step never waits behind a long one. Each worker is one
+process (solo): when the only process of a pool was killed, Celery took calls and never carried them out."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Program:
         self.started = time.monotonic()
 
     def restart_if_ended(self, logs: Path) -> None:
-        """Start it if it is time to; where it has ended, say so and set a time."""
+        """Start the program if it is time to; if it has ended, say so and set the time of the next start."""
         now = time.monotonic()
         if self.process is None:
             if now >= self.start_at:
@@ -90,7 +90,7 @@ class Program:
             self.process.send_signal(number)
 
     def kill_session(self) -> None:
-        """Whatever is left of its process group."""
+        """Kill what is left of its process group."""
         if self.process is not None:
             try:
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -99,13 +99,13 @@ class Program:
 
 
 def list_programs(host: str, port: int) -> list[Program]:
-    """In the order in which they are stopped: who works, who picks up, who answers."""
+    """All programs, in the order in which they are stopped: workers, reaper, web server."""
     python = sys.executable
     celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
     celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
-    web += ["--no-proxy-headers"]  # PREFINE_PROXIES says whom to believe (webapp/accounts/addresses.py)
-    web += ["--ws-per-message-deflate", "false"]  # 90 MB for 1 000 open pages, which are sent 20 bytes
+    web += ["--no-proxy-headers"]  # webapp/accounts/addresses.py reads them, as PREFINE_PROXIES says
+    web += ["--ws-per-message-deflate", "false"]  # would take 90 MB for 1 000 open pages that are sent 20 bytes each
     return [
         *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),
@@ -148,7 +148,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def prepare_broker() -> None:
-    """Empty the filesystem broker (the rows know what is to be done) and declare its queues once, before many do."""
+    """Empty the filesystem broker, as the rows say what is to be done, and declare its queues before workers start."""
     from webapp.celery import app
 
     if settings.CELERY_BROKER_URL.startswith("filesystem://"):
@@ -171,7 +171,7 @@ def print_line(text: str) -> None:
 
 
 class EventPrinter:
-    """What happens in experiments, for the console."""
+    """Prints the events of experiments on the console."""
 
     def __init__(self) -> None:
         from webapp.live import tail
@@ -182,7 +182,7 @@ class EventPrinter:
         self.next_at = 0.0
 
     def print_new(self) -> None:
-        """Print what is new, once a second; a database that is away is asked again."""
+        """Print new events, at most once a second; a database that does not answer is asked again."""
         from django.db import InterfaceError, OperationalError, close_old_connections
 
         now = time.monotonic()
@@ -202,7 +202,7 @@ class EventPrinter:
 
 
 def format_address(host: str, port: int) -> str:
-    """The site's address as one types it on this machine."""
+    """The site's address in a browser on this machine."""
     name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
@@ -216,7 +216,7 @@ def is_listening(host: str, port: int) -> bool:
 
 
 def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
-    """Look after the programs until a signal comes."""
+    """Keep the programs running until a signal comes."""
     logs = settings.DATA_DIR / "log"
     events, ready = EventPrinter(), False
     while not stop:
@@ -232,7 +232,7 @@ def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
 
 
 def shut_down(children: list[Program]) -> None:
-    """Ask all to end, kill those that do not, give their work back."""
+    """Ask all programs to end, kill those that do not, and give their work back."""
     from webapp.experiments import leases
 
     for program in children:

@@ -7,7 +7,7 @@ from llm.methods import METHODS
 from tests.webapp import bench_rows, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
-from webapp.bench.admin.studies import EVERYBODY_THE_SAME, invite
+from webapp.bench.admin.studies import FIXED_QUESTIONS, invite
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Question, Study
 
@@ -56,7 +56,7 @@ def test_the_questions_of_an_open_study_are_only_read(staff):
     question = Question.objects.create(study=study, text="Is it a robot?", answers="yes\nno")
     address = reverse("admin:studies_study_change", args=[study.pk])
     page = staff.get(address).content.decode()
-    assert "Is it a robot?" in page and EVERYBODY_THE_SAME in page
+    assert "Is it a robot?" in page and FIXED_QUESTIONS in page
     assert 'name="questions-0-text"' not in page and 'name="questions-__prefix__-text"' not in page
     forged = {"text": "Another?", "answers": "a\nb", "correct": 1, "explanation": "", "position": 0}
     staff.post(address, study_form(study=study, questions=[forged], title="renamed"))
@@ -66,7 +66,7 @@ def test_the_questions_of_an_open_study_are_only_read(staff):
     assert question.text == "Is it a robot?"
     Study.objects.update(status="closed")
     page = staff.get(address).content.decode()
-    assert 'name="questions-0-text"' in page and EVERYBODY_THE_SAME not in page
+    assert 'name="questions-0-text"' in page and FIXED_QUESTIONS not in page
 
 
 def test_open_and_close(staff):

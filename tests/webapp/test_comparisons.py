@@ -133,7 +133,7 @@ def test_the_baseline_is_chosen_and_shown(admin_client: Client) -> None:
     assert "baseline: OpenLoop" in page and page.count("<small>baseline</small>") == 1
     admin_client.post(NEW, {**wanted, "baseline": "variant"})
     assert Comparison.objects.first().methods[0] == "icpl:k=3"  # type: ignore[union-attr]
-    assert b"not among what is compared" in admin_client.post(NEW, {**wanted, "baseline": "eureka"}).content
+    assert b"not among those that are compared" in admin_client.post(NEW, {**wanted, "baseline": "eureka"}).content
 
 
 def test_the_form_says_which_tasks_have_a_preset() -> None:
@@ -288,7 +288,7 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
     assert row.status == "running"
     assert caplog.text.count("cannot write the record") == 1, "a reaper tries every second"
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
-    assert "where its disk is full, make room" in page
+    assert "If the disk of the data folder is full, make room" in page
     (settings.DATA_DIR / "records").unlink()
     background.continue_running()
     row.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Accounts of those who run studies. Participants and evaluators have links, not accounts."""
+"""Accounts of staff. Participants and evaluators have links, not accounts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes
 
 
 class RoleFields(forms.Form):
-    """What an account may do, in words; the flags and groups behind it are set when it is saved."""
+    """The role of an account; its flags and groups are set when the account is saved."""
 
     role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER, widget=UnfoldAdminSelectWidget)
     extras = forms.MultipleChoiceField(
         required=False,
         label="Also may",
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text="For viewers and experimenters; administrators may all of it.",
+        help_text="For viewers and experimenters; administrators may do all of it.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -108,7 +108,7 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
         super().save_related(request, form, formsets, change)
         roles.assign_role(form.instance, form.cleaned_data["role"], form.cleaned_data["extras"])
 
-    @admin.action(description="Forget the second factor: for somebody who lost phone and codes")
+    @admin.action(description="Forget the second factor: for people who lost phone and codes")
     def reset_two_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         names = [user.get_username() for user in queryset if twofactor.remove_second_factor(user)]
         for user in queryset:

@@ -11,7 +11,7 @@ from webapp.comparisons.models import Comparison
 
 @admin.register(Comparison)
 class ComparisonAdmin(ModelAdmin):
-    """To delete one: the plan and its page go, the experiments stay. Everything else is on the bench."""
+    """Deletes plans; their experiments stay. Everything else about comparisons is on the bench."""
 
     list_display = ("name", "status", "created_at")
     actions_list = ("new",)  # type: ignore[assignment]
@@ -21,7 +21,7 @@ class ComparisonAdmin(ModelAdmin):
         return HttpResponseRedirect(reverse("comparisons:new"))
 
     def has_compare_permission(self, request: HttpRequest) -> bool:
-        """What the bench asks for too; a name with a dot here would be looked up before there is a database."""
+        """The right that the bench asks for. Unfold would look up a permission's name before the database exists."""
         return request.user.has_perm("experiments.change_experiment")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

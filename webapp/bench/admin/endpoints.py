@@ -11,7 +11,7 @@ from webapp.endpoints.models import Endpoint
 
 @admin.register(Endpoint)
 class EndpointAdmin(ModelAdmin):
-    """Limits of an address that all experiments keep to together."""
+    """Limits of an address that all experiments share."""
 
     list_display = ("address", "requests_per_minute", "tokens_per_minute", "now")
     fields = ("address", ("requests_per_minute", "tokens_per_minute"), "now")
@@ -25,8 +25,8 @@ class EndpointAdmin(ModelAdmin):
             return "Nothing has been asked yet."
         moment = timezone.now()
         use = measure_use(endpoint, moment)
-        said = f"{use.open} under way; {use.requests} requests and {use.tokens:,} tokens in the last minute"
+        text = f"{use.open} under way; {use.requests} requests and {use.tokens:,} tokens in the last minute"
         if endpoint.closed_until and moment < endpoint.closed_until:
             left = (endpoint.closed_until - moment).total_seconds()
-            said += f"; it asked not to be asked for another {left:.0f} s"
-        return said
+            text += f"; it asked not to be asked for another {left:.0f} s"
+        return text

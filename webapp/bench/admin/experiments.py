@@ -1,4 +1,4 @@
-"""Configuration of language models and experiments, and every row of a loop to read. What runs is on the bench."""
+"""Configuration of language models and experiments, and read-only lists of a loop's rows."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ STATUS_LABELS = {
 
 
 def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The sidebar: what one sets up, what one watches, what one looks up; of these, what this person may see."""
+    """The sidebar, with the pages that this person may see."""
 
     def item(title: str, icon: str, url: str) -> dict[str, Any]:
         return {"title": title, "icon": icon, "link": reverse(url)}
 
-    def listed(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
+    def list_page(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
         kinds = [f"{app}.{kind}_{model}" for kind in ("view", "change")]
         known = admin.site.is_registered(apps.get_model(app, model))
         if not known or not any(request.user.has_perm(kind) for kind in kinds):
@@ -74,15 +74,15 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
         {
             "title": "Set up",
             "items": [
-                *listed("Experiments", "science", "experiments", "experiment"),
-                *listed("Studies", "groups", "studies", "study"),
-                *listed("Problems", "function", "problems", "problem"),
-                *listed("Trials", "fact_check", "review", "trialplan"),
-                *listed("Gold sets", "star", "review", "goldset"),
-                *listed("A/B votes", "balance", "votes", "poll"),
-                *listed("Language models", "chat", "experiments", "languagemodel"),
-                *listed("Endpoints", "speed", "endpoints", "endpoint"),
-                *listed("Staff", "badge", "auth", "user"),
+                *list_page("Experiments", "science", "experiments", "experiment"),
+                *list_page("Studies", "groups", "studies", "study"),
+                *list_page("Problems", "function", "problems", "problem"),
+                *list_page("Trials", "fact_check", "review", "trialplan"),
+                *list_page("Gold sets", "star", "review", "goldset"),
+                *list_page("A/B votes", "balance", "votes", "poll"),
+                *list_page("Language models", "chat", "experiments", "languagemodel"),
+                *list_page("Endpoints", "speed", "endpoints", "endpoint"),
+                *list_page("Staff", "badge", "auth", "user"),
                 item("Your account", "key", "account:account"),
             ],
         },
@@ -90,17 +90,17 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "title": "Look up",
             "collapsible": True,
             "items": [
-                *listed("Candidates", "functions", "experiments", "candidate"),
-                *listed("Requests", "swap_horiz", "experiments", "request"),
-                *listed("Jobs", "work", "experiments", "job"),
-                *listed("Model calls", "forum", "experiments", "modelcall"),
-                *listed("Events", "list", "experiments", "event"),
-                *listed("Clips", "movie", "experiments", "clip"),
-                *listed("Comparison plans", "difference", "comparisons", "comparison"),
-                *listed("Participants", "person", "studies", "participant"),
-                *listed("Screenings", "visibility", "review", "screening"),
-                *listed("Votes", "how_to_vote", "review", "vote"),
-                *listed("Judged trials", "checklist", "review", "trial"),
+                *list_page("Candidates", "functions", "experiments", "candidate"),
+                *list_page("Requests", "swap_horiz", "experiments", "request"),
+                *list_page("Jobs", "work", "experiments", "job"),
+                *list_page("Model calls", "forum", "experiments", "modelcall"),
+                *list_page("Events", "list", "experiments", "event"),
+                *list_page("Clips", "movie", "experiments", "clip"),
+                *list_page("Comparison plans", "difference", "comparisons", "comparison"),
+                *list_page("Participants", "person", "studies", "participant"),
+                *list_page("Screenings", "visibility", "review", "screening"),
+                *list_page("Votes", "how_to_vote", "review", "vote"),
+                *list_page("Judged trials", "checklist", "review", "trial"),
                 *audit,
             ],
         },
@@ -108,7 +108,7 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 class LoopForm(forms.ModelForm):
-    """What a study and an experiment have in common, with the checks that need the task."""
+    """The fields that arms and experiments share, with the checks that need the task."""
 
     options = OptionsField(label="Method's options", help_text=describe_method_options())
 
@@ -154,8 +154,8 @@ class ExperimentForm(LoopForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        alone = self.instance.pk is None or not find_participants(self.instance)
-        if alone and data.get("judge") in judges.ASKING_PEOPLE:
+        without_people = self.instance.pk is None or not find_participants(self.instance)
+        if without_people and data.get("judge") in judges.ASKING_PEOPLE:
             self.add_error(
                 "judge",
                 "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
@@ -192,19 +192,19 @@ class ExperimentAdmin(ModelAdmin):
         return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A name that one may keep, and the judge that an experiment outside a study can have."""
+        """A proposed name, and a judge that works outside a study."""
         names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": judges.WITHOUT_PEOPLE}
         return {**names, "model": find_environment_model(), **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
-        """Once started, the settings are what the saved requests were made from: only name and budget may change."""
+        """Once an experiment has started, only name and budgets may change: its requests were made from the rest."""
         if obj is None or obj.status == Experiment.Status.DRAFT:
             return []
         free = ("name", "token_budget", "dollar_budget")
         return [field for field in ExperimentForm.Meta.fields if field not in free]
 
     def save_model(self, request: HttpRequest, obj: Model, form: forms.Form, change: Any) -> None:
-        """Nothing but what the form holds: the loop may have gone on since the row was read."""
+        """Save the form's fields alone: the loop may have changed other fields since the row was read."""
         if change:
             obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
         else:
@@ -214,7 +214,7 @@ class ExperimentAdmin(ModelAdmin):
         return super().has_delete_permission(request, obj) and not (obj and obj.live)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
-        """The rows of a loop, votes among them, cannot be deleted one by one; they go with their experiment."""
+        """Rows of a loop, which cannot be deleted one by one, are deleted with their experiment."""
         rows, counts, refused, protected = super().get_deleted_objects(objs, request)
         return rows, counts, refused & {str(self.opts.verbose_name)}, protected
 
@@ -324,7 +324,7 @@ class LanguageModelAdmin(ModelAdmin):
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Rows to look at: the loop writes them."""
+    """Rows that the loop writes; the admin shows them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""What was sent, when, and what failed. Addresses and browsers are in no list."""
+"""Notices that were sent, when, and errors; without addresses and browsers."""
 
 from __future__ import annotations
 

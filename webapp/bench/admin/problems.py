@@ -1,4 +1,4 @@
-"""Problems in the admin: statement, reference, files and cases; sets come and go as archives."""
+"""Problems in the admin: statement, reference, files and cases; import and export of sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from webapp.problems.uses import describe_uses
 
 @dataclass(frozen=True)
 class FileLink:
-    """What the widget of a file shows: its name, and where those who may see problems get it."""
+    """What the widget of a file shows: its name, and the address for staff who may see problems."""
 
     name: str
     url: str
@@ -37,7 +37,7 @@ class FileLink:
 
 
 class AttachmentWidget(UnfoldAdminFileFieldWidget):
-    """Media have no address of their own."""
+    """Links to the view of this admin, because media have no public address."""
 
     def format_value(self, value: Any) -> Any:
         row = getattr(value, "instance", None)
@@ -45,7 +45,7 @@ class AttachmentWidget(UnfoldAdminFileFieldWidget):
 
 
 SHOWN_FIELDS = {"file", "name", "caption"}
-"""What a page shows of an attachment."""
+"""The fields of an attachment that pages show."""
 
 
 class AttachmentForms(PaginationInlineFormSet):
@@ -69,7 +69,7 @@ class SubtaskInline(TabularInline):
 
 
 class CaseWidget(UnfoldAdminTextareaWidget):
-    """Unfold's template begins right after the tag, where browsers leave out a first empty line."""
+    """Django's template, because with Unfold's browsers drop a first empty line."""
 
     template_name = "django/forms/widgets/textarea.html"
 
@@ -103,11 +103,11 @@ class ProblemAdmin(ModelAdmin):
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
-        """Experiments and studies hold the name."""
+        """The name is fixed: experiments and studies refer to it."""
         return ["name"] if obj else []
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
-        """What uses a problem stands in no foreign key that Django would see."""
+        """Refuse where the problem is used: uses are names, not foreign keys that Django would see."""
         rows, counts, refused, protected = super().get_deleted_objects(objs, request)
         return rows, counts, refused, [*protected, *(words for problem in objs for words in describe_uses(problem))]
 

@@ -1,6 +1,6 @@
-"""What people were shown and picked, to read; and which extra sets check their answers, to set up.
+"""Read-only lists of what people were shown and picked, and the set-up of trials and gold sets.
 
-Tokens and tickets are left out: they are somebody's addresses.
+Tokens and tickets are left out, because they are personal addresses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
 from webapp.review.trials import find_showable
 
 MOST_CANDIDATES = 500
-"""Those of the latest rounds: a longer list would not be read."""
+"""Of the latest rounds: nobody reads a longer list."""
 
 
 @admin.register(Screening)

@@ -1,4 +1,4 @@
-"""Studies: set up, invite, open and close. Participants are added by number; their links are copied from the study."""
+"""Studies: set up, invite, open and close. Participants are added by number, and the study's page shows their links."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from webapp.audit import record
 from webapp.base.http import get_site_address
 from webapp.bench.admin.experiments import ReadOnlyAdmin
 from webapp.bench.admin.study_forms import (
+    ASSIGNMENT_FIELDS,
     MOST_AT_ONCE,
-    SPREAD,
     ArmForm,
     AssignmentForm,
     InviteForm,
@@ -49,7 +49,7 @@ gave until then is deleted when you ask for it.
 """
 
 
-EVERYBODY_THE_SAME = "While the study is open, everybody answers the same questions. Close it to change them."
+FIXED_QUESTIONS = "While the study is open, everybody answers the same questions. Close it to change them."
 
 
 class ArmInline(StackedInline):
@@ -80,8 +80,8 @@ class QuestionInline(StackedInline):
     fields = ["text", ("answers", "correct"), "explanation", "position"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
-        told = {"description": EVERYBODY_THE_SAME} if _is_open(obj) else {}
-        return [(None, {"fields": self.fields, **told})]
+        note = {"description": FIXED_QUESTIONS} if _is_open(obj) else {}
+        return [(None, {"fields": self.fields, **note})]
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         return not _is_open(obj) and super().has_add_permission(request, obj)
@@ -159,9 +159,9 @@ class StudyAdmin(ModelAdmin):
         return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> tuple[str, ...]:
-        """How people are spread stands once somebody consented."""
+        """The assignment plan is fixed once somebody has consented."""
         begun = obj is not None and obj.participants.filter(consented_at__isnull=False).exists()
-        return SPREAD if begun else ()
+        return ASSIGNMENT_FIELDS if begun else ()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -169,7 +169,7 @@ class StudyAdmin(ModelAdmin):
             obj.publish_consent()
 
     def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
-        """To the study's own page: it says what is still to be done."""
+        """Go to the study's own page, which says what is still to be done."""
         if "_addanother" in request.POST or "_popup" in request.POST:
             return super().response_add(request, obj, post_url_continue)
         self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
@@ -220,34 +220,34 @@ class StudyAdmin(ModelAdmin):
     @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
     def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
         for study in queryset:
-            made = copying.copy_study(study)
-            record(request.user, "copied study", made, of=study.title)
-            self.message_user(request, f"“{made}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
+            copy = copying.copy_study(study)
+            record(request.user, "copied study", copy, of=study.title)
+            self.message_user(request, f"“{copy}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
 
     def _set(self, request: HttpRequest, studies: QuerySet[Study], status: str) -> None:
-        """Open, with what stands against it said, or close."""
+        """Open the studies, or say why one cannot be opened; or close them."""
         for study in studies:
             found = opening.open_study(study) if status == Study.Status.OPEN else opening.close_study(study)
             for words in found:
                 self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
             if not found:
                 audit.record(request.user, "opened study" if status == Study.Status.OPEN else "closed study", study)
-                self.message_user(request, _said(study, status), messages.SUCCESS)
+                self.message_user(request, _describe_status(study, status), messages.SUCCESS)
 
 
-def _said(study: Study, status: str) -> str:
+def _describe_status(study: Study, status: str) -> str:
     if status == Study.Status.OPEN:
         return f"{study} is open: its links work."
     inside, waiting = opening.count_active(study), opening.count_stranded(study)
     go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
-    said = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
+    text = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
     return (
-        f"{said} Panels that still wait for people: {waiting}; start or cancel them on the bench." if waiting else said
+        f"{text} Panels that still wait for people: {waiting}; start or cancel them on the bench." if waiting else text
     )
 
 
 def _study_box(study: Study) -> dict[str, Any]:
-    """What stands above the form: what is still to be done, who is where."""
+    """The context of the boxes around the form: what is still to be done, and where participants are."""
     people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
     by_hand = study.assignment == Study.Assigning.BY_HAND
     return {
@@ -265,7 +265,7 @@ def _study_box(study: Study) -> dict[str, Any]:
 @transaction.atomic
 def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
     """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
-    assigning.lock_study(study.pk)  # two presses of the button do not draw the same labels
+    assigning.lock_study(study.pk)  # so that two clicks do not give the same labels
     last = enrolment.find_last_number(study, "P", [Participant.Source.LINK])
     people = Participant.objects.bulk_create(
         Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
@@ -280,7 +280,7 @@ def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
 
 
 class AssignmentInline(TabularInline):
-    """Places given by hand; they stand once the person has consented."""
+    """Places in arms that staff choose; fixed once the person has consented."""
 
     model = Assignment
     form = AssignmentForm
@@ -319,5 +319,5 @@ class ParticipantAdmin(ReadOnlyAdmin):
     inlines = [AssignmentInline]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Label and places of somebody who has not come yet."""
+        """Label and places can be changed until the person has consented or left."""
         return _open_to_change(obj) and ModelAdmin.has_change_permission(self, request, obj)

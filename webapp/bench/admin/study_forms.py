@@ -1,4 +1,4 @@
-"""What an experimenter fills in to set up a study. The words say what a good value is."""
+"""The forms with which an experimenter sets up a study."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from webapp.experiments.defaults import find_environment_model
 from webapp.studies.models import Arm, Assignment, Study
 
 MOST_AT_ONCE = 200
-FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
-"""What a study can use: methods that ask somebody, and do not go by the hidden metric."""
-FIXED = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
-"""Of an arm that somebody is in: people of one arm must do the same."""
+METHODS_FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
+"""The methods that a study can use: those that ask a judge and do not use the hidden metric."""
+FIXED_ARM_FIELDS = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
+"""Fields that cannot change once a participant is in the arm: people of one arm must do the same."""
 ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
-"""How high the fields are for what is usually written there."""
-SPREAD = ("experiments_each", "assignment", "seed")
-"""Of a study that somebody is in."""
+"""The height of text fields, in lines."""
+ASSIGNMENT_FIELDS = ("experiments_each", "assignment", "seed")
+"""Fields that cannot change once a participant has consented."""
 
 
 class LinesField(forms.CharField):
-    """Browsers send lines that end in another way: that is no other text."""
+    """Browsers send line ends as CR LF; the text is the same."""
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(value)).replace("\r\n", "\n")
@@ -48,7 +48,7 @@ class StudyForm(forms.ModelForm):
             "retention_days": "Days to keep the data",
             "quota": "Most participants",
             "experiments_each": "Experiments of each participant",
-            "assignment": "Which arm somebody gets",
+            "assignment": "How people get an arm",
             "most_attempts": "Tries of the comprehension check",
             "parameter_person": "Who it is",
             "parameter_study": "Which study",
@@ -75,13 +75,14 @@ class StudyForm(forms.ModelForm):
             "consent text says. Empty: it is kept until somebody deletes it.",
             "opens_at": "Before that, links say when to come back. Empty: as soon as you open the links.",
             "closes_at": "From then on nobody new may consent; those inside finish. Empty: until you close it.",
-            "quota": "Whoever leaves or fails the check makes room for another. Empty: no limit. The published "
+            "quota": "A person who leaves or fails the check makes room for another. Empty: no limit. The published "
             "study had 7.",
-            "recruiting": "Whoever follows the study's open link may take part: from a recruitment site, a poster, a "
-            "mail. Off: personal links alone.",
+            "recruiting": "Anybody who follows the study's open link may take part: from a recruitment site, a poster "
+            "or a mail. Off: personal links alone.",
             "demonstration": "Anybody may start it from the home page; it needs no ethics protocol. Not for research.",
-            "parameter_person": "How a recruitment site says in the open link who comes. Prolific's name is filled in.",
-            "parameter_required": "The open link takes in only whom a recruitment site sent. Off: without an id a "
+            "parameter_person": "The parameter of the open link that holds the recruitment site's id of the person. "
+            "Prolific's name is filled in.",
+            "parameter_required": "The open link admits only people sent by a recruitment site. Off: without an id a "
             "browser is a person.",
             "experiments_each": "One after another, each with new robots. 1: people are compared between arms. As "
             "many as there are arms: everybody meets every arm, in balanced orders.",
@@ -89,8 +90,8 @@ class StudyForm(forms.ModelForm):
             "is for personal links: you choose when you add participants.",
             "seed": "The n-th experiment of the study takes the n-th seed from here on, so that repetitions differ. "
             "Another number repeats the study with other random draws.",
-            "notify_email": "Offer people to leave an address that is told when the next round is ready.",
-            "notify_push": "Offer people a notice of their browser when the next round is ready.",
+            "notify_email": "Offer participants an e-mail when the next round is ready.",
+            "notify_push": "Offer participants a notice of their browser when the next round is ready.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -120,7 +121,7 @@ def next_version(version: str) -> str:
 
 
 class ArmForm(LoopForm):
-    options = OptionsField(label="Method's options", help_text=describe_method_options(FOR_PEOPLE))
+    options = OptionsField(label="Method's options", help_text=describe_method_options(METHODS_FOR_PEOPLE))
 
     class Meta(LoopForm.Meta):
         model = Arm
@@ -132,28 +133,30 @@ class ArmForm(LoopForm):
         help_texts = LoopForm.Meta.help_texts | {
             "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it.",
             "quota": "Empty: no limit but the study's.",
-            "method": describe_methods(FOR_PEOPLE),
-            "panel": "1: everybody has an experiment of their own. More: so many judge the same robots, a round waits "
-            "for all of them, and their choices are pooled into one.",
+            "method": describe_methods(METHODS_FOR_PEOPLE),
+            "panel": "1: everybody has an experiment of their own. More: this many judge the same robots, a round "
+            "waits for all of them, and their choices are pooled into one.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["method"].choices = [(method.name, method.title) for method in FOR_PEOPLE]  # type: ignore[attr-defined]
+        self.fields["method"].choices = [(method.name, method.title) for method in METHODS_FOR_PEOPLE]  # type: ignore[attr-defined]
         if self.instance.pk is None:
             self.fields["model"].initial = find_environment_model()
         elif self.instance.started:
-            self.fields["task"].help_text = "Somebody is in this arm, so its plan stands. Add another arm for another."
-            for name in FIXED:
+            self.fields[
+                "task"
+            ].help_text = "Somebody is in this arm, so its plan is fixed. Add another arm for another plan."
+            for name in FIXED_ARM_FIELDS:
                 self.fields[name].disabled = True
 
     def has_changed(self) -> bool:
-        """An arm that is left as it was proposed is an arm, too."""
+        """An arm with the proposed values counts as an arm, too."""
         return self.instance.pk is None or bool(super().has_changed())
 
 
 class InviteForm(forms.Form):
-    """How many to add, and by hand their arms in order."""
+    """How many participants to add, and their arms in order where staff assign by hand."""
 
     count = forms.IntegerField(
         min_value=1,

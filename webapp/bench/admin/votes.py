@@ -1,4 +1,4 @@
-"""A/B votes: set up here; opened, watched and read on the poll's own page. Votes and sides are in no list."""
+"""Sets up A/B votes. The poll's own page opens them and shows results; no list here has votes or sides."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ ANSWERS = {
 
 
 ANSWER_PREFIX = "answer-"
-"""In front of the number of an answer; a clip's number stands alone."""
+"""The prefix of an answer's key in the choices; a clip's key has none."""
 
 
 def winner_choices() -> list[tuple[str, Any]]:
-    """The winners of finished experiments: final clips of robots, and answers to problems."""
+    """The winners of finished experiments: final clips of robots and answers to problems."""
     clips = [(str(clip.pk), _label_winner(clip.candidate)) for clip in list_winning_clips()]
     read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in answers.winners()]
     groups = [("Robots", clips), ("Answers to problems", read)]
@@ -100,7 +100,7 @@ class PairForm(forms.ModelForm):
             )
 
     def clean(self) -> dict[str, Any]:
-        """A choice is a clip or an answer: each goes into its own field of the row."""
+        """Put each choice into the row's field for clips or for answers."""
         data: dict[str, Any] = super().clean() or {}
         for name in {"first", "second"} & set(data):
             is_read, number = data[name].startswith(ANSWER_PREFIX), data[name].removeprefix(ANSWER_PREFIX)
@@ -115,7 +115,7 @@ class PairForm(forms.ModelForm):
 
 
 class PairInline(StackedInline):
-    """Stacked: beside each other, long names of winners leave no room for the second arm."""
+    """Stacked, because in a row long names of winners leave no room for the second arm."""
 
     model = Pair
     form = PairForm
@@ -172,7 +172,7 @@ class PollAdmin(ModelAdmin):
         return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:
-        """From the opening on, everybody must be asked the same, and the plan stands."""
+        """Fixed once the poll is open: everybody must be asked the same, under the same plan."""
         if obj is None or obj.status == Poll.Status.DRAFT:
             return []
         fixed = ["title", "question", "instructions", "allow_tie", "ask_strength", "evaluators_wanted", "alpha"]

@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for plan in STUDIES:
-            if Study.objects.filter(title=plan["title"]).exists():  # taken from the home page, it stays away from it
+            if Study.objects.filter(title=plan["title"]).exists():  # also where staff took it off the home page
                 self.stdout.write(f"Already there: {plan['title']}")
                 continue
             study = Study.objects.create(

@@ -1,4 +1,4 @@
-"""What `./prefine up` does before it starts the processes: safe to run again and again."""
+"""What `./prefine up` does before it starts the processes; running it again changes nothing."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from webapp.notices import notifier
 
 log = logging.getLogger(__name__)
 
-BESIDE = (notifier.run, retention.run)
-"""In threads of their own: mail servers and the deletion of a study take their time, and leases may not."""
+THREADS = (notifier.run, retention.run)
+"""Run in threads of their own: mail servers and deletions may be slow, and taking back leases may not."""
 
 
 def tick_and_rest(watch: PollSchedule) -> None:
-    """Do what is to be done, and note when to look again. A database that is away is asked again."""
+    """Run a tick and set the time of the next. A database that does not answer is asked again."""
     try:
         reaper.tick()
         watch.rest(reaper.seconds_to_next())
@@ -29,20 +29,18 @@ def tick_and_rest(watch: PollSchedule) -> None:
 
 
 class Command(BaseCommand):
-    help = (
-        "Pick up what has been forgotten: jobs of dead workers, votes whose undo time is over, unheard calls, notices."
-    )
+    help = "Take up what was left behind: jobs of dead workers, votes whose undo time is over, lost messages, notices."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="look once and end")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        beside = [threading.Thread(target=run, args=[threading.Event()], daemon=True) for run in BESIDE]
+        threads = [threading.Thread(target=run, args=[threading.Event()], daemon=True) for run in THREADS]
         if options["once"]:
             notifier.tick()
             retention.tick()
         else:
-            for thread in beside:
+            for thread in threads:
                 thread.start()
         watch = PollSchedule()
         while True:
@@ -50,9 +48,9 @@ class Command(BaseCommand):
                 tick_and_rest(watch)
             if options["once"]:
                 return
-            if not all(thread.is_alive() for thread in beside):
+            if not all(thread.is_alive() for thread in threads):
                 raise CommandError(
-                    "Nobody is told any more, or no data deleted when its time is over: the lines above say why. "
+                    "A thread of the reaper ended, which sends notices or deletes data; the lines above say why. "
                     "Start the reaper again."
                 )
             close_old_connections()
