@@ -24,7 +24,7 @@ from webapp.experiments.execute import frames
 from webapp.experiments.models import Candidate, Experiment, LanguageModel, Request
 from webapp.experiments.tasks import run_job
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 class TestEndpoint:
@@ -146,9 +146,9 @@ class TestTooLong:
         ("context", "says"),
         [
             (None, "context size exceeded"),
-            (None, "context length is 3999 tokens"),
+            pytest.param(None, "context length is 3999 tokens", marks=pytest.mark.exhaustive),
             (None, f"context length is {10**22} tokens"),
-            (9000, "context length is 8000 tokens"),
+            pytest.param(9000, "context length is 8000 tokens", marks=pytest.mark.exhaustive),
         ],
     )
     def test_without_a_number_or_against_a_known_one_it_says_what_to_do(self, context: int | None, says: str) -> None:

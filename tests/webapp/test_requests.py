@@ -144,12 +144,12 @@ def test_the_proxy_compares_by_score_and_errs_as_its_options_say(register_method
 
 def test_a_noisy_teacher_answers_the_same_at_every_replay_and_differently_for_every_seed() -> None:
     def picks(seed: int) -> Any:
-        do_work(row := start_experiment(n=5, seed=seed, judge_options={"beta": 0.0}))
+        do_work(row := start_experiment(n=4, seed=seed, judge_options={"beta": 0.0}))
         assert row.status == "finished"
         return [request.result for request in row.requests.filter(kind="Judge")]
 
     assert picks(1) == picks(1)
-    assert len({json.dumps(picks(seed)) for seed in range(4)}) == 4
+    assert len({json.dumps(picks(seed)) for seed in range(3)}) == 3
 
 
 # --- several writes at once -----------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def test_each_role_sees_what_it_needs(name: str, expected: tuple[int, int, int])
     assert tuple(client.get(reverse(name)).status_code for client in people) == expected
 
 
+@pytest.mark.slow
 def test_the_menu_offers_nothing_that_is_refused() -> None:
     for role in roles.Role.values:
         client = signed_in(account(role, role))

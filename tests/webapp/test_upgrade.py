@@ -22,7 +22,7 @@ from webapp.review.models import Vote
 from webapp.review.screenings import find_screening
 from webapp.studies import enrolment
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

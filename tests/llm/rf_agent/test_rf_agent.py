@@ -137,7 +137,7 @@ def ratings_of(pairs):
     return dict(zip(ids, found or [0.0] * len(ids), strict=True))
 
 
-@pytest.mark.parametrize("seed", [7, 8, 9])
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (8, 9))])
 def test_every_parent_is_the_one_the_pseudocode_selects(seed):
     experiment = run(budget=54, seed=seed)
     paper = Pseudocode(54)
