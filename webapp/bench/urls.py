@@ -8,8 +8,8 @@ from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import links
 from webapp.bench.studies import views as studies
+from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.votes import views as votes
 
 
@@ -80,7 +80,7 @@ experiment_patterns = [
     path("<uuid:public_id>/do/<str:action>/", experiments.act, name="act"),
 ]
 urlpatterns = [
-    path("studies/<int:study_id>/links/sheet.csv", links.link_sheet, name="link_sheet"),
+    path("studies/<int:study_id>/links/sheet.csv", link_sheet, name="link_sheet"),
     path("account/", include((account_patterns, "account"))),
     path("audit/", include((audit_patterns, "audit"))),
     path("data/", include((data_patterns, "archive"))),

@@ -153,12 +153,12 @@ class Plan:
 
     def public_id(self, cell: Cell) -> uuid.UUID:
         """The id of the cell's experiment, which is the same in every plan."""
-        what = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
-        how = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
-        who = [str(self.model or ""), str(self.vision or "")]
-        also = {"describer": self.describer, "judge_model": self.judge_model}
-        named = {role: str(model) for role, model in also.items() if model}
-        return uuid.uuid5(NAMESPACE, canonical([*what, *how, *who, *([named] if named else [])]))
+        settings = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
+        judging = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
+        models = [str(self.model or ""), str(self.vision or "")]
+        optional = {"describer": self.describer, "judge_model": self.judge_model}
+        roles = {role: str(model) for role, model in optional.items() if model}
+        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *([roles] if roles else [])]))
 
     @property
     def public_ids(self) -> list[uuid.UUID]:

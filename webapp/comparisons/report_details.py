@@ -28,10 +28,10 @@ _finished: dict[tuple[uuid.UUID, datetime | None], dict[str, Any]] = {}
 
 def add_details(results: Sequence[Result]) -> list[Result]:
     """Add details to the results of rows here; results from elsewhere have them already."""
-    here = [result for result in results if not result.folder]
-    ended = Experiment.objects.filter(public_id__in=[r.public_id for r in here], finished_at__isnull=False)
+    own = [result for result in results if not result.folder]
+    ended = Experiment.objects.filter(public_id__in=[r.public_id for r in own], finished_at__isnull=False)
     ends = dict(ended.values_list("public_id", "finished_at"))
-    new = [r for r in here if (r.public_id, ends.get(r.public_id)) not in _finished]
+    new = [r for r in own if (r.public_id, ends.get(r.public_id)) not in _finished]
     makers = _read_makers([result.public_id for result in new])
     rounds = _read_rounds([result.public_id for result in new if get_medium(result.task).filmed])
     found = {r.public_id: _build_details(makers[r.public_id], rounds[r.public_id]) for r in new}

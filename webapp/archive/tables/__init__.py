@@ -13,8 +13,8 @@ _ALL = (
 )
 TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audit_rows.TABLE)}
 OMITTED: dict[str, Omitted] = {
-    left.model: left
-    for left in (
+    omitted.model: omitted
+    for omitted in (
         *studies.OMITTED,
         *experiments.OMITTED,
         *review.OMITTED,
@@ -26,8 +26,8 @@ OMITTED: dict[str, Omitted] = {
         Omitted("endpoints.Call", "What is being asked right now."),
         Omitted("archive.Export", "Work of this installation."),
         Omitted("archive.Import", "Work of this installation."),
-        Omitted("archive.Origin", "Said by the import itself."),
-        Omitted("archive.Imported", "Said by the import itself."),
+        Omitted("archive.Origin", "Created by the import itself."),
+        Omitted("archive.Imported", "Created by the import itself."),
         Omitted("archive.Erasure", "Numbers of people whose data is gone; in docs/data.md."),
         Omitted("archive.Redaction", "Words on their way out of files of this installation."),
     )

@@ -1,4 +1,4 @@
-"""The audit log, to read, to filter and to take along."""
+"""The page of the audit log, and its download."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def _require_permission(request: HtmxHttpRequest) -> None:
         raise PermissionDenied("Your role does not include the audit log.")
 
 
-def filter_entries(given: QueryDict) -> QuerySet[Entry]:
-    """By account, action, words and days (UTC)."""
+def filter_entries(parameters: QueryDict) -> QuerySet[Entry]:
+    """Filter by account, action, words and days (UTC)."""
     rows = Entry.objects.all()
-    if actor := strip_nul(given.get("actor", "")):
+    if actor := strip_nul(parameters.get("actor", "")):
         rows = rows.filter(actor=actor)
-    if action := strip_nul(given.get("action", "")):
+    if action := strip_nul(parameters.get("action", "")):
         rows = rows.filter(action=action)
-    if words := strip_nul(given.get("q", "").strip()):
+    if words := strip_nul(parameters.get("q", "").strip()):
         rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__icontains=words))
-    if day := _parse_day(given.get("since", "")):
+    if day := _parse_day(parameters.get("since", "")):
         rows = rows.filter(created_at__gte=day)
-    if day := _parse_day(given.get("until", "")):
+    if day := _parse_day(parameters.get("until", "")):
         rows = rows.filter(created_at__lt=day + timedelta(days=1))
     return rows
 
@@ -64,13 +64,13 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
     _require_permission(request)
     chain.seal_entries()
     page = Paginator(filter_entries(request.GET), 50).get_page(request.GET.get("page"))
-    given = request.GET.copy()
-    given.pop("page", None)
+    parameters = request.GET.copy()
+    parameters.pop("page", None)
     context = {
         "page": page,
         "rows": [(row, json.dumps(row.detail, ensure_ascii=False)[1:-1]) for row in page],
-        "given": request.GET,
-        "query": given.urlencode(),
+        "filters": request.GET,
+        "query": parameters.urlencode(),
         "actors": Entry.objects.order_by("actor").values_list("actor", flat=True).distinct(),
         "actions": Entry.objects.order_by("action").values_list("action", flat=True).distinct(),
         "head": Head.objects.filter(pk=1).first(),
@@ -81,7 +81,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def download(request: HtmxHttpRequest) -> HttpResponse:
-    """The rows that the filters leave, oldest first, with the chain, so that a reader can check it."""
+    """The filtered rows, oldest first, with the hash chain, so that readers can verify it."""
     _require_permission(request)
     record(request.user, "downloaded", None, file="audit.csv", filters=dict(request.GET.items()))
     chain.seal_entries()

@@ -56,7 +56,7 @@ class TaskScores:
 
 @dataclass(frozen=True)
 class PlannedExperiment:
-    """One experiment of the plan, begun or not."""
+    """One experiment of the plan, which may not exist yet."""
 
     task: str
     arm: Arm

@@ -1,4 +1,4 @@
-"""A poll for its experimenters: progress until it is closed, results once somebody has unblinded it. Staff only."""
+"""The pages of A/B votes: progress while a vote is open, results once it is unblinded. Staff only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webapp.votes import answers, enrolment, figures, opening, results
 from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
-SEALED = "Results, votes and sides are sealed until this vote is closed: nobody sees them before."
+SEALED = "Results, votes and sides are sealed until this vote is closed."
 STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
 
 
@@ -58,11 +58,11 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 def _build_results_context(poll: Poll) -> dict[str, object]:
     found = results.results_of(poll)
-    drawn = {
+    plots = {
         chart.slug: draw_figure(chart, f"{poll.get_absolute_url()}{chart.slug}")
         for chart in figures.build_charts(found)
     }
-    return {"results": found, "level": 100 * (1 - poll.alpha), **drawn}
+    return {"results": found, "level": 100 * (1 - poll.alpha), **plots}
 
 
 def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
@@ -79,7 +79,7 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
 @require_safe
 @staff_only
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
-    """A file that evaluators had beside the answers of a pair, by its place among them."""
+    """A file that evaluators saw beside the answers of a pair, by its number."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
     row = dict(enumerate(answers.files_of(pair), 1)).get(number)
     if row is None:
@@ -100,10 +100,10 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
         return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
         return respond_with_download(results.to_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
-    drawn = {chart.slug: [chart] for chart in figures.build_charts(results.results_of(row))}
-    if slug not in drawn:
+    plots = {chart.slug: [chart] for chart in figures.build_charts(results.results_of(row))}
+    if slug not in plots:
         raise Http404("There is no such figure.")
-    return respond_with_charts(drawn[slug], ending, f"{row.title}-{slug}")
+    return respond_with_charts(plots[slug], ending, f"{row.title}-{slug}")
 
 
 class InviteForm(forms.Form):
@@ -153,7 +153,7 @@ def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def unblind(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Show the results from now on: asked for, never by looking at the page."""
+    """Show the results from now on. Only this button unblinds them, never a look at the page."""
     row = get_object_or_404(Poll, public_id=public_id)
     if row.status != Poll.Status.CLOSED:
         messages.error(request, SEALED)
