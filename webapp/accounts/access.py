@@ -1,4 +1,4 @@
-"""Who may open a page of staff."""
+"""Protects views for staff."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ StaffView = Callable[Concatenate[HtmxHttpRequest, P], HttpResponse]
 
 
 def staff_only(view: StaffView[P]) -> StaffView[P]:
-    """Experimenters alone. A live fragment that a signed-out page asks for sends the whole page to the sign-in."""
+    """Allow active staff only. An HTMX request of a signed-out page reloads the page, which leads to the sign-in."""
 
     @wraps(view)
     def wrapper(request: HtmxHttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` says of an installation that others can reach."""
+"""Checks of `manage.py check --deploy`."""
 
 from __future__ import annotations
 

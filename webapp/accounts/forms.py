@@ -1,4 +1,4 @@
-"""Signing in, and setting up accounts."""
+"""The sign-in form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LoginForm(AuthenticationForm):
     )
 
     def confirm_login_allowed(self, user: User) -> None:
-        """The password was right: now the second factor, where there is one."""
+        """After the password, check the second factor if the account has one."""
         super().confirm_login_allowed(user)
         if twofactor.find_app(user) is None:
             return
@@ -35,8 +35,8 @@ class LoginForm(AuthenticationForm):
             raise ValidationError("This account also needs the code from your authenticator app.", code="code")
         device = twofactor.verify_code(user, code)
         if device is None:
-            told = {"username": user.get_username()}
-            user_login_failed.send(sender=__name__, credentials=told, request=self.request)
+            credentials = {"username": user.get_username()}
+            user_login_failed.send(sender=__name__, credentials=credentials, request=self.request)
             raise ValidationError(
                 "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds.",
                 code="code",

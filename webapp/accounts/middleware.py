@@ -1,4 +1,4 @@
-"""Staff's pages: nobody gets past here without the second factor, where it is due, and without the right to change."""
+"""Checks second factor and rights before every view of staff."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from webapp.accounts.twofactor import MissingFactor
 from webapp.base.http import SAFE_METHODS
 
 LOGIN_VIEWS = {"admin:login", "admin:logout", "admin:jsi18n"}
-"""Pages that one needs in order to get in, or out."""
+"""Views that are open to everybody: to sign in and out."""
 ACCOUNT_NAMESPACE = "account"
-"""The namespace of everybody's own account: its pages are open before the second factor is set up."""
+"""Each person's own account: open before the second factor is set up."""
 NAMESPACE_RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
 DEFAULT_RIGHT = "experiments.change_experiment"
 VIEW_RIGHTS = {"bench:test_model": "experiments.change_languagemodel"}
-"""What it takes to change something there; reading the bench takes being staff."""
+"""Rights to change something there; all staff may read the bench."""
 SELF_CHECKED = {"archive"}
-"""Whose every view asks for a right of its own."""
+"""Namespaces whose views check rights themselves."""
 
 
 class StaffMiddleware(MiddlewareMixin):
@@ -39,14 +39,14 @@ class StaffMiddleware(MiddlewareMixin):
             return None
         user = request.user
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
-            return None  # the view sends them away
-        lacking = twofactor.find_missing(user, request.session)
-        if lacking == MissingFactor.CODE:
+            return None  # the view redirects to the sign-in
+        missing = twofactor.find_missing(user, request.session)
+        if missing == MissingFactor.CODE:
             logout(request)
             return _redirect_page(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
         if match.namespace == ACCOUNT_NAMESPACE:
             return None
-        if lacking == MissingFactor.SETUP:
+        if missing == MissingFactor.SETUP:
             return _redirect_page(request, redirect("account:account"))
         if not is_permitted(user, match, request):
             raise PermissionDenied("Your role does not include this.")
@@ -58,17 +58,17 @@ def is_staff_path(path: str) -> bool:
 
 
 def _redirect_page(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """A fragment that a page asks for turns the whole page."""
+    """The response; for an HTMX request, a reload of the whole page."""
     if getattr(request, "htmx", False) or "HX-Request" in request.headers:
         return HttpResponse(status=401, headers={"HX-Refresh": "true"})
     return response
 
 
 def is_permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
-    """In the admin: some right on that model, whatever a page of our own in there asks for. On the bench: to change."""
+    """In the admin: any right on the model. On the bench: the right to change."""
     if match.namespace == "admin":
         parts = request.path_info.removeprefix(reverse("admin:index")).split("/")
-        if len(parts) < 3:  # the index, an app's list, the change of one's own password
+        if len(parts) < 3:  # the index, an app's list, one's own password
             return True
         app, model = parts[:2]
         kinds = (

@@ -1,4 +1,4 @@
-"""Who may do what. Participants and evaluators have links; these are the people with accounts."""
+"""Roles and rights of staff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import Q
 
 EXPERIMENTERS = "Experimenters"
 STUDY_APPS = (*("studies", "experiments", "review", "votes", "problems", "comparisons", "archive", "notices"),)
-"""Whose rows experimenters work with."""
+"""Apps whose rows experimenters work with."""
 KEPT_FROM_EXPERIMENTERS = ("languagemodel", "recruit", "address", "subscription")
 """Models with API keys, with ids of recruitment sites, and with ways to reach people."""
 
@@ -37,7 +37,7 @@ EXTRA_RIGHTS = (
     ExtraRight("experiments.change_languagemodel", "Set up language models and their API keys"),
 )
 INCLUDED = {"experiments.change_languagemodel": ("add_languagemodel", "view_languagemodel", "delete_languagemodel")}
-"""What is of no use without the others."""
+"""Permissions that are given together with the one that is chosen."""
 
 
 def get_role(user: User) -> Role:
@@ -49,7 +49,7 @@ def get_role(user: User) -> Role:
 
 @transaction.atomic
 def assign_role(user: User, role: str, extras: list[str]) -> None:
-    """Give a saved account this role and these rights, and no others of ours."""
+    """Give a saved account exactly this role and these extra rights."""
     group = Group.objects.get_or_create(name=EXPERIMENTERS)[0]
     user.groups.add(group) if role == Role.EXPERIMENTER else user.groups.remove(group)
     offered = _find_permissions([extra.permission for extra in EXTRA_RIGHTS])
@@ -67,7 +67,7 @@ def get_extra_rights(user: User) -> list[str]:
 
 
 def list_extra_rights() -> list[tuple[str, str]]:
-    """Those of EXTRAS whose model this installation has."""
+    """Permission and label of each extra right whose model this installation has."""
     return [(extra.permission, extra.label) for extra in EXTRA_RIGHTS if _find_permissions([extra.permission])]
 
 
@@ -81,7 +81,7 @@ def _find_permissions(names: list[str]) -> list[Permission]:
 
 
 def grant_rights(sender: AppConfig, using: str, **_: Any) -> None:
-    """After an app's migration: experimenters get the rights on what is new in it. None is ever taken away here."""
+    """After an app's migration, give experimenters the rights on its new models. Never removes rights."""
     if sender.label not in STUDY_APPS:
         return
     group, _created = Group.objects.using(using).get_or_create(name=EXPERIMENTERS)

@@ -1,4 +1,4 @@
-"""What a session permits, read from the database: for connections that outlive a request."""
+"""Checks a session in the database, for websockets that outlive a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.accounts.twofactor import MissingFactor
 
 
 def is_staff(session_key: str | None) -> bool:
-    """False once the person has signed out, changed the password, been deactivated, or lacks the second factor."""
+    """Whether the session is of active staff with a valid password and second factor."""
     if not session_key:
         return False
     request = HttpRequest()

@@ -1,4 +1,4 @@
-"""The second factor of staff: codes of an authenticator app (TOTP), and recovery codes for when it is lost."""
+"""The second factor of staff: codes of an authenticator app (TOTP), and recovery codes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def find_app(user: User, confirmed: bool = True) -> TOTPDevice | None:
 
 
 def find_missing(user: User, session: Any) -> MissingFactor:
-    """What this person's session lacks to work here."""
+    """Which factor this person's session still lacks."""
     if find_app(user) is None:
         return MissingFactor.SETUP if settings.REQUIRE_2FA else MissingFactor.NOTHING
     known = session.get(django_otp.DEVICE_ID_SESSION_KEY)
@@ -43,27 +43,27 @@ def find_missing(user: User, session: Any) -> MissingFactor:
 
 
 def begin_setup(user: User) -> TOTPDevice:
-    """The app to be: kept, so that a reload shows the same picture, and of no use until a code confirms it."""
+    """The unconfirmed app. It is saved, so that a reload shows the same QR code."""
     return find_app(user, confirmed=False) or TOTPDevice.objects.create(
         user=user, confirmed=False, name="authenticator app"
     )
 
 
 def format_key(device: TOTPDevice) -> str:
-    """What one types where no camera is at hand, in groups of four."""
+    """The key in groups of four letters, to type instead of scanning the QR code."""
     text = b32encode(device.bin_key).decode()
     return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
 
 
 def draw_qr_code(device: TOTPDevice) -> str:
-    """The QR code as a data address of an SVG, which needs no script and no other host."""
+    """The QR code as a data URL of an SVG."""
     drawn = qrcode.make(device.config_url, image_factory=qrcode.image.svg.SvgPathFillImage, border=3)
     return "data:image/svg+xml," + quote(drawn.to_string(encoding="unicode"))
 
 
 @transaction.atomic
 def confirm_setup(user: User, code: str) -> list[str] | None:
-    """Turn it on, when the code is the new app's; the recovery codes, which nobody sees again."""
+    """Turn the new app on if the code is right. Returns the recovery codes, which are shown only now, or None."""
     device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
     if device is None or not device.verify_token(clean_code(code)):
         return None
@@ -75,7 +75,7 @@ def confirm_setup(user: User, code: str) -> list[str] | None:
 
 @transaction.atomic
 def renew_recovery_codes(user: User) -> list[str]:
-    """Ten new ones; the old are void."""
+    """Replace the recovery codes by new ones."""
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery codes")
     codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
@@ -88,7 +88,7 @@ def count_recovery_codes(user: User) -> int:
 
 
 def verify_code(user: User, code: str) -> Device | None:
-    """The app or the recovery codes, whichever this is a code of. Codes count once; wrong ones slow the next down."""
+    """The device whose code this is, or None. A code works once; wrong codes delay the next try."""
     code = clean_code(code)
     kind = TOTPDevice if len(code) == 6 else StaticDevice
     device = kind.objects.filter(user=user, confirmed=True).first()
@@ -101,7 +101,7 @@ def clean_code(code: str) -> str:
 
 @transaction.atomic
 def remove_second_factor(user: User) -> bool:
-    """Without a second factor again; whether there was one."""
+    """Remove the second factor. Returns whether there was one."""
     had = find_app(user) is not None
     TOTPDevice.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()

@@ -1,4 +1,4 @@
-"""Who did what, and when: an append-only list whose rows are chained, so that a change to an old one shows."""
+"""The audit log: an append-only table of who did what and when. A hash chain reveals changes to old rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def record(
     actor: AbstractBaseUser | AnonymousUser | str | None, action: str, target: Model | None = None, **detail: Any
 ) -> Entry:
-    """Append one row, in the caller's transaction: it is there if and only if what it tells of is.
+    """Append a row in the caller's transaction, so that it exists only if the recorded action took effect.
 
-    `actor` is a user, or a word such as "participant" or "system"; None is the sender of the request at hand.
-    `action` is in the past tense: "closed vote". `detail` holds no personal data: labels, numbers, names of fields.
+    `actor` is a user, or a word such as "participant" or "system"; None is the user of the current request.
+    `action` is in the past tense: "closed vote". `detail` holds labels, numbers and names of fields, no personal data.
     """
     from webapp.audit import chain, request_scope
 

@@ -1,4 +1,4 @@
-"""Rows are written with what they tell of, and chained right after that is committed."""
+"""Write rows in the transaction of the recorded action, and chain them after its commit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Plain = str | int | bool | None | list[Any] | dict[str, Any]
 
 
 def append_entry(actor: str, action: str, target: models.Model | None, detail: dict[str, Any]) -> Entry:
-    """The lock of the chain is not taken here: the caller may hold others, and others wait for this one."""
+    """Write a row without the chain's lock, because the caller may hold other locks."""
     entry = Entry.objects.create(
         actor=_shorten(actor, 150),
         action=_shorten(action, 80),
@@ -23,7 +23,7 @@ def append_entry(actor: str, action: str, target: models.Model | None, detail: d
         target_label=_shorten(str(target), 200) if target is not None else "",
         detail=_to_plain(detail),
     )
-    transaction.on_commit(seal_entries, robust=True)  # what could not be chained now is chained with the next row
+    transaction.on_commit(seal_entries, robust=True)  # if this fails, the row is chained with the next one
     return entry
 
 
@@ -32,7 +32,7 @@ def _shorten(text: str, longest: int) -> str:
 
 
 def _to_plain(value: Any) -> Plain:
-    """What every database gives back exactly as it was: the hash is taken of it."""
+    """The value as JSON types that every database returns unchanged, because the row is hashed."""
     if isinstance(value, bool | int) or value is None:
         return value
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def _to_plain(value: Any) -> Plain:
 
 
 def seal_entries() -> int:
-    """Chain the rows that are not yet; how many. A row whose process died before this is chained with the next."""
+    """Chain all rows that are not chained yet, also those of processes that died. Returns their number."""
     if not Entry.objects.filter(number=None).exists():
         return 0
     with transaction.atomic():
@@ -58,12 +58,12 @@ def seal_entries() -> int:
 def _seal_entry(entry: Entry, head: Head) -> None:
     number, previous = head.number + 1, head.hash
     head.number, head.hash = number, entry.digest(number, previous)
-    rows: models.QuerySet[Entry] = models.QuerySet(Entry)  # the one change that a row ever sees
+    rows: models.QuerySet[Entry] = models.QuerySet(Entry)  # a plain QuerySet: the model's own refuses updates
     rows.filter(pk=entry.pk, number=None).update(number=number, previous=previous, hash=head.hash)
 
 
 def find_breaks(first_hash: str = "") -> Iterator[str]:
-    """What is wrong with the chain, in words; nothing where it holds."""
+    """Sentences about each break of the chain; none if it holds."""
     number, previous = 0, first_hash
     for entry in Entry.objects.exclude(number=None).order_by("number").iterator(1000):
         number += 1

@@ -24,7 +24,7 @@ class Entries(models.QuerySet["Entry"]):
 
 
 class Entry(models.Model):
-    """One thing that somebody did. No names of participants, no addresses: labels and account names."""
+    """One recorded action, with labels and account names: no names of participants, no addresses."""
 
     actor = models.CharField(max_length=150, db_index=True)
     """An account's name, or "participant", "evaluator", "system"."""
@@ -35,7 +35,7 @@ class Entry(models.Model):
     detail = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     number = models.PositiveBigIntegerField(null=True, unique=True)
-    """Place in the chain, from 1 without gaps; null for the instant between its writing and its sealing."""
+    """Place in the chain, from 1 without gaps; null until the row is sealed."""
     previous = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64, blank=True)
 
@@ -66,7 +66,7 @@ class Entry(models.Model):
 
 
 class Head(models.Model):
-    """The chain's last row, in one row of its own: taken under lock to add the next."""
+    """The number and hash of the chain's last row; locked to add the next."""
 
     number = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, blank=True)

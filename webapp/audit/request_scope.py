@@ -1,4 +1,4 @@
-"""The request at hand: who sent it, and whether what it did has been recorded."""
+"""The current request: who sent it, and which of its actions have been recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ current_scope: ContextVar[Scope | None] = ContextVar("current", default=None)
 
 
 def name_actor(actor: AbstractBaseUser | AnonymousUser | str | None, action: str) -> str:
-    """The actor's name; remembers that this request has been recorded."""
+    """The actor's name. Notes that the current request recorded this action."""
     scope = current_scope.get()
     if scope is not None:
         scope.recorded.append(action)

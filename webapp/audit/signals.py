@@ -1,4 +1,4 @@
-"""What Django itself tells of: logins, changes in the admin, rights, deletions."""
+"""Records what Django signals: logins, changes in the admin, rights, deletions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WATCHED = (
     *("auth.User", "auth.Group", "studies.Study", "studies.Participant", "experiments.Experiment"),
     *("experiments.LanguageModel", "votes.Poll", "votes.Evaluator"),
 )
-"""Whose deletion is recorded, however it comes about. What hangs on them goes with them."""
+"""Models whose deletions are recorded. Rows deleted by cascade with them are not."""
 RIGHTS = ("is_active", "is_staff", "is_superuser")
 
 
@@ -35,14 +35,14 @@ def record_logout(user: User | None, **_: Any) -> None:
 
 @receiver(user_login_failed)
 def record_failed_login(credentials: dict[str, Any], **_: Any) -> None:
-    """An account that does not exist is not named: people type passwords into the wrong field."""
+    """Do not record a name that is no account: it may be a password typed into the wrong field."""
     account = User.objects.filter(username=str(credentials.get("username", ""))).first()
     record(account or "unknown account", "failed to log in", account)
 
 
 @receiver(post_save, sender=LogEntry)
 def record_admin_change(instance: LogEntry, created: bool, **_: Any) -> None:
-    """Additions and changes; names of fields, never their values. Deletions are told of below."""
+    """Record additions and changes with names of fields, never values. Deletions: see `record_deletion`."""
     if created and instance.action_flag in (ADDITION, CHANGE) and instance.content_type:
         words = "added" if instance.action_flag == ADDITION else "changed"
         model = instance.content_type.model_class()

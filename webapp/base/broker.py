@@ -1,4 +1,4 @@
-"""Call a worker. The message only says "look": losing it loses nothing, since the reaper calls again."""
+"""Send messages to workers. A message only says "look at the database": if it is lost, the reaper sends another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 def send_message(task: str, arguments: tuple[Any, ...], queue: str) -> None:
-    """Put a Celery message into this queue. A broker that is away is logged, and raises nothing."""
+    """Put a Celery message into this queue. An unreachable broker is logged, not raised."""
     try:
         current_app.send_task(task, arguments, queue=queue, retry=False, ignore_result=True)
     except (OperationalError, ChannelError, OSError) as error:

@@ -1,7 +1,7 @@
-"""One worker works on one row at a time: claim it, renew the claim, give it back, find claims whose worker is gone.
+"""Claims: at most one worker works on a row. Claim it, renew the claim, give it back, find abandoned claims.
 
 A row that can be claimed has the columns `status` (with QUEUED and RUNNING among its choices), `owner`, `attempt` and
-`heartbeat`. Owner and attempt together fence off a worker that lost its claim.
+`heartbeat`. A worker that lost its claim no longer matches owner and attempt, so its writes change nothing.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ BEAT_SECONDS = 0.5
 
 
 class Stopped(Exception):
-    """The worker must put its row down."""
+    """The worker must stop working on its row."""
 
 
 class ClaimLost(Stopped):
-    """Another worker has the row by now, or it was deleted."""
+    """Another worker has claimed the row, or the row was deleted."""
 
 
 class Interrupted(Stopped):
-    """This process is to end."""
+    """This process was told to end."""
 
 
 def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
-    """Claim the queued one among these rows with one conditional UPDATE: of many that try, one gets it.
+    """Claim the queued row of this queryset. One conditional UPDATE: of several workers, exactly one succeeds.
 
-    Returns the owner to find it by; empty when there was nothing to claim.
+    Returns the new owner; empty if no row was queued.
     """
     owner = processes.new_owner()
     status = rows.model.Status
@@ -58,18 +58,18 @@ def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
 
 
 def select_held(row: Any) -> Any:
-    """A queryset of this row, empty once this claim on it does not hold any more."""
+    """A queryset of this row; empty once the claim is lost."""
     model = type(row)
     return model._default_manager.filter(pk=row.pk, status=model.Status.RUNNING, owner=row.owner, attempt=row.attempt)
 
 
 def requeue_row(row: Any, **values: Any) -> int:
-    """Queue the row again while this claim on it holds; 0 where it does not."""
+    """Queue the row again. Returns 0 if the claim is lost."""
     return int(select_held(row).update(status=type(row).Status.QUEUED, owner="", **values))
 
 
 def find_abandoned(model: Any) -> list[Any]:
-    """The running rows whose worker is gone: its process has ended on this machine, or it is silent for too long."""
+    """Running rows whose worker is gone: its process on this machine has ended, or its heartbeat is too old."""
     running = model._default_manager.filter(status=model.Status.RUNNING)
     silent_since = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
     return [row for row in running if row.heartbeat < silent_since or processes.has_ended(row.owner)]
@@ -83,14 +83,14 @@ class Claim:
         self._beaten_at = self._renewed_at = time.monotonic()
 
     def renew(self) -> None:
-        """Write the heartbeat. Raises Lost when the claim does not hold any more."""
+        """Write the heartbeat. Raises ClaimLost."""
         if not select_held(self.row).update(heartbeat=Now()):
             raise ClaimLost
 
     def beat(self) -> None:
         """Renew the claim, at most twice a second. Raises Stopped when the work must end.
 
-        A database that is away may be back before the claim is lost; after PREFINE_LEASE_SECONDS its error is raised.
+        Database errors are ignored until the last renewal is PREFINE_LEASE_SECONDS old.
         """
         now = time.monotonic()
         if now - self._beaten_at < BEAT_SECONDS:
@@ -109,9 +109,9 @@ class Claim:
 
     @contextmanager
     def beating(self) -> Iterator[Callable[[], None]]:
-        """Renew the claim from a thread while this one waits or works. Raises Stopped at the end if need be.
+        """Renew the claim from a second thread during the `with` block. Raises Stopped at its end if work must end.
 
-        Gives a function that raises it as soon as the thread has heard of it; any thread may call that one.
+        Yields a function, callable from any thread, that raises Stopped as soon as the second thread has seen it.
         """
         done, stopped = threading.Event(), list[Stopped]()
 

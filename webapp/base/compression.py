@@ -1,4 +1,4 @@
-"""Pages go out compressed; films, stills and downloads as they are, so that their lengths and ranges stay true."""
+"""Compress pages only: films, pictures and downloads keep their lengths, which range requests need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.middleware.gzip import GZipMiddleware
 
 
 class PageCompression(GZipMiddleware):
-    """Django's, which adds a random length, so that sizes tell nothing of what a page keeps secret."""
+    """Django's middleware adds random bytes, so that the size of a page does not reveal its secrets (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.streaming or not response.get("Content-Type", "").startswith("text/html"):

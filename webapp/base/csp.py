@@ -1,4 +1,4 @@
-"""The content security policy: strict everywhere; in the admin as much wider as its theme needs."""
+"""The content security policy: strict, with two exceptions in the admin that its theme needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 from webapp.base import stylesheets
 
 ADMIN = {"script-src": [SELF, UNSAFE_EVAL], "style-src": [SELF, UNSAFE_INLINE]}
-"""unfold's Alpine evaluates its attributes, and its colours are an inline style sheet."""
+"""unfold uses Alpine, which evaluates attributes, and an inline style sheet for colours."""
 
 
 class PolicyMiddleware(CSPMiddleware):

@@ -1,4 +1,4 @@
-"""Cells and lines of CSV files that a spreadsheet opens without running anything."""
+"""Cells and lines of CSV files, without anything that a spreadsheet would run as a formula."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet would run a cell that begins so."""
+"""A spreadsheet takes a cell that begins with one of these for a formula."""
 
 
 def format_line(cells: Iterable[Any]) -> bytes:
@@ -19,7 +19,7 @@ def format_line(cells: Iterable[Any]) -> bytes:
 
 
 def to_cell(value: Any) -> Any:
-    """A value in a cell of a CSV: true and false as 1 and 0, lists as JSON, no text that a spreadsheet would run."""
+    """The value as a CSV cell: booleans as 1 and 0, lists and dicts as JSON, formulas quoted, None empty."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, dict | list):

@@ -1,4 +1,4 @@
-"""Work on while the database is away for a moment; look at it only when it has changed."""
+"""Retry while the database is unreachable; poll it only after a commit."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 CONNECTION_ERRORS = (OperationalError, InterfaceError)
-"""What a database raises that is shutting down, starting, or locked for too long."""
+"""Raised while a database shuts down, starts, or is locked for too long."""
 PAUSE_SECONDS = 0.5
 T = TypeVar("T")
 
 
 def retry_while_away(action: Callable[[], T]) -> T:
-    """Do this again while the database is away, for at most PREFINE_LEASE_SECONDS. Raises the last failure.
+    """Retry the action on connection errors for PREFINE_LEASE_SECONDS, then raise the last one.
 
-    For what must not be lost: an answer of a model is paid for.
+    For writes that must not be lost, such as a model's answer, which has been paid for.
     """
-    until = None
+    until = None  # counts from the first error, which SQLite raises only after its own wait for a lock
     while True:
         try:
             return action()
-        except CONNECTION_ERRORS:  # the first comes late where something else has kept the database locked
+        except CONNECTION_ERRORS:
             connection.close()
             until = until or time.monotonic() + settings.LEASE_SECONDS
             if time.monotonic() > until:
@@ -35,21 +35,21 @@ def retry_while_away(action: Callable[[], T]) -> T:
 
 
 class CommitCounter:
-    """Tells whether anybody, in any process, has committed: exact and nearly free on SQLite, unknown elsewhere."""
+    """Tells whether any process has committed: exact and nearly free on SQLite, unknown on other databases."""
 
     def __init__(self) -> None:
         self._reader: sqlite3.Connection | None = None
         self._readers = 0
 
     def read(self) -> tuple[int, int] | None:
-        """Another value after every commit; None where that cannot be told."""
+        """A value that changes with every commit; None if the database cannot tell."""
         if connection.vendor != "sqlite":
             return None
         try:
             if self._reader is None:
                 path = quote(str(connection.settings_dict["NAME"]))
                 self._reader = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0, check_same_thread=False)
-                self._readers += 1  # the numbers of two readers say nothing of each other
+                self._readers += 1  # values of two connections cannot be compared
             return self._readers, self._reader.execute("PRAGMA data_version").fetchall()[0][0]
         except sqlite3.Error:
             self._reader = None
@@ -57,7 +57,7 @@ class CommitCounter:
 
 
 class PollSchedule:
-    """When to look at the database again: after a commit, and when the time comes that the last look named."""
+    """When to poll the database again: after a commit, or when the time given to `rest` is over."""
 
     def __init__(self) -> None:
         self._commits = CommitCounter()
@@ -70,5 +70,5 @@ class PollSchedule:
         return self._now is None or self._now != self._seen or time.monotonic() >= self._due_at
 
     def rest(self, seconds: float) -> None:
-        """After a look that succeeded: nothing that was there then needs another one for so long."""
+        """After a successful poll: without a commit none is needed for this many seconds."""
         self._seen, self._due_at = self._now, time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The broker of one machine: a folder of messages, as Kombu has it, listed when a message came and not all the time."""
+"""Kombu's filesystem broker for one machine; inotify wakes idle workers instead of polling."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kombu.transport import filesystem
 from kombu.utils.json import loads
 
 LIST_SECONDS = 2.0
-"""The folder is listed this often in any case."""
+"""The folder is listed at least this often."""
 IN_CLOSE_WRITE = 0x8
 """A file was written and closed (inotify(7))."""
 
 
 class Channel(filesystem.Channel):
-    """Workers that wake together take a message once, and never half of it."""
+    """Delivers a message to exactly one of several workers, and never before it is fully written."""
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
-        """The queue's oldest message, gone from the folder. Kombu moves it elsewhere first, where two may meet."""
+        """The queue's oldest message, deleted from the folder. (Kombu moves it first, to a name that two may share.)"""
         for name in sorted(os.listdir(self.data_folder_in)):
             if name.partition(".")[2] != f"{queue}.msg":
                 continue
@@ -38,7 +38,7 @@ class Channel(filesystem.Channel):
 
 
 class Transport(filesystem.Transport):
-    """An idle worker sleeps in the kernel, which wakes it for a new message."""
+    """An idle worker waits for inotify events."""
 
     Channel = Channel
 
@@ -47,7 +47,7 @@ class Transport(filesystem.Transport):
         self.folder = client.transport_options["data_folder_in"]
         self.poll_seconds = client.transport_options["polling_interval"]
         self.changes: int | None = None
-        """The file that tells of changes to the folder; None before the first wait."""
+        """File descriptor of inotify; None before the first wait, negative if there is no inotify."""
 
     def drain_events(self, connection: Any, timeout: float | None = None, **kwargs: Any) -> None:
         """Deliver one message. Raises TimeoutError when none came within `timeout` seconds."""
@@ -63,9 +63,9 @@ class Transport(filesystem.Transport):
             self.wait(min(left, LIST_SECONDS))
 
     def wait(self, seconds: float) -> None:
-        """Until a message was written, at most this long; where the kernel cannot tell, for the polling interval."""
+        """Wait until a message is written, at most this long; without inotify, for the polling interval."""
         if self.changes is None:
-            self.changes = watch_folder(self.folder)  # what came just before is found by the next listing
+            self.changes = watch_folder(self.folder)  # a message that came before the watch is found by listing at once
             seconds = 0
         if self.changes < 0:
             time.sleep(min(seconds, self.poll_seconds))
@@ -80,7 +80,7 @@ class Transport(filesystem.Transport):
 
 
 def watch_folder(folder: str) -> int:
-    """A file to read when something was written in this folder; -1 where the kernel gives none."""
+    """An inotify file descriptor for files written in this folder; -1 without inotify."""
     libc = ctypes.CDLL(None)
     file = libc.inotify_init1(os.O_CLOEXEC)
     if file >= 0 and libc.inotify_add_watch(file, os.fsencode(folder), IN_CLOSE_WRITE) < 0:

@@ -1,4 +1,4 @@
-"""What a view receives, and answers with."""
+"""Requests and responses of views."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class HtmxHttpRequest(HttpRequest):
 
 
 def read_browser_secret(request: HttpRequest) -> str:
-    """The secret against forged forms: the browser sends it with every form, also with one that is sent twice."""
+    """The browser's CSRF secret, the same for every form that it sends."""
     get_token(request)
     return str(request.META["CSRF_COOKIE"])
 
 
 def strip_nul(text: str) -> str:
-    """The text without NUL, which PostgreSQL takes nowhere."""
+    """The text without NUL characters, which PostgreSQL refuses."""
     return text.replace("\0", "")
 
 
 def get_site_address(request: HttpRequest) -> str:
-    """Where participants reach this site: PREFINE_URL, or the address that the experimenter came by."""
+    """The site's address for participants: PREFINE_URL, or the address of the experimenter's request."""
     address = settings.SITE_URL if "PREFINE_URL" in os.environ else request.build_absolute_uri("/")
     return address.rstrip("/")
 

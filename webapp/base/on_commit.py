@@ -1,4 +1,4 @@
-"""What is to be done once a transaction has taken effect."""
+"""Actions after a commit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from django.db import transaction
 
 
-def run_after_commit(action: Callable[..., object], *given: Any, **named: Any) -> None:
-    """Call this on commit. What it raises is logged, and stops neither the caller nor what else is to be done.
+def run_after_commit(action: Callable[..., object], *arguments: Any, **named: Any) -> None:
+    """Call this on commit. An exception is logged and stops nothing else.
 
-    (Django names the function in its log by what a functools.partial does not have, and would stop there.)
+    A closure, because Django logs the function's `__qualname__`, which a functools.partial lacks.
     """
 
     def act() -> None:
-        action(*given, **named)
+        action(*arguments, **named)
 
     transaction.on_commit(act, robust=True)

@@ -1,4 +1,4 @@
-"""A table as data, and that data as CSV or LaTeX: what a page shows is what a paper gets."""
+"""A table as data, for a page, as CSV and as LaTeX."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Table:
 
     @property
     def texts(self) -> list[list[str]]:
-        """The rows as a page and a paper print them."""
+        """The rows as pages and LaTeX print them."""
         return [[_format_cell(to_cell) for to_cell in row] for row in self.rows]
 
     @property
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers, and stand to the right."""
+        """For each column whether it holds numbers and is aligned to the right."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
         return [any(isinstance(c, int | float) for c in column) for column in columns]
 
@@ -52,7 +52,7 @@ def _format_cell(value: Cell) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Full precision; an empty cell where nothing is known, and none that a spreadsheet would run."""
+    """The table as CSV in full precision."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)

@@ -1,4 +1,4 @@
-"""Processes that hold a claim: which machine and process it is, whether it still runs, whether this one is to end."""
+"""Processes that hold claims: their names, whether they still run, whether this one must end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import threading
 import uuid
 
 stopping = threading.Event()
-"""Set when this process is to end: its work is put down at the next heartbeat."""
+"""Set when this process must end; its work stops at the next heartbeat."""
 
 
 def get_machine() -> str:
-    """This machine, or this container: process ids mean something only within it."""
+    """The name of this machine or container; process ids are unique only within it."""
     return f"{socket.gethostname()[:80]}/{os.stat('/proc/self/ns/pid').st_ino}"
 
 
@@ -22,6 +22,6 @@ def new_owner() -> str:
 
 
 def has_ended(owner: str) -> bool:
-    """Whether the process of this owner ran on this machine and has ended; False for one of another machine."""
+    """Whether the owner's process ran on this machine and has ended."""
     host, _, rest = owner.partition(":")
     return host == get_machine() and not os.path.exists(f"/proc/{rest.partition(':')[0]}")

@@ -1,6 +1,6 @@
-"""This machine's own disk, for what is not in the store: trainings that run, and files on their way.
+"""The scratch folder on this machine's own disk: running trainings and temporary files.
 
-By default it is the folder where the store keeps runs, so that a training publishes a file by writing it.
+By default it is the store's folder of runs, so that a file is in the store as soon as a training writes it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def get_folder() -> Path:
 
 @contextmanager
 def temporary_folder(kind: str) -> Iterator[Path]:
-    """A folder that is gone afterwards. `kind`: film, export, import or publish."""
+    """A temporary folder. `kind`: film, export, import or publish."""
     get_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=get_folder()) as path:
         yield Path(path)
 
 
 def delete_old_temporary(seconds: float) -> None:
-    """Delete what a process that was killed more than this long ago left behind."""
+    """Delete temporary folders older than this, which killed processes left behind."""
     for path in get_folder().iterdir() if get_folder().is_dir() else ():
         with suppress(FileNotFoundError):
             if TEMPORARY.fullmatch(path.name) and time.time() - path.lstat().st_mtime > seconds:

@@ -1,4 +1,4 @@
-"""Static files, read whole: they are small, and what is streamed from a plain file is not streamed under ASGI."""
+"""Serve static files from memory: WhiteNoise streams them synchronously, which ASGI does not stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
             with found.file as file:
                 content = file.read()
         answer = HttpResponse(content, status=int(found.status))
-        del answer["Content-Type"]  # Django's default: what is not modified has none
+        del answer["Content-Type"]  # Django's default; a 304 response has none
         for name, value in found.headers:
             answer[name] = value
         return answer

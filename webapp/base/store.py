@@ -1,4 +1,4 @@
-"""The one store of files: clips and posters, files of problems, what trainings leave, zips of exports and imports.
+"""The store of all files that another process may need: clips, files of problems and votes, runs, exports, imports.
 
 A key is a path of plain names, such as `clips/<uuid>.mp4`. No other module joins a path to the store's folder.
 """
@@ -22,25 +22,25 @@ from django.core.files.storage import Storage
 from django.utils.deconstruct import deconstructible
 
 NAME = re.compile(r"(?!\.)[^/\\\0]+")
-"""One part of a key: no hidden file, no `..`."""
+"""One part of a key; neither hidden nor `..`."""
 BESIDE_MEDIA = ("runs", "exports", "imports")
-"""The first parts of keys that lie in the data folder itself; all others lie in its folder `media`."""
+"""Top folders that lie in the data folder itself; all others lie in its folder `media`."""
 TRUSTED_PARTS = 2
-"""Deeper in, programs with generated code write: links there are not followed."""
+"""Below this depth generated code may write, so links there are not followed."""
 
 
 class Source(Protocol):
-    """A file that is read from its place to its end."""
+    """A file that is read from its current position to its end."""
 
     def read(self, size: int = ..., /) -> bytes: ...
 
 
 class LocalStore:
-    """The store in the data folder. Missing keys raise FileNotFoundError, and keys that are no keys ValueError."""
+    """The store in the data folder. Missing keys raise FileNotFoundError, invalid ones ValueError."""
 
     def publish(self, key: str, source: Path | bytes | Source) -> None:
-        """Put a file under this key, in place of an older one: as a whole or not at all. A path's file is linked where
-        the disk allows it, so do not write into it afterwards; replace it.
+        """Write or replace the file of this key atomically. A source path is hard-linked if possible, so do not write
+        into that file afterwards; replace it.
         """
         target = self._path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class LocalStore:
             raise
 
     def fetch(self, key: str, target: Path) -> None:
-        """Copy the file to this path, as a whole or not at all. The copy may be written to."""
+        """Copy the file to this path atomically. The copy may be written to."""
         with self.open(key) as file:
             target.parent.mkdir(parents=True, exist_ok=True)
             part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
@@ -66,29 +66,29 @@ class LocalStore:
                 raise
 
     def open(self, key: str) -> BinaryIO:
-        """The file, to be read."""
+        """The file, opened for reading."""
         return self._found(key)[0].open("rb")
 
     def open_range(self, key: str, start: int, length: int) -> BinaryIO:
-        """The file from this byte on, of which the caller reads no more than this length."""
+        """The file, opened at this byte; the caller reads at most `length` bytes."""
         file = self.open(key)
         file.seek(start)
         return file
 
     @contextmanager
     def as_file(self, key: str) -> Iterator[Path]:
-        """A path where the file can be read, for programs that take paths."""
+        """A path to read the file from, for programs that need one."""
         yield self._found(key)[0]
 
     def size(self, key: str) -> int | None:
-        """Its bytes; None where there is no such file."""
+        """Size in bytes; None if there is no such file."""
         try:
             return self._found(key)[1]
         except FileNotFoundError:
             return None
 
     def keys(self, folder: str) -> list[str]:
-        """Every file in there, however deep."""
+        """All files in the folder and its subfolders."""
         root, found = self._path(folder), list[str]()
         for here, _, files in os.walk(root):
             inside = Path(here).relative_to(root).as_posix()
@@ -96,27 +96,27 @@ class LocalStore:
         return sorted(key for key in found if NAME.fullmatch(key.rpartition("/")[2]) and self.size(key) is not None)
 
     def names(self, folder: str) -> list[str]:
-        """Files and folders directly in there. The empty name stands for the folder of clips, votes and problems."""
+        """Files and folders directly in the folder. The empty name is the folder of clips, votes and problems."""
         place = self._path(folder) if folder else self._media()
         return sorted(path.name for path in place.iterdir() if NAME.fullmatch(path.name)) if place.is_dir() else []
 
     def delete(self, key: str) -> None:
-        """No error where there is no such file."""
+        """Delete the file, if there is one."""
         self._path(key).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
-        """Delete everything in there. What cannot be deleted now stays."""
+        """Delete the folder; files that cannot be deleted stay."""
         shutil.rmtree(self._path(folder), ignore_errors=True)
 
     def age(self, name: str) -> float | None:
-        """Seconds since a file, or a folder's newest entry, was put there; None where it is gone."""
+        """Seconds since the file changed, or an entry of the folder was added; None if it is gone."""
         try:
             return time.time() - self._path(name).lstat().st_mtime
         except FileNotFoundError:
             return None
 
     def delete_old(self, name: str, seconds: float) -> None:
-        """Delete a file or folder that is older, also where another process puts a new file there meanwhile: that one
+        """Delete a file or folder that is older than this. A file that another process puts there meanwhile
         stays.
         """
         path = self._path(name)
@@ -132,7 +132,7 @@ class LocalStore:
                 aside.rename(path)
 
     def delete_unfinished(self, seconds: float) -> None:
-        """Delete what a process that was killed more than this long ago was publishing."""
+        """Delete parts of files older than this, left by processes that were killed while publishing."""
         parts = list(self._media().glob("*/.*.part"))
         for folder in BESIDE_MEDIA:
             parts += self._path(folder).glob(".*.part")
@@ -142,7 +142,7 @@ class LocalStore:
                     part.unlink()
 
     def is_at(self, folder: str, path: Path) -> bool:
-        """Whether the store keeps this folder at this path: what is written there is published thereby."""
+        """Whether the store's folder is at this path, so that writing there is publishing."""
         return self._path(folder).resolve() == path.resolve()
 
     def _path(self, key: str) -> Path:
@@ -223,5 +223,5 @@ class FieldStorage(Storage):
         return size
 
     def url(self, name: str | None) -> str:
-        """Leads nowhere: files are served by views of their own. Django's widgets ask whether there is one."""
+        """A dummy that Django's widgets need: views serve the files."""
         return "#"

@@ -1,6 +1,6 @@
-"""The studio's style sheets, written into its pages: what is seen first takes one answer, not two.
+"""The studio's style sheets, inlined into its pages so that the first page needs one response.
 
-The content security policy allows each by its hash, and nothing else inline.
+The content security policy allows each by its hash.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BUNDLES = {"studio": STUDIO, "answers": (*STUDIO, "studio/answers.css")}
 
 @cache
 def read_bundle(bundle: str) -> str:
-    """The style sheets of a bundle as one, without comments and space that mean nothing."""
+    """The style sheets of a bundle as one text, minified."""
     text = "\n".join(Path(str(finders.find(name))).read_text() for name in BUNDLES[bundle])
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s+", " ", text)

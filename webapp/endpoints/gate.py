@@ -1,4 +1,4 @@
-"""The door of an endpoint, shared by all jobs of all workers through the database (llm.gate.Gate)."""
+"""The gate of an endpoint (llm.gate.Gate): all workers share its limits through the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from webapp.endpoints.models import Call, Endpoint
 
 MINUTE = timedelta(minutes=1)
 LOST_AFTER = timedelta(minutes=15)
-"""A request that is under way for longer, and for twice its model's patience, is taken for one whose machine died."""
+"""A call that is open for longer, and for twice its model's timeout, counts as lost: its machine probably died."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +30,7 @@ R = TypeVar("R")
 def _close_connection_after(
     action: Callable[Concatenate[EndpointGate, P], R],
 ) -> Callable[Concatenate[EndpointGate, P], R]:
-    """Gives the database connection of a helper thread back; that of the job's own thread stays."""
+    """Close the database connection afterwards, unless this is the job's own thread."""
 
     @wraps(action)
     def wrapped(self: EndpointGate, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -44,9 +44,9 @@ def _close_connection_after(
 
 
 class EndpointGate:
-    """`at_once` requests at an address at the same time, and as many a minute as its row allows.
+    """At most `at_once` requests to an address at the same time, and as many a minute as its row allows.
 
-    `patience`: seconds of silence after which a request is given up.
+    `patience`: the model's timeout in seconds.
     """
 
     def __init__(self, base_url: str, at_once: int, patience: float) -> None:
@@ -57,7 +57,7 @@ class EndpointGate:
 
     @_close_connection_after
     def enter(self, tokens: int) -> int | None:
-        """None also while the database is away; the caller's heartbeat says when that is for too long."""
+        """A ticket, or None if the caller must wait: the endpoint is full, or the database is unreachable."""
         try:
             return self._enter(tokens)
         except CONNECTION_ERRORS:
@@ -66,7 +66,7 @@ class EndpointGate:
 
     def _enter(self, tokens: int) -> int | None:
         endpoint, _ = Endpoint.objects.get_or_create(address=self.address)
-        if not self._has_room(endpoint, tokens):  # looked at first, so that waiting locks nobody out
+        if not self._has_room(endpoint, tokens):  # checked without the lock first: most waiting callers never take it
             return None
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
@@ -96,7 +96,7 @@ class EndpointGate:
                 endpoint.save(update_fields=["closed_until"])
 
     def _has_room(self, endpoint: Endpoint, tokens: int) -> bool:
-        """Whether one more request of so many tokens may start now. One alone may, however long it is."""
+        """Whether one more request of this size may start. If no tokens are in use, any size may."""
         now = timezone.now()
         if endpoint.closed_until is not None and now < endpoint.closed_until:
             return False
@@ -111,8 +111,8 @@ class EndpointGate:
 
 @dataclass(frozen=True)
 class Use:
-    """What an endpoint is doing: requests under way, those begun in the last minute, and the tokens of all these and of
-    those that ended in it: an answer that takes longer than a minute counts until it has been whole for one.
+    """The use of an endpoint: open requests, requests begun in the last minute, and tokens of requests that are open,
+    or began or ended in the last minute.
     """
 
     open: int

@@ -1,4 +1,4 @@
-"""How much a language model's endpoint may be asked, and what it is being asked now, by all workers together."""
+"""Limits of language models' endpoints, and their open calls, shared by all workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Endpoint(models.Model):
-    """One address. Made when it is first asked; its limits are set by those who pay."""
+    """The address of an endpoint, created with its first call; staff set its limits."""
 
     address = models.CharField(max_length=300, unique=True, help_text="Without key or password.")
     requests_per_minute = models.PositiveIntegerField(
@@ -25,7 +25,7 @@ class Endpoint(models.Model):
         help_text="Read and written; a request counts with its estimated length until it has ended. Empty: no limit.",
     )
     closed_until = models.DateTimeField(null=True, editable=False)
-    """The endpoint asked not to be asked until then."""
+    """The endpoint asked for no requests until then."""
 
     class Meta:
         ordering = ["address"]
@@ -35,7 +35,7 @@ class Endpoint(models.Model):
 
 
 class Call(models.Model):
-    """A request that is under way, or was within the last minutes."""
+    """A request that is open, or ended within the last minutes."""
 
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="calls")
     owner = models.CharField(max_length=160)
@@ -43,7 +43,7 @@ class Call(models.Model):
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     tokens = models.PositiveIntegerField()
-    """About how many, while it runs; how many, once that is known."""
+    """An estimate while it runs, then the count."""
 
     class Meta:
         ordering = ["id"]

@@ -14,7 +14,7 @@ class ExperimentsConfig(AppConfig):
 
 
 def find_experiments(problem: Any, **_: Any) -> tuple[str, list[str]]:
-    """The experiments that need this problem."""
+    """The experiments that use this problem."""
     from webapp.experiments.models import Experiment
 
     return "experiment", [row.name for row in Experiment.objects.filter(task=problem.name).order_by("pk")]

@@ -1,4 +1,4 @@
-"""Rows of candidates by the ids that methods use, and what methods and judges are told of them."""
+"""Candidates by the ids that methods use, and their outcomes as methods and judges get them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from webapp.experiments.models import Candidate, Experiment, Request
 
 
 def find_candidate(experiment: Experiment, key: str | None) -> Candidate | None:
-    """The row of a method's candidate id."""
+    """The row of a candidate id, "<iteration>-<index>"."""
     if key is None:
         return None
     number, index = key.split("-")
@@ -16,9 +16,9 @@ def find_candidate(experiment: Experiment, key: str | None) -> Candidate | None:
 
 
 def read_outcome(experiment: Experiment, key: str) -> Outcome:
-    """What a candidate is and what training gave, as methods and judges know it.
+    """A candidate and the result of its training, as methods and judges get them.
 
-    Of the reward trace all but the row that is the hidden metric: prompts show the trace.
+    The reward trace comes without the row that is the hidden metric, because prompts show the trace.
     """
     row = find_candidate(experiment, key)
     assert row is not None
@@ -40,7 +40,7 @@ def set_status(experiment: Experiment, key: str, status: str) -> None:
 
 
 def set_tried_statuses(experiment: Experiment, request: Request) -> None:
-    """By what came of each in this request."""
-    for tried in request.result or ():
-        status = Candidate.Status.TRAINED if tried["ok"] else Candidate.Status.FAILED
-        set_status(experiment, tried["candidate"]["id"], status)
+    """Mark the candidates of an answered request as trained or failed."""
+    for outcome in request.result or ():
+        status = Candidate.Status.TRAINED if outcome["ok"] else Candidate.Status.FAILED
+        set_status(experiment, outcome["candidate"]["id"], status)

@@ -1,4 +1,4 @@
-"""The language model that the environment names."""
+"""The language model that environment variables name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ LOCAL_NAME = "Local model"
 
 
 def find_environment_model() -> LanguageModel | None:
-    """The row of the endpoint in PREFINE_BASE_URL and PREFINE_MODEL, or of the file in PREFINE_LOCAL_MODEL, made when
-    needed; None without them. Other values are another row: what has begun keeps the model that it began with.
+    """The row of the endpoint in PREFINE_BASE_URL and PREFINE_MODEL, or of the file in PREFINE_LOCAL_MODEL; None
+    without them. New values create a new row, so that running experiments keep their model.
 
-    Its key stays in PREFINE_API_KEY and is not written to the database, nor is the file's place: whoever starts the
-    site decides which file is read.
+    The key and the file's folder are not written to the database: the environment of the process decides both.
     """
     if settings.LOCAL_MODEL:
         return _find_or_create(
@@ -32,7 +31,7 @@ def find_environment_model() -> LanguageModel | None:
 
 
 def _find_or_create(name: str, **named: str | int) -> LanguageModel:
-    """The row of this name that says this; a new one, numbered where the name is taken, when there is none."""
+    """The row with these values and this name; else a new one, with a number behind the name if it is taken."""
     rows = LanguageModel.objects.filter(name__startswith=name)
     known = rows.filter(**named).first()
     if known:

@@ -1,4 +1,4 @@
-"""Files follow their rows: what is deleted in the database leaves the disk once that is committed."""
+"""Delete the files of deleted rows after the commit."""
 
 from __future__ import annotations
 

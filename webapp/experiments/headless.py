@@ -1,4 +1,4 @@
-"""Carry an experiment through in this process, without a worker or a web server; beside them it takes its share."""
+"""Run an experiment in this process. No workers or web server are needed; running workers share its jobs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ WAIT_SECONDS = 0.5
 
 
 def end_on_signals() -> None:
-    """Have Ctrl-C and SIGTERM end this process: at once, or at the next beat, since what a handler raises is lost where
-    it strikes within a callback of SQLite's.
+    """End this process on Ctrl-C and SIGTERM: at once, or at the next beat if the exception is lost, as in a callback
+    of SQLite.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -35,9 +35,9 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
-    """Do the experiment's jobs one by one until it ends; `report` hears of each progress and each job's end.
+    """Execute the experiment's jobs one by one until it ends; `report` is called with each progress and after each job.
 
-    Raises KeyboardInterrupt where this process is to end.
+    Raises KeyboardInterrupt if this process must end.
     """
     while True:
         if processes.stopping.is_set():
@@ -50,19 +50,19 @@ def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None])
         queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
         if queued is not None:
             execute.run_job(queued, report)
-        elif finished:  # and the last clips are made
+        elif finished:  # the last clips, too, are filmed
             return
         elif experiment in loop.find_idle():
             with transaction.atomic():
                 jobs.add(loop.lock(experiment.pk), Job.Kind.ADVANCE)
         else:
-            time.sleep(WAIT_SECONDS)  # another worker has it
+            time.sleep(WAIT_SECONDS)  # another worker has the job
         report({})
 
 
 @dataclass(frozen=True)
 class RoundRow:
-    """A line of the table of rounds."""
+    """A row of the table of rounds."""
 
     number: int
     trained: str
@@ -72,7 +72,7 @@ class RoundRow:
 
 
 def list_finished_rounds(experiment: Experiment) -> list[RoundRow]:
-    """The rounds that are over: judged, or, where nobody judges them, followed by another or by the end."""
+    """The finished rounds: judged, or without a judge followed by another round or the end."""
     rounds = experiment.iterations.filter(aside=False).select_related("best__iteration")
     found = list(rounds.prefetch_related("candidates"))
     ended = not experiment.live
@@ -99,7 +99,7 @@ def get_record_path(experiment: Experiment) -> Path:
 
 
 def save_record(experiment: Experiment) -> Path:
-    """Write the experiment as `python -m llm.replay` reads it."""
+    """Save the experiment as a record for `python -m llm.replay`."""
     path = get_record_path(experiment)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_record(path, upgrades.build_record(experiment))

@@ -1,4 +1,4 @@
-"""Queue work and ring for a worker. The row is the truth; the message only says "look" (design idea 3)."""
+"""Queue jobs and call workers. The rows are the truth; a message only makes a worker look at them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,9 @@ RINGS_PER_TICK = 4
 
 
 def add(experiment: Experiment, kind: str, request: Request | None = None, percent: int = 0) -> Job:
-    """Queue this work once: a second call for the same request, kind and percentage changes nothing.
-
-    The caller holds the experiment's lock.
-    """
+    """Queue a job unless this request, kind and percentage has one. The caller holds the experiment's lock."""
     same = Job.objects.filter(experiment=experiment, kind=kind, request=request, percent=percent)
-    if kind == Job.Kind.ADVANCE:  # asked for again and again; only a waiting one is sure to see what was just written
+    if kind == Job.Kind.ADVANCE:  # repeated; only a queued one is sure to see the latest rows
         same = same.filter(status=Job.Status.QUEUED)
     job = same.first()
     if job is None:
@@ -36,8 +33,9 @@ def add(experiment: Experiment, kind: str, request: Request | None = None, perce
 
 
 def order_clips(experiment: Experiment, request: Request, candidates: Iterable[Candidate], percent: int) -> None:
-    """Clips to be, of candidates that this Train request trained, and the job that films them; asked twice it does
-    nothing new. The caller holds the experiment's lock.
+    """Create pending clips of candidates of this Train request, and the job that films them, unless they exist.
+
+    The caller holds the experiment's lock.
     """
     new = [Clip.objects.get_or_create(candidate=candidate, percent=percent)[1] for candidate in candidates]
     job = add(experiment, Job.Kind.FILM, request, percent)
@@ -46,7 +44,7 @@ def order_clips(experiment: Experiment, request: Request, candidates: Iterable[C
 
 
 def requeue(job: Job) -> None:
-    """Queue a job that has ended once more, with a clean sheet."""
+    """Queue an ended job again, with strikes and errors reset."""
     Job.objects.filter(pk=job.pk).update(
         status=Job.Status.QUEUED, owner="", strikes=0, reached=0, cancel=False, error="", rings=0, finished_at=None
     )
@@ -54,20 +52,20 @@ def requeue(job: Job) -> None:
 
 
 def drop(request: Request) -> None:
-    """Let go of all work on a request at once: what a worker still makes of it is not taken."""
+    """Cancel all unfinished jobs of a request; a running worker loses its lease."""
     unfinished = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.FAILED)
     Job.objects.filter(request=request, status__in=unfinished).update(status=Job.Status.CANCELLED, finished_at=Now())
 
 
 def revive(request: Request) -> None:
-    """Queue again what was dropped of a request that is wanted after all. Early clips are not."""
+    """Queue a request's cancelled jobs again, except those for early clips."""
     dropped = Job.objects.filter(request=request, status=Job.Status.CANCELLED)
     for job in dropped.exclude(kind=Job.Kind.FILM, percent__lt=FINAL):
         requeue(job)
 
 
 def cancel(experiment: Experiment, request: Request | None = None, kind: str = "", below_percent: int = 0) -> None:
-    """Drop the queued jobs that match and ask the running ones to stop."""
+    """Cancel the matching jobs that are queued, and ask the running ones to stop."""
     matching = Job.objects.filter(experiment=experiment)
     if request:
         matching = matching.filter(request=request)
@@ -80,7 +78,7 @@ def cancel(experiment: Experiment, request: Request | None = None, kind: str = "
 
 
 def ring(job: Job) -> None:
-    """Call a worker once the current transaction is committed."""
+    """Call a worker after the commit."""
     Job.objects.filter(pk=job.pk).update(rung_at=Now(), rings=F("rings") + 1)
     transaction.on_commit(partial(send, job.pk, job.queue))
 
@@ -90,7 +88,7 @@ def send(job_id: int, queue: str) -> None:
 
 
 def ring_again() -> int:
-    """Call once more for the oldest queued jobs of each queue that nobody came for. Returns how many."""
+    """Call workers again for the oldest queued jobs of each queue, with growing pauses. Returns the number of calls."""
     rung = 0
     for kinds in _group_kinds().values():
         queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=kinds, experiment__paused=False)
@@ -104,7 +102,7 @@ def ring_again() -> int:
 
 
 def ring_all(experiment: Experiment) -> None:
-    """Call for every queued job of an experiment, after a pause."""
+    """Call workers for all queued jobs of an experiment that was paused."""
     for job in Job.objects.filter(experiment=experiment, status=Job.Status.QUEUED):
         ring(job)
 

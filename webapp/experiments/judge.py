@@ -1,4 +1,4 @@
-"""What the product knows of a judge. Each has a file in webapp/experiments/judges/."""
+"""The interface of a judge. Each judge is a file in webapp/experiments/judges/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Options = Mapping[str, Any]
 
 
 class Plan(Protocol):
-    """What a judge is told of the settings that it is part of."""
+    """The settings that a judge may refuse."""
 
     task: str
     k: int
@@ -29,28 +29,28 @@ class Judge:
     """Who answers Judge, Choose and Compare: `decide` at once, else a language model in a job, else people."""
 
     name: str
-    """As rows keep it."""
+    """The value in the rows."""
     title: str
     """In forms and on the experiment's page."""
     label: str
     """In a narrow column."""
     next_step: str
-    """What happens once candidates are tried, before an experiment is started."""
+    """Says before the start what happens after candidates are tried."""
     asks_people: bool = False
     """People judge in the browser: the experiment waits for them, and their pages show early clips meanwhile."""
     decide: Callable[[Judged, Options, int, float | None], Pick | str] | None = None
-    """(what is asked, options, seed, mean |RTS| so far with its sign) -> the result, at once."""
+    """(judgement, options, seed, mean |RTS| so far with its sign) -> the result."""
     uses_metric: bool = False
-    """Goes by the hidden metric, so every candidate needs a score."""
+    """It judges by the hidden metric, so every candidate needs a score."""
     options: tuple[Option, ...] = ()
     count_frames: Callable[[Options], int] = lambda options: 0
-    """Pictures of each clip that a vision model judges by."""
+    """Number of pictures of each clip that a vision model gets."""
     find_refusals: Callable[[Plan, str | None, Method], Mapping[str, str]] = refuse_nothing
-    """(plan, the task's metric, method) -> by field, why this judge cannot be had there."""
+    """(plan, the task's metric, method) -> errors by field, if this judge cannot be used there."""
 
     @property
     def asks_model(self) -> bool:
-        """A language model judges, in a job."""
+        """Whether a language model judges, in a job."""
         return not (self.asks_people or self.decide)
 
     def check_options(self, given: Options) -> dict[str, Value]:

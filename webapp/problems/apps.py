@@ -17,7 +17,7 @@ class ProblemsConfig(AppConfig):
 
 
 def protect_used_problem(sender: Any, instance: Any, **_: Any) -> None:
-    """Whatever wants to delete it. The admin asks before it tries."""
+    """Refuse to delete a problem that is used. The admin checks before it tries."""
     from webapp.problems.uses import describe_uses
 
     uses = describe_uses(instance)

@@ -1,7 +1,7 @@
 r"""TeX between \( and \) or \[ and \] as a rule of markdown-it, in linear time.
 
-mdit-py-plugins' texmath takes quadratic time on many openings, loses what stands behind \] on its line, and does not
-see a formula that begins in the middle of a paragraph.
+mdit-py-plugins' texmath takes quadratic time on many openings, loses text behind \] on its line, and does not see a
+formula that begins in the middle of a paragraph.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from markdown_it.utils import EnvType
 
 CLOSINGS = {"\\(": "\\)", "\\[": "\\]"}
 INLINE, DISPLAY = "math_inline", "math_inline_double"
-"""The tokens' names: those of the dollar signs' plugin."""
+"""Names of the tokens, as the plugin for dollar signs has them."""
 
 
 def brackets_plugin(reader: MarkdownIt) -> None:
-    """Make `reader` see both kinds of brackets, within a paragraph and as blocks of their own."""
+    """Make `reader` recognize both kinds of brackets, in paragraphs and as blocks."""
     reader.inline.ruler.before("escape", "brackets", _parse_inline)
     interrupts = {"alt": ["paragraph", "blockquote", "list"]}
     reader.block.ruler.before("fence", "brackets_block", _parse_block, interrupts)  # type: ignore[arg-type]
 
 
 def _find_closing(env: EnvType, text: str, closing: str, begin: int, end: int) -> int:
-    """Where `closing` next stands; -1 for nowhere. Remembered: many openings would each look as far, or to the end."""
+    """The position of the next `closing`; -1 if there is none. Cached, so that many openings take linear time."""
     known = env.setdefault("closings", {})
     since, found = known.get((text, closing, end), (end + 1, -1))
     if since > begin or -1 < found < begin:
@@ -51,11 +51,11 @@ def _parse_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _parse_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    r"""Lines from one that begins with \[ to one that ends with \]: what stands between is TeX, whatever it looks like.
+    r"""Lines from one that begins with \[ to one that ends with \]: all text between them is TeX.
 
-    A formula with words behind it on its last line is left to the paragraph that it is a part of.
+    A formula with words behind it on its last line belongs to a paragraph (`_parse_inline`).
     """
-    if silent:  # a paragraph asks whether it ends here, and would have us look beyond the quote or list that it is in
+    if silent:  # a paragraph asks whether it ends here; its `last` may lie beyond the enclosing quote or list
         last = min(last, state.env.get("last", last))
     state.env["last"] = last
     begin, end = state.bMarks[first] + state.tShift[first], state.eMarks[last - 1]

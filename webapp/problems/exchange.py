@@ -1,4 +1,4 @@
-"""Problem sets as YAML with files beside it: import and export. The format: docs/problems.md."""
+"""Import and export of problem sets: YAML with files beside it (docs/problems.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = 1
 SET_FILE = "problems.yaml"
 """The name of the YAML file in a folder or an archive."""
 MOST_FILES, MOST_BYTES = 2000, 64 << 20
-"""Of a whole set; an archive that unpacks to more is refused before it is unpacked."""
+"""Limits of a whole set, checked before an archive is unpacked."""
 FIELDS = (
     *("title", "subject", "form", "language", "statement", "reference", "answer", "tolerance"),
     *("cpu_seconds", "memory_mb", "show_reference", "show_results"),
@@ -33,11 +33,11 @@ LINKS = ("attachments", "subtasks")
 
 
 class BadSet(ValueError):
-    """What cannot be imported, and why: in words for the person who wrote it."""
+    """The set cannot be imported; the message tells its author why."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain data only, and no aliases: a few lines of them can unfold into gigabytes."""
+    """Loads plain data without aliases, a few lines of which can expand to gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks."""
+    """Writes texts of several lines as blocks."""
 
 
 _Dumper.add_representer(
@@ -56,7 +56,7 @@ _Dumper.add_representer(
 
 
 def read_path(path: Path) -> dict[str, bytes]:
-    """The files of a set: of a folder, of a .zip, or of a single .yaml. Raises BadSet and OSError."""
+    """The files of a set by name, from a folder, a .zip or a single .yaml. Raises BadSet and OSError."""
     if path.is_dir():
         found = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.is_symlink()]
         if len(found) > MOST_FILES or sum(file.stat().st_size for file in found) > MOST_BYTES:
@@ -66,7 +66,7 @@ def read_path(path: Path) -> dict[str, bytes]:
 
 
 def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
-    """The files of an uploaded .zip or .yaml. Raises BadSet."""
+    """The files of an uploaded .zip or .yaml by name. Raises BadSet."""
     if not name.lower().endswith(".zip"):
         return {SET_FILE: data}
     try:
@@ -81,14 +81,14 @@ def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
 
 
 def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Archives of a folder have its name in front of everything."""
+    """The files without the folder that contains all of them, if there is one."""
     place = min((name for name in files if PurePosixPath(name).name == SET_FILE), key=len, default="")
     top = place.removesuffix(SET_FILE)
     return {name.removeprefix(top): data for name, data in files.items() if name.startswith(top)}
 
 
 def import_set(files: Mapping[str, bytes]) -> list[Problem]:
-    """Save the problems of a set; one of the same name is replaced, files and cases included. All or none.
+    """Save all problems of a set, or none. A problem of the same name is replaced, with its files and cases.
 
     Raises BadSet.
     """
@@ -96,7 +96,7 @@ def import_set(files: Mapping[str, bytes]) -> list[Problem]:
     problems = data.get("problems")
     if data.get("format") != FORMAT or not isinstance(problems, list):
         raise BadSet(f"{SET_FILE} must begin with `format: {FORMAT}` and have a list `problems`")
-    with ExitStack() as undo:  # files that were stored, where the whole is not
+    with ExitStack() as undo:  # deletes stored files if the import fails
         with transaction.atomic():
             saved = [_import_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
         undo.pop_all()
@@ -121,7 +121,7 @@ def _parse_set(files: Mapping[str, bytes]) -> dict[str, Any]:
         raise BadSet(f"there is no {SET_FILE}")
     try:
         data = yaml.load(files[SET_FILE].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError: no UTF-8, or a 13th month
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or no valid date
         raise BadSet(f"{SET_FILE} cannot be read: {error}") from error
     if not isinstance(data, dict):
         raise BadSet(f"{SET_FILE} is not a mapping")
@@ -139,7 +139,7 @@ def _import_problem(entry: dict[str, Any], files: Mapping[str, bytes], where: st
     if unknown:
         raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
     name = str(entry.get("name", ""))
-    known = Problem.objects.select_for_update(no_key=True).filter(name=name)  # a vote that opens holds it, too
+    known = Problem.objects.select_for_update(no_key=True).filter(name=name)  # opening a vote locks it, too
     problem = known.first() or Problem(name=name)
     for field, default in _read_defaults().items():
         value = entry.get(field)
@@ -170,18 +170,16 @@ def _read_list(entry: Mapping[str, Any], name: str, where: str) -> list[dict[str
 def _import_attachments(
     problem: Problem, entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack
 ) -> None:
-    """One row for each file, in this order. A file that is there already keeps its row, and thereby its address on
-    the pages that people are reading.
-    """
+    """Save one row per file, in this order. An unchanged file keeps its row, and so its address on open pages."""
     rows, given = list(problem.attachments.all()), _read_list(entry, "attachments", where)
     names = [str(about.get("file", "")) for about in given]
-    held = [_read_stored(row) for row in rows]
+    stored = [_read_stored(row) for row in rows]
     wanted = [(get_ending(name), _read_file(files, name, where)) for name in names]
-    places = _match_rows(held, wanted)
+    places = _match_rows(stored, wanted)
     labels = [_read_labels(about, name) for about, name in zip(given, names, strict=True)]
-    kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and held[place] == file}
-    said = {place: label for place, label in zip(places, labels, strict=True) if place in kept}
-    changed = [row for number, row in enumerate(rows) if said.get(number) != (row.name, row.caption)]
+    kept = {place for place, file in zip(places, wanted, strict=True) if place is not None and stored[place] == file}
+    kept_labels = {place: label for place, label in zip(places, labels, strict=True) if place in kept}
+    changed = [row for number, row in enumerate(rows) if kept_labels.get(number) != (row.name, row.caption)]
     for title in find_open_votes(changed):
         raise BadSet(f"{where}: the open vote “{title}” shows a file that would be changed or removed; close it first")
     for about, name, label, (_, data), place in zip(given, names, labels, wanted, places, strict=True):
@@ -200,12 +198,12 @@ def _import_attachments(
 
 
 def _read_labels(about: Mapping[str, Any], file: str) -> tuple[str, str]:
-    """Name and caption, as the set has them."""
+    """Name and caption of an attachment in the set."""
     return str(about.get("name") or PurePosixPath(file).name)[:100], str(about.get("caption") or "")
 
 
 def _read_stored(row: Attachment) -> tuple[str, bytes | None]:
-    """Kind and content of a row's file; the content is None where it is lost."""
+    """Ending and content of a row's file; the content is None if the file is lost."""
     kind = get_ending(row.file.name or "")
     try:
         with row.file.open("rb") as file:
@@ -214,14 +212,16 @@ def _read_stored(row: Attachment) -> tuple[str, bytes | None]:
         return kind, None
 
 
-def _match_rows(held: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
-    """Which row each wanted file gets, rows staying in order: the one that holds it; else one that holds what is not
-    wanted any more; else a new one, and then all behind it, too.
+def _match_rows(stored: Sequence[Any], wanted: Sequence[Any]) -> list[int | None]:
+    """The index of the row for each wanted file, in ascending order; None for a new row.
+
+    A file gets the row that holds it, else one whose file is no longer wanted; once one needs a new row, so do all
+    after it.
     """
     places: list[int | None] = []
     first = 0
     for number, file in enumerate(wanted):
-        rest = list(held[first:])
+        rest = list(stored[first:])
         if file in rest:
             place = first + rest.index(file)
         elif rest and rest[0] not in wanted[number:]:
@@ -267,7 +267,7 @@ def _read_text(files: Mapping[str, bytes], name: str, where: str) -> str:
 
 
 def export_set(problems: QuerySet[Problem]) -> dict[str, bytes]:
-    """The set as files by name, ready to be written into a folder or an archive, and imported again."""
+    """The files of a set by name, as `import_set` takes them."""
     files: dict[str, bytes] = {}
     entries = [_export_problem(problem, files) for problem in problems]
     text = yaml.dump({"format": FORMAT, "problems": entries}, Dumper=_Dumper, sort_keys=False, allow_unicode=True)

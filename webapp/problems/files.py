@@ -1,4 +1,4 @@
-"""Files of problems: they follow their rows off the disk, and are sent to those who judge."""
+"""Files of problems: delete them with their rows; send them to browsers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _delete_after_commit(name: str | None) -> None:
 
 
 def respond_with_file(row: Attachment) -> HttpResponse:
-    """Pictures are shown, everything else is downloaded: a file is whatever somebody uploaded. Raises Http404."""
+    """Pictures are shown; all other files, which may hold anything, are downloaded. Raises Http404."""
     try:
         with row.file.open("rb") as file:
             content = file.read()

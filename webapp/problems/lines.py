@@ -1,4 +1,4 @@
-"""Text that programs read: its lines end as everywhere here, and white space around it is part of it."""
+"""Fields for text that programs read: lines end with \\n, surrounding white space is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import models
 
 
 def normalize_newlines(text: Any) -> Any:
-    """Browsers send, and files from Windows have, \\r\\n."""
+    """The text with \\n for the \\r\\n of browsers and Windows files; other values as they are."""
     return text.replace("\r\n", "\n") if isinstance(text, str) else text
 
 
@@ -22,7 +22,7 @@ class ExactText(forms.CharField):
 
 
 class ExactTextField(models.TextField):
-    """Also what was kept with \\r\\n, or comes so from an archive, is read with \\n."""
+    """Rows that hold \\r\\n are read with \\n, too."""
 
     def get_prep_value(self, value: Any) -> Any:
         return normalize_newlines(super().get_prep_value(value))

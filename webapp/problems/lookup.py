@@ -1,4 +1,4 @@
-"""A task is a robot's, or a problem: one name, in one field. Robots are in the catalogue, problems in the database."""
+"""Find tasks by name: robots' tasks are in the catalogue, problems in the database."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TaskInfo = catalog.TaskInfo | Problem
 
 
 def task_exists(task: str) -> bool:
-    """Whether there is a task of this name; a problem may have been deleted."""
+    """Whether this task exists; a problem may have been deleted."""
     return get_medium(task).filmed or Problem.objects.filter(name=task).exists()
 
 
 def find_problem(name: str) -> Problem:
-    """Raises ValueError naming what there is."""
+    """The problem of this name. Raises ValueError, which lists the names that exist."""
     found = Problem.objects.filter(name=name).first()
     if found is None:
         problems = ", ".join(Problem.objects.values_list("name", flat=True)) or NO_PROBLEMS
@@ -31,12 +31,12 @@ def find_problem(name: str) -> Problem:
 
 
 def find_task(task: str) -> TaskInfo:
-    """The robot's task, or the problem, of this name. Raises ValueError."""
+    """The robot's task or the problem of this name. Raises ValueError."""
     return catalog.task(task) if get_medium(task).filmed else find_problem(task)
 
 
 def find_still(info: TaskInfo) -> str:
-    """The static file with a picture of the task's robot in its scene; empty where there is none."""
+    """The static file with a picture of the task's robot in its scene; empty if there is none."""
     name = f"studio/robots/{info.folder}.jpg"
     return name if finders.find(name) else ""
 
@@ -47,7 +47,7 @@ def list_choices() -> list[tuple[str, str]]:
 
 
 def to_record(problem: Problem) -> records.Problem:
-    """What a method, and thereby a model, may know of a problem."""
+    """What methods and models may know of a problem."""
     return records.Problem(
         problem.name,
         problem.statement.replace("\r\n", "\n"),

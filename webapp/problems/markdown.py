@@ -1,4 +1,4 @@
-"""Hostile Markdown with TeX as safe HTML: no HTML of its own, no links, no pictures.
+"""Render untrusted Markdown with TeX as safe HTML, without embedded HTML, links or pictures.
 
 Formulas stay text until the page's KaTeX draws them.
 """
@@ -20,23 +20,23 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from webapp.problems.brackets import brackets_plugin
 
 MOST_LETTERS = 60_000
-"""Of a text that is shown; the rest is left out, and said to be."""
+"""A longer text is cut, with a note."""
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,}|\\[(\[]|[`*<>]")
 HEADING_SHIFT = 3
 """Headings of an answer begin below those of the page."""
 
 
 def render_html(text: str) -> SafeString:
-    """The text as HTML that may stand on a page under the strict policy: no scripts, styles, links or foreign files."""
+    """The text as HTML without scripts, styles, links or external files, as the strict policy demands."""
     cut = text[:MOST_LETTERS]
-    said = str(_READER.render(cut))
+    rendered = str(_READER.render(cut))
     if len(text) > MOST_LETTERS:
-        said += f"<p>(The rest, {len(text) - MOST_LETTERS} letters, is left out.)</p>"
-    return mark_safe(said)  # noqa: S308 (the reader escapes everything that it did not write itself)
+        rendered += f"<p>(The rest, {len(text) - MOST_LETTERS} letters, is left out.)</p>"
+    return mark_safe(rendered)  # noqa: S308 (the reader escapes all text)
 
 
 def render_formula(tex: str) -> SafeString:
-    """A final answer: as a text, or as one formula where it is one without dollar signs around it."""
+    """A final answer as HTML; one that is a formula without dollar signs is rendered as a formula."""
     bare = re.fullmatch(r"[^$\n]*[\d\\^_=][^$\n]*", tex.strip()) and not _PROSE.search(tex)
     return render_html(f"${tex.strip()}$" if bare else tex)
 
@@ -74,7 +74,7 @@ def _render_heading(self: RendererHTML, tokens: Sequence[Token], index: int, opt
 
 
 def _render_cell(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-    """Without the style attribute that alignment would bring: the policy forbids it."""
+    """A cell without the style attribute for alignment, which the policy forbids."""
     return f"<{tokens[index].tag}>"
 
 

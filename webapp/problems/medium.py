@@ -1,5 +1,6 @@
-"""What differs between candidates that people watch and candidates that people read. Each has a file in
-webapp/problems/media/; what a written answer and a program differ in is in webapp/problems/forms/.
+"""The interface of a medium: candidates that people watch, or that they read. Each is a file in webapp/problems/media/.
+
+Differences between written answers and programs are in webapp/problems/forms/.
 """
 
 from __future__ import annotations
@@ -9,27 +10,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Medium:
-    """How people get to know a candidate, and the words that go with it."""
+    """How people get to know a candidate, with the words of the pages."""
 
     name: str
-    """Of the folder of its templates in studio/, and of what scripts do with a page."""
+    """Names the folder of its templates in studio/ and the mode of the pages' scripts."""
     one: str
-    """One candidate, as participants know it."""
+    """One candidate, in participants' words."""
     filmed: bool
     """Candidates are rewards: policies train under them by a preset, leave traces, and are filmed."""
     candidates: str
-    """What is written, as the experimenter knows it."""
+    """What the model writes, in experimenters' words."""
     under_way: str
-    """What happens to all of a round (how many stands in front)."""
+    """What happens to a round's candidates; their number is put in front."""
     trying: str
-    """What happens to one of them."""
+    """What happens to one candidate."""
     tried: str
-    """The same once it is over."""
+    """The same after its end."""
     unscored: str
-    """What a task lacks that has no score."""
+    """What a task without scores lacks."""
     explained: str = ""
-    """What a report of a comparison says of scores beside what holds for all."""
+    """What a comparison's report says about scores of this medium."""
     caveat: str = ""
-    """What a report of a comparison ends with."""
+    """The end of a comparison's report."""
     accuracy: bool = False
-    """A score of 1 is right: arms are also compared by how many were right over all such tasks."""
+    """Whether a score of 1 means right, so that arms are also compared by their share of right answers."""

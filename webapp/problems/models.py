@@ -1,4 +1,4 @@
-"""Problems that are solved by a written answer or a program. Beside a robot's task they are the other kind of task."""
+"""Problems, the tasks that are solved by a written answer or a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECTIONS = {
     "mathematics": ("Final answer", "Reasoning"),
     "physics": ("Key final answer", "All final answers", "Reasoning"),
 }
-"""The headings that an answer should have, by subject; under the first stands what counts."""
+"""The headings that an answer should have, by subject; the first holds the final answer."""
 ATTACHMENT_BYTES = 8 << 20
 PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
@@ -92,21 +92,21 @@ class Problem(models.Model):
 
     @property
     def sentence(self) -> str:
-        """As `simulation.catalog.TaskInfo` has it: what is asked, for participants."""
+        """What is asked, for participants (as in `simulation.catalog.TaskInfo`)."""
         return self.title
 
     @property
     def metric(self) -> str | None:
-        """As `simulation.catalog.TaskInfo` has it: what a score is; None where nothing can be scored."""
+        """What a score is; None if nothing can be scored (as in `simulation.catalog.TaskInfo`)."""
         if self.form == self.Form.PROGRAM:
             return "share of points" if self.cases.exists() else None
         return "1 if the final answer is right" if self.answer.strip() else None
 
     metric_row = ""
-    """As `simulation.catalog.TaskInfo` has it: an answer leaves no trace."""
+    """Answers have no traces (as in `simulation.catalog.TaskInfo`)."""
 
     folder = ""
-    """As `simulation.catalog.TaskInfo` has it: there is no picture of a problem."""
+    """Problems have no picture (as in `simulation.catalog.TaskInfo`)."""
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class Problem(models.Model):
 
 
 def check_finite(row: models.Model, *names: str) -> None:
-    """Raises ValidationError for NaN, which is neither below a least value nor above a greatest, and for infinity."""
+    """Raises ValidationError for infinity and NaN, which validators of least and greatest values let pass."""
     values = {name: getattr(row, name) for name in names}
     strange = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
     if strange:
@@ -136,12 +136,12 @@ def attachment_path(attachment: Attachment, name: str) -> str:
 
 
 def get_ending(name: str) -> str:
-    """Of a stored file: what it is taken for."""
+    """The ending of a file's name, which decides its type."""
     return PurePath(name).suffix.lower()[:8]
 
 
 class Attachment(models.Model):
-    """A figure or a file of a problem. Its name on disk says nothing."""
+    """A figure or a file of a problem. Its name in the store is random."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="attachments")
     file = models.FileField(upload_to=attachment_path)
@@ -175,7 +175,7 @@ class Attachment(models.Model):
 
 
 class Subtask(models.Model):
-    """Some cases of a programming problem, whose points are earned together or not at all."""
+    """Cases of a programming problem whose points are earned together or not at all."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="subtasks")
     number = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
@@ -193,7 +193,7 @@ class Subtask(models.Model):
 
 
 class TestCase(models.Model):
-    """What a program reads, and what it should print; of that, white space does not matter."""
+    """What a program reads, and what it should print, compared without regard to white space."""
 
     __test__ = False  # pytest: this is no test
 

@@ -1,4 +1,4 @@
-"""What an answer is worth: against the reference answer, by rule and then by a model; a program on the test cases."""
+"""Score answers: against the reference answer, by rule and then by a model; programs on test cases."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from programs.records import Report
 from webapp.problems.models import Problem
 
 AskModel = Callable[[Ask], str]
-"""Asks the judging model and returns what it says; raises what the caller handles."""
+"""Asks the judging model and returns its reply; exceptions go to the caller."""
 _VERDICT = re.compile(r"^[^\w\n]*(same|different)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 UNDECIDED = "No rule could compare the final answer with the reference."
 
 
 @dataclass(frozen=True)
 class Score:
-    """What became of one answer."""
+    """The score of one answer."""
 
     value: float | None
-    """Between 0 and 1; None where the problem has nothing to score by."""
+    """Between 0 and 1; None if it cannot be scored."""
     reason: str = ""
-    """The compiler's words, or why an answer could not be compared."""
+    """The compiler's message, or how or why not an answer was compared."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Subtasks and cases of a program, for people."""
     outputs: str = ""
-    """Digest of all that a program printed: equal for programs that do the same. Empty where it printed nothing."""
+    """Digest of a program's output, equal for programs that print the same; empty without output."""
 
 
 def score_answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, seed: int) -> list[Score]:
-    """Each written answer against the reference answer. Equal final answers are asked about once.
+    """Compare each written answer with the reference answer; equal final answers are compared once.
 
-    Without `ask`, one that no rule can compare has no score.
+    Without `ask`, an answer that no rule can compare has no score.
     """
     reference = problem.answer.strip()
     known: dict[str, Score] = {}
@@ -52,13 +52,13 @@ def score_answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, 
 
 
 def _score_answer(problem: Problem, reference: str, final: str, ask: AskModel | None, seed: int) -> Score:
-    said = equivalence.equivalent(reference, final, problem.tolerance) if final else False
-    if said is None and ask is None:
+    same = equivalence.equivalent(reference, final, problem.tolerance) if final else False
+    if same is None and ask is None:
         return Score(None, UNDECIDED)
-    if said is None and ask is not None:
-        said = read_verdict(ask(build_question(problem, reference, final, seed)))
-        return Score(float(bool(said)), "A model compared the final answer with the reference.")
-    return Score(float(bool(said)))
+    if same is None and ask is not None:
+        same = read_verdict(ask(build_question(problem, reference, final, seed)))
+        return Score(float(bool(same)), "A model compared the final answer with the reference.")
+    return Score(float(bool(same)))
 
 
 def build_question(problem: Problem, reference: str, final: str, seed: int) -> Ask:
@@ -67,14 +67,14 @@ def build_question(problem: Problem, reference: str, final: str, seed: int) -> A
     return Ask(0, (system, {"role": "user", "content": text}), seed, "judge")
 
 
-def read_verdict(said: str) -> bool | None:
-    """The last line that says Same or Different; None where none does."""
-    found = _VERDICT.findall(said)
+def read_verdict(reply: str) -> bool | None:
+    """Whether the last line that says Same or Different says Same; None if there is no such line."""
+    found = _VERDICT.findall(reply)
     return found[-1].lower() == "same" if found else None
 
 
 def score_programs(problem: Problem, sources: Sequence[str], stop_check: Callable[[], None]) -> list[Score]:
-    """Each program on the test cases. Raises programs.records.JailError where this machine cannot run them."""
+    """Run each program on the test cases. Raises programs.records.JailError if this machine cannot."""
     reports = judge(sources, problem.language, problem.test_cases(), problem.limits, stop_check)
     return [_score_program(problem, report) for report in reports]
 

@@ -1,4 +1,4 @@
-"""What problems ask of the rooms above them: who needs a problem, and which open pages show a file."""
+"""Questions to the rooms above: what uses a problem, and which open votes show a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs a problem. Tasks are named: experiments and studies hold a problem's name, not a foreign key."""
+"""What uses a problem. Experiments and studies hold its name, not a foreign key."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from webapp.problems import signals
 from webapp.problems.models import Problem
 
 MOST_NAMES = 5
-"""Names of each kind that are listed."""
+"""At most this many names of each kind are listed."""
 
 
 def describe_uses(problem: Problem) -> list[str]:
-    """What stands against deleting it, in words."""
+    """Sentences on what uses this problem, and so prevents its deletion."""
     return [f"{problem} is used by {_format_names(kind, names)}." for kind, names in signals.find_uses(problem)]
 
 

@@ -1,4 +1,4 @@
-"""What a study's answers are worth: agreement, position bias, consistency, speed. Pure functions over numbers."""
+"""Quality of a study's answers: agreement, position bias, speed. Pure functions over numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Agreement:
-    """Krippendorff's alpha: 1 where raters agree fully, 0 where they agree as often as chance has it."""
+    """Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance."""
 
     alpha: float
     low: float
@@ -24,17 +24,17 @@ class Agreement:
     """95% percentile interval over resampled units."""
     raters: int
     units: int
-    """Things rated by at least two raters."""
+    """Items rated by at least two raters."""
 
 
 @dataclass(frozen=True)
 class Bias:
-    """How often each place was picked, against what places that do not matter would give."""
+    """How often each place was picked, and how often it would be if places did not matter."""
 
     counts: tuple[int, ...]
     expected: tuple[float, ...]
     p: float | None
-    """None where even the same place every time could not be told from chance (at 5%)."""
+    """None if there are so few picks that even the same place every time would not be significant at 5%."""
 
     @property
     def picks(self) -> int:
@@ -48,13 +48,13 @@ class Times:
     count: int
     median: float
     quarters: tuple[float, float] | None
-    """Lower and upper quartile; None of fewer than LEAST_FOR_QUARTERS answers."""
+    """Lower and upper quartile; None for fewer than LEAST_FOR_QUARTERS answers."""
 
 
 def measure_agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level) -> Agreement | None:
-    """Krippendorff's alpha (2011) of one mapping unit -> value per rater; None where no two rated the same thing.
+    """Krippendorff's alpha (2011), from one mapping unit -> value per rater.
 
-    Also None where everybody gave the same value to everything: without variation there is nothing to agree about.
+    None if no unit has two ratings, or if all ratings are equal: alpha is then undefined.
     """
     units = sorted({unit for rater in ratings for unit in rater}, key=repr)
     table = np.array([[rater.get(unit, np.nan) for unit in units] for rater in ratings], dtype=float)
@@ -73,7 +73,7 @@ def measure_agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level)
 
 
 def _alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None:
-    """Of how many raters gave each unit (units, values) each of the values."""
+    """Alpha from `counts` (units, values): how many raters gave each unit each value."""
     import krippendorff  # with numpy's linear algebra: loaded when a result is first shown
 
     if not counts.size or (counts.sum(axis=0) > 0).sum() < 2:
@@ -82,10 +82,10 @@ def _alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None
 
 
 def measure_position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
-    """Whether some places are picked more than others: picks are (place from 0, number of places); None without picks.
+    """Test whether some places are picked more often; picks are (place from 0, number of places). None without picks.
 
-    p is the share of draws at random whose sum of (count - expected)^2 / expected is at least the one seen. Drawn, not
-    looked up: counts are small and rounds may have unequal numbers of places.
+    p is the share of random draws whose sum of (count - expected)^2 / expected is at least the observed one: a Monte
+    Carlo test, because counts are small and rounds may have different numbers of places.
     """
     if not picks:
         return None
@@ -93,7 +93,7 @@ def measure_position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
     places = int(sizes.max())
     expected = np.array([sum(1 / size for size in sizes if place < size) for place in range(places)])
     counts = np.bincount([place for place, _ in picks], minlength=places)
-    if sizes.min() * np.prod(1 / sizes) > 0.05:  # the chance that all are of one place
+    if sizes.min() * np.prod(1 / sizes) > 0.05:  # the probability that all picks are the same place
         return Bias(tuple(map(int, counts)), tuple(map(float, expected)), None)
     seen = _distance(counts, expected)
     draws = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def _distance(counts: np.ndarray, expected: np.ndarray) -> float:
 
 
 def summarize_times(seconds: Sequence[float]) -> Times | None:
-    """Median and, of enough answers, quartiles; None without answers."""
+    """Median, and quartiles if there are enough answers; None without answers."""
     if not seconds:
         return None
     quarter, median, three_quarters = np.quantile(seconds, (0.25, 0.5, 0.75))

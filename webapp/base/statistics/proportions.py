@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import scipy
 
-# scipy.stats is loaded when it is first used: a web process that shows no results does without it.
+# scipy loads scipy.stats on first use, so that web processes that show no results do not load it.
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Preference:
 
 
 def summarize_preference(first: int, second: int, level: float = 0.95) -> Preference:
-    """Everything said about one pair, from the votes for its first and its second. Without votes p is 1."""
+    """All statistics of a pair, from the votes for its first and its second. Without votes p is 1."""
     n = first + second
     posterior = scipy.stats.beta(1 + first, 1 + second)
     low, high = posterior.interval(level)
@@ -58,7 +58,7 @@ def summarize_preference(first: int, second: int, level: float = 0.95) -> Prefer
 
 
 def binomial_test(successes: int, trials: int) -> float:
-    """Two-sided exact p of so many successes where each has probability 1/2; 1 without trials."""
+    """Two-sided exact p of the number of successes under probability 1/2; 1 without trials."""
     return float(scipy.stats.binomtest(successes, trials, 0.5).pvalue) if trials else 1.0
 
 

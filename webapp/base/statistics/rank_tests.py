@@ -1,4 +1,4 @@
-"""Tests for a handful of experiments a side: exact, by rank and by seed."""
+"""Exact tests for small samples: by rank and by seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RankTest:
 
 
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> RankTest:
-    """The exact permutation test, ties included as they are.
+    """The exact permutation test with ties.
 
     p is the share of all divisions of the pooled values whose rank sum lies at least as far from its mean as the one
     observed. Raises ValueError for an empty sample.
@@ -53,17 +53,17 @@ class Paired:
     difference: float
     """Mean of the first minus the second."""
     deviation: float | None
-    """Of a sample, with n - 1; None of one difference."""
+    """Sample standard deviation (n - 1); None for one difference."""
     p: float
 
 
 def compare_by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
-    """Every difference may as well have the other sign: all ways, or 9 999 drawn ones where there are more.
+    """The sign-flip permutation test: all sign patterns, or 9,999 random ones if there are more.
 
-    Raises ValueError for an empty sample, or where the two are not of equal length.
+    Raises ValueError for empty samples or samples of different length.
     """
     if not first or len(first) != len(second):
-        raise ValueError("a test by seed needs as many values on each side, and some")
+        raise ValueError("a test by seed needs two samples of the same length, not empty")
     gaps = [a - b for a, b in zip(first, second, strict=True)]
     if len(gaps) == 1:
         return Paired(gaps[0], None, 1.0)
@@ -78,10 +78,10 @@ def compare_by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
 
 
 def rank_sums(ranks: Sequence[int], size: int) -> Counter[int]:
-    """How many of the subsets of this size have which sum."""
+    """For each possible sum, the number of subsets of this size that have it."""
     found: list[Counter[int]] = [Counter({0: 1})] + [Counter() for _ in range(size)]
     for rank in ranks:
-        for taken in range(size, 0, -1):
-            for value, count in found[taken - 1].items():
-                found[taken][value + rank] += count
+        for length in range(size, 0, -1):
+            for value, count in found[length - 1].items():
+                found[length][value + rank] += count
     return found[size]

@@ -1,4 +1,4 @@
-"""Do what a job says. Runs in a worker, or in `manage.py run_experiment`; never in the web process."""
+"""Executes jobs, in a worker or in `manage.py run_experiment`, never in the web process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "train": train.train,
     "run": test,
 }
-"""By what a kind of request names (webapp.experiments.kinds), and the two kinds of jobs that no request asks for."""
+"""By `Kind.executor` (webapp.experiments.kinds); two kinds of jobs belong to no kind of request."""
 WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM)
 
 
@@ -38,7 +38,7 @@ def find_executor(job: Job) -> Callable[[leases.Lease], None]:
 
 
 def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
-    """Claim the job and do it. False when there was nothing to claim."""
+    """Claim the job and execute it. False if it could not be claimed."""
     lease = leases.claim(job_id)
     if lease is None:
         return False

@@ -1,4 +1,4 @@
-"""Have a model answer: in words, about frames of a clip, or as the judge."""
+"""Ask a model: for words, about frames of a clip, or as the judge."""
 
 from __future__ import annotations
 
@@ -38,93 +38,94 @@ UNSEEN_NOTE = (
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask, with which pictures, and how to read the result out of an answer: None where it holds none."""
+    """What to ask with which pictures; `read` takes the result from a reply, None if it holds none."""
 
     ask: records.Ask | records.Look
     read: Callable[[str], Any]
     images: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    """Candidates whose clip was to be looked at, and that have none that can be read."""
+    """Candidates whose clip should be shown and cannot be read."""
 
 
 def ask(lease: Lease) -> None:
-    """An Ask: words of the model in its role."""
+    """Answer an Ask request."""
     request = lease.job.request
     assert request is not None
     ask_model(lease, request, str(request.payload["role"]), build_question)
 
 
 def look(lease: Lease) -> None:
-    """A Look: words of the vision model about pictures."""
+    """Answer a Look request: the vision model is asked about pictures."""
     request = lease.job.request
     assert request is not None
     ask_model(lease, request, VISION, build_look)
 
 
 def judge(lease: Lease) -> None:
-    """A judgement that a model makes."""
+    """Have a model answer a judgement."""
     request = lease.job.request
     assert request is not None
     ask_model(lease, request, VISION if request.experiment.judge_frames else "judge", build_judgement)
 
 
-def ask_model(lease: Lease, request: Request, role: str, posing: Callable[[Request], Question]) -> None:
-    """Ask the experiment's model in this role, and take in what it says."""
+def ask_model(lease: Lease, request: Request, role: str, build: Callable[[Request], Question]) -> None:
+    """Ask the experiment's model in this role and save the result."""
     experiment = lease.job.experiment
     if role == VISION and experiment.vision is None:
         lease.fail(NO_VISION)
         return
     with lease.beating() as stop_check:
-        posed = posing(request)
-        model, watching = experiment.model_for(role), WritingProgress(lease, stop_check, request, 1)
-        said = writer.ask(
-            open_budgeted_backend(lease, model, watching),
-            posed.ask,
+        question = build(request)
+        model, progress = experiment.model_for(role), WritingProgress(lease, stop_check, request, 1)
+        reply = writer.ask(
+            open_budgeted_backend(lease, model, progress),
+            question.ask,
             read_saved_replies(request),
-            watching.wrap_saver(build_saver(lease)),
-            posed.images,
-            lambda text: posed.read(text) is not None,
+            progress.wrap_saver(build_saver(lease)),
+            question.images,
+            lambda text: question.read(text) is not None,
             stop_check,
-            watching,
+            progress,
         )
-    if said.error:
-        note_context(lease, model, said.room)
-        lease.fail(f"Asking the {'vision model' if role == VISION else role} failed: {said.error}")
+    if reply.error:
+        note_context(lease, model, reply.room)
+        lease.fail(f"Asking the {'vision model' if role == VISION else role} failed: {reply.error}")
         return
     with lease.settle() as locked:
-        if posed.unseen:
-            text = f"Round {posed.ask.iteration}: there is no readable clip of {', '.join(posed.unseen)}; seen without."
+        if question.unseen:
+            unseen = ", ".join(question.unseen)
+            text = f"Round {question.ask.iteration}: there is no readable clip of {unseen}; seen without."
             events.emit(locked, "unseen", text)
-        request_results.complete(request, records.result_to_json(request.kind, posed.read(said.text)))
+        request_results.complete(request, records.result_to_json(request.kind, question.read(reply.text)))
 
 
 def build_question(request: Request) -> Question:
-    asked = records.from_payload(request.kind, request.payload)
-    assert isinstance(asked, records.Ask)
-    pictures = read_scene(request.experiment) if asked.scene else read_figures(request.experiment)
-    *before, last = asked.messages
-    told = (*before, {**last, "content": last["content"] + SCENE_NOTE}) if asked.scene and pictures else asked.messages
-    return Question(replace(asked, messages=told), partial(read_words, choices=asked.choices), pictures)
+    ask = records.from_payload(request.kind, request.payload)
+    assert isinstance(ask, records.Ask)
+    pictures = read_scene(request.experiment) if ask.scene else read_figures(request.experiment)
+    *before, last = ask.messages
+    messages = (*before, {**last, "content": last["content"] + SCENE_NOTE}) if ask.scene and pictures else ask.messages
+    return Question(replace(ask, messages=messages), partial(read_words, choices=ask.choices), pictures)
 
 
 def read_scene(experiment: Experiment) -> tuple[str, ...]:
-    """A picture of the task's robot; none where the task has none."""
+    """A picture of the task's robot, if there is one."""
     found = finders.find(name) if (name := lookup.find_still(experiment.task_info)) else None
     return (frames.to_data_url(Path(found)),) if found else ()
 
 
 def read_figures(experiment: Experiment) -> tuple[str, ...]:
-    """Those of the problem, which judges see as the writer does; a task has none."""
+    """The figures of a problem, which judges see like the writer; robots' tasks have none."""
     return tuple(lookup.read_pictures(lookup.find_problem(experiment.task))) if not experiment.medium.filmed else ()
 
 
 def read_words(text: str, choices: int = 0) -> str | None:
-    """The answer; None where it is empty, or is to name one of so many and does not."""
+    """The reply; None if it is empty, or names none of the choices when there are some."""
     return text if text and (not choices or model_judge.names_one(text, choices)) else None
 
 
 def build_look(request: Request) -> Question:
-    """The question with the pictures and the values of their moments; where there are no pictures, it says so."""
+    """The question with pictures and the reward's values at their moments; without pictures it says so."""
     wanted = records.from_payload(request.kind, request.payload)
     assert isinstance(wanted, records.Look)
     which = (request.experiment, wanted.candidate, wanted.rollout)
@@ -133,13 +134,13 @@ def build_look(request: Request) -> Question:
     with frames.open_rollout(*which) as file:
         moments = format_values(file, wanted.frames)
     content = last["content"] + moments + ("" if pictures else UNSEEN_NOTE)
-    told = replace(wanted, messages=(*before, {**last, "content": content}))
-    return Question(told, read_words, tuple(pictures), () if pictures else (wanted.candidate,))
+    look = replace(wanted, messages=(*before, {**last, "content": content}))
+    return Question(look, read_words, tuple(pictures), () if pictures else (wanted.candidate,))
 
 
 def format_values(file: Path | None, count: int) -> str:
-    """What the reward's components were worth at so many evenly spaced moments of a rollout, and which of these began
-    an episode anew; nothing where that was not recorded.
+    """The values of the reward's components at `count` evenly spaced moments of a rollout, and which of these began a
+    new episode, as text; empty if they were not recorded.
     """
     try:
         rollout = read_rollout(file) if file else None
@@ -160,7 +161,7 @@ def format_values(file: Path | None, count: int) -> str:
 
 
 def build_judgement(request: Request) -> Question:
-    """The question to a model as the judge, with pictures of each candidate where it is to see some."""
+    """The question to a model as the judge, with pictures of each candidate if the experiment wants them."""
     experiment, judged, seed = request.experiment, loop.build_judged(request), loop.derive_seed(request)
     keys = [outcome.candidate.id for outcome in records.shown(judged)] if experiment.judge_frames else []
     pictures = {key: frames.read_candidate_frames(experiment, key, experiment.judge_frames) for key in keys}

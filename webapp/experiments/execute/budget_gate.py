@@ -1,4 +1,4 @@
-"""An experiment's budget of tokens and dollars, in front of an endpoint's door: looked at before every single call."""
+"""An experiment's budget of tokens and dollars, checked before every call in front of the endpoint's gate."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Job, ModelCall, Request
 
 HELD_KEY = "held"
-"""In a job's progress: what its calls under way will take, [tokens, dollars]."""
+"""Key in a job's progress: what its open calls will cost, [tokens, dollars]."""
 REMEMBERED_CALLS = 20
 UNKNOWN_ANSWER = 1000
-"""Tokens that an answer is taken to have before there was one."""
+"""The assumed tokens of an answer before there was one."""
 
 
 @dataclass(frozen=True)
 class Amount:
     tokens: int = 0
     dollars: float = 0.0
-    """As far as prices are known."""
+    """0 where prices are unknown."""
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(self.tokens + other.tokens, self.dollars + other.dollars)
 
 
 def sum_spent(experiment: Experiment) -> Amount:
-    """Answers, and what came of those that ended in the middle; estimated where an endpoint does not say."""
+    """What the experiment's answers have cost, broken-off ones included; estimated if an endpoint gives no usage."""
     calls = ModelCall.objects.filter(request__experiment=experiment)
     sums = calls.aggregate(read=Sum("prompt_tokens"), written=Sum("completion_tokens"), cost=Sum("cost"))
     return Amount((sums["read"] or 0) + (sums["written"] or 0), sums["cost"] or 0.0)
 
 
 def sum_held_elsewhere(job: Job) -> Amount:
-    """What calls under way in the experiment's other jobs will take."""
+    """What open calls of the experiment's other jobs will cost."""
     running = Job.objects.filter(experiment=job.experiment_id, status=Job.Status.RUNNING).exclude(pk=job.pk)
     held = [Amount(*row[HELD_KEY]) for row in running.values_list("progress", flat=True) if HELD_KEY in row]
     return sum(held, Amount())
 
 
 def describe_shortage(experiment: Experiment, spent: Amount, then: Amount, need: Amount) -> str:
-    """What there is too little of; empty where there is enough. `then`: spent, with what is under way and the need."""
+    """A sentence about the budget that is too small; empty if it suffices. `then`: spent + open calls + need."""
     tokens, dollars = experiment.token_budget, experiment.dollar_budget
     if tokens is not None and (spent.tokens >= tokens or then.tokens > tokens):
         return f"{spent.tokens:,} of {tokens:,} tokens are spent, and the next answer may take {need.tokens:,}."
@@ -63,7 +63,7 @@ def describe_shortage(experiment: Experiment, spent: Amount, then: Amount, need:
 
 
 def measure_usual_tokens(request: Request) -> float | None:
-    """How long an answer to such a request was on average, in tokens; None before there was one."""
+    """The mean tokens of recent answers to this kind of request; None before there was one."""
     model = request.experiment.model_id
     calls = ModelCall.objects.filter(request__kind=request.kind, request__experiment__model=model)
     counted = calls.exclude(completion_tokens=None).exclude(data__finish_reason=LOST)
@@ -73,10 +73,10 @@ def measure_usual_tokens(request: Request) -> float | None:
 
 
 class BudgetGate:
-    """A llm.gate.Gate: lets a call in where the budget has enough left for it, beside all that are under way.
+    """A llm.gate.Gate that lets a call in if the budget has enough left for it beside all open calls.
 
-    One that only calls under way leave no room for waits: they may cost less. An answer is taken to have as many tokens
-    as the request allows, or else as such answers usually have.
+    If only the open calls leave too little, the call waits, since they may cost less. An answer is assumed to have as
+    many tokens as the request allows, else the mean of earlier answers.
     """
 
     def __init__(self, lease: Lease, gate: Gate, price_list: Sequence[prices.Price]) -> None:
@@ -91,9 +91,9 @@ class BudgetGate:
         self.home = threading.get_ident()
 
     def enter(self, tokens: int) -> tuple[int, Any] | None:
-        """Raises BudgetSpent where nothing is under way and too little is left, base.claims.Stopped with a lost lease.
+        """A ticket, or None if the call must wait. Raises BudgetSpent, or base.claims.Stopped if the lease is lost.
 
-        Without a budget, too, it is noted what is under way: one may be set meanwhile.
+        Open calls are noted without a budget, too, because one may be set meanwhile.
         """
         need = self.estimate_need(tokens - self.limit)
         try:
@@ -101,7 +101,9 @@ class BudgetGate:
             if experiment is None:  # deleted meanwhile
                 raise ClaimLost
             limited = experiment.token_budget is not None or experiment.dollar_budget is not None
-            if limited and not self.can_afford(experiment, need):  # looked at first: who waits takes no place
+            if limited and not self.can_afford(
+                experiment, need
+            ):  # checked first, so that a waiting call takes no place at the endpoint
                 return None
             inner = self.gate.enter(tokens)
             if inner is None:
@@ -115,7 +117,7 @@ class BudgetGate:
             return None if number is None else (number, inner)
         except CONNECTION_ERRORS:
             connection.close()
-            return None  # the lease's heartbeat says when it is away for too long
+            return None  # the heartbeat raises if the database stays unreachable
         finally:
             self.close_connection()
 
@@ -128,7 +130,7 @@ class BudgetGate:
             self.close_connection()
 
     def release(self, number: int) -> None:
-        """Noted on the job's row at once: others wait for what is free again."""
+        """Free the amount, on the job's row at once, because other jobs may wait for it."""
         with self.lock:
             del self.held[number]
             self.set_progress(self.lease.progress)
@@ -144,14 +146,14 @@ class BudgetGate:
         self.gate.rest(seconds)
 
     def set_progress(self, progress: Mapping[str, Any]) -> None:
-        """Have the job say this, and what its calls under way will take."""
+        """Set the job's progress, with what its open calls will cost."""
         with self.lock:
             own = sum(self.held.values(), Amount())
             held = {HELD_KEY: [own.tokens, own.dollars]} if self.held or HELD_KEY in self.lease.progress else {}
             self.lease.progress = {**progress, **held}
 
     def estimate_need(self, prompt: int) -> Amount:
-        """Of one call with a prompt of about so many tokens."""
+        """The cost of a call with a prompt of about this many tokens."""
         usage = prices.Usage(prompt, self.answer)
         dollars = prices.cost(usage, self.prices, datetime.now(UTC).date())
         return Amount(prompt + self.answer, dollars or 0.0)
@@ -167,7 +169,7 @@ class BudgetGate:
         return not short
 
     def reserve(self, need: Amount) -> int | None:
-        """Noted on the job's row, under the experiment's lock; None where somebody else was faster."""
+        """Note the amount on the job's row, under the experiment's lock. None if another job was faster."""
         number = next(self.numbers)
         try:
             with self.lease.lock_experiment() as experiment:
@@ -185,6 +187,6 @@ class BudgetGate:
         return number
 
     def close_connection(self) -> None:
-        """A helper thread's connection is given back; that of the job's own thread stays."""
+        """Close the database connection, unless this is the job's own thread."""
         if threading.get_ident() != self.home:
             connection.close()

@@ -1,4 +1,4 @@
-"""The language model of an experiment, and the book of its answers."""
+"""Backends of an experiment's language models, and the saved answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from webapp.experiments.models.loop_settings import LEAST_CONTEXT, MOST_CONTEXT
 
 
 def open_backend(model: LanguageModel | None) -> ChatBackend:
-    """Who answers: the offline writer unless the experiment names an endpoint, or a local model makes its choices."""
+    """The backend of a model: an endpoint, a local model, or by default the offline writer."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
             return OfflineWriter()
@@ -38,7 +38,7 @@ def open_backend(model: LanguageModel | None) -> ChatBackend:
 
 
 def find_prices(model: LanguageModel | None) -> Sequence[Price]:
-    """Those of its row, else the published ones; empty where none are known."""
+    """The prices of the model's row, else the published ones; empty if unknown."""
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         return ()
     if model.price_input is None or model.price_output is None:
@@ -47,25 +47,24 @@ def find_prices(model: LanguageModel | None) -> Sequence[Price]:
 
 
 def open_budgeted_backend(
-    lease: Lease, model: LanguageModel | None, watching: WritingProgress | None = None
+    lease: Lease, model: LanguageModel | None, progress: WritingProgress | None = None
 ) -> ChatBackend:
-    """Who answers, as long as the experiment's budget lasts, which may be set or raised meanwhile."""
+    """The backend of a model behind the experiment's budget, which is read before every call."""
     backend = open_backend(model)
     backend.gate = budget_gate = BudgetGate(lease, backend.gate, find_prices(model))
-    if watching:
-        watching.budget_gate = budget_gate
+    if progress:
+        progress.budget_gate = budget_gate
     return backend
 
 
 def read_saved_replies(request: Request) -> list[Reply]:
-    """Answers that an earlier attempt at this request paid for."""
+    """The answers that earlier attempts at this request paid for."""
     return [reply_from_json(call.data) for call in request.calls.all()]
 
 
 def build_saver(lease: Lease) -> Callable[[Reply], None]:
-    """Saves each answer as it arrives, from whichever thread it arrives in, while the lease is ours: what was asked
-    under a lost one may hold words that are to be forgotten (webapp.archive.redaction). What came of one that ended in
-    the middle is saved too, since it counts, and never stands in an answer's place.
+    """A function that saves each answer as it arrives, in any thread, while the lease holds: an answer under a lost
+    lease may quote words that were erased (webapp.archive.redaction). A broken-off answer is saved for its cost.
     """
     home, request = threading.get_ident(), lease.job.request
     assert request is not None
@@ -100,38 +99,38 @@ def build_saver(lease: Lease) -> Callable[[Reply], None]:
 
 
 def report_estimate(experiment: Experiment, model: str, usage: Usage, lost: bool) -> None:
-    """In the log: of each answer that ended in the middle, and once that an endpoint does not count."""
+    """Log each broken-off answer, and once that an endpoint gives no usage."""
     if lost:
-        said = f"An answer of {model} ended in the middle: about {usage.input_tokens:,} tokens read and "
-        events.emit(experiment, "broken off", f"{said}{usage.output_tokens:,} written are counted, an estimate.")
+        text = f"An answer of {model} ended in the middle: about {usage.input_tokens:,} tokens read and "
+        events.emit(experiment, "broken off", f"{text}{usage.output_tokens:,} written are counted, an estimate.")
     elif not experiment.events.filter(kind="uncounted").exists():
-        said = f"{model} does not say how many tokens its answers take: they are estimated from the letters."
-        events.emit(experiment, "uncounted", said)
+        text = f"{model} does not say how many tokens its answers take: they are estimated from the letters."
+        events.emit(experiment, "uncounted", text)
 
 
 def report_left_out(experiment: Experiment, iteration: int, model: LanguageModel | None, count: int) -> None:
-    """In the log, where a prompt had to lose some of its history."""
+    """Log that a prompt lost some of its history."""
     if count and model:
         lost = "the oldest piece of the history was" if count == 1 else f"the oldest {count} pieces of the history were"
-        said = f"Round {iteration}: {lost} left out, as {model} has room for {get_context_tokens(model):,} tokens."
-        events.emit(experiment, "left out", said)
+        text = f"Round {iteration}: {lost} left out, as {model} has room for {get_context_tokens(model):,} tokens."
+        events.emit(experiment, "left out", text)
 
 
 def note_context(lease: Lease, model: LanguageModel | None, room: int) -> bool:
-    """Note the context that a refusal named, where none is known. Whether asking again, for shorter, is of use now.
+    """Save the context size that a refusal named, if none is known. True if a shorter prompt may now succeed.
 
-    One that no row may have is not believed.
+    A size that the field does not allow is ignored.
     """
     if not LEAST_CONTEXT <= room < MOST_CONTEXT or model is None or model.context_tokens:
         return False
     with lease.confirm() as ours:
         if ours and LanguageModel.objects.filter(pk=model.pk, context_tokens=None).update(context_tokens=room):
-            said = f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
-            events.emit(lease.job.experiment, "context", said)
+            text = f"{model} has room for {room:,} tokens, as its endpoint says: noted as its context."
+            events.emit(lease.job.experiment, "context", text)
     model.refresh_from_db(fields=["context_tokens"])
     return True
 
 
 def get_context_tokens(model: LanguageModel | None) -> int:
-    """The model's context in tokens; 0 where it is not known."""
+    """The model's context in tokens; 0 if unknown."""
     return (model.context_tokens or 0) if model else 0

@@ -1,4 +1,4 @@
-"""Film the policies of a round: the final clips on every core, early ones on the side."""
+"""Film the policies of a round: final clips on all cores, early ones on one with low priority."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, Request
 
 PASSES = 3
-"""A clip that could not be filmed is tried again. In turn from either end: one that kills its process must not keep
-those behind it from being filmed."""
+"""Failed clips are tried again, in turn from either end, because a clip that kills its process also stops those behind
+it."""
 EARLY_NICENESS = 15
 NO_REPORT = "the film process ended before it came to this clip"
 
@@ -38,7 +38,7 @@ class ClipOrder:
 
 @dataclass(frozen=True)
 class FilmReport:
-    """What a filming process said of one clip."""
+    """The report of a film process on one clip."""
 
     target: Path
     error: str
@@ -50,9 +50,9 @@ def film(lease: Lease) -> None:
     errors: dict[int, str] = {}
     with scratch.temporary_folder("film") as folder:
         for number in range(PASSES):
-            takes = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
-            if takes:
-                errors = film_clips(lease, takes, os.cpu_count() or 1 if percent == FINAL else 1)
+            orders = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
+            if orders:
+                errors = film_clips(lease, orders, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = find_pending(request, percent)
     if percent == FINAL and lease.job.experiment.judge_info.asks_people and has_no_final_clip(request):
         lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), NO_REPORT)}")
@@ -78,77 +78,79 @@ def has_no_final_clip(request: Request) -> bool:
 
 
 def list_orders(request: Request, percent: int, folder: Path) -> list[ClipOrder]:
-    """What is still to be filmed."""
+    """The clips that are still to be filmed."""
     positions = {candidate.pk: position for position, candidate in enumerate(find_candidates(request))}
-    takes = []
+    orders = []
     for clip in find_pending(request, percent):
         position = positions[clip.candidate_id]
         key = run_folder.get_rollout_key(request, position, percent)
         rollout = folder / Path(key).name
-        with suppress(FileNotFoundError):  # the film process says that there is none
+        with suppress(FileNotFoundError):  # the film process reports the missing rollout
             store.fetch(key, rollout)
-        takes.append(ClipOrder(clip, rollout, folder / f"{position}.mp4"))
-    return takes
+        orders.append(ClipOrder(clip, rollout, folder / f"{position}.mp4"))
+    return orders
 
 
-def film_clips(lease: Lease, takes: list[ClipOrder], processes: int) -> dict[int, str]:
-    """Film these with so many processes and store what comes; returns the errors by clip. Raises Stopped."""
-    waiting = {take.target: take.clip for take in takes}
+def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[int, str]:
+    """Film these in parallel and save the clips. Returns errors by clip. Raises Stopped."""
+    waiting = {order.target: order.clip for order in orders}
     errors: dict[int, str] = {}
-    lines: queue.Queue[FilmReport | None] = queue.Queue()
-    crews = [
-        start_process(takes[i::processes], lines, niced=lease.job.percent != FINAL)
+    reports: queue.Queue[FilmReport | None] = queue.Queue()
+    running = [
+        start_process(orders[i::processes], reports, niced=lease.job.percent != FINAL)
         for i in range(processes)
-        if takes[i:]
+        if orders[i:]
     ]
-    going = len(crews)
-    total = len(takes)
+    open_count = len(running)
+    total = len(orders)
     try:
-        while going:
+        while open_count:
             lease.beat({"fraction": 1 - len(waiting) / total, "clips_left": len(waiting)})
             try:
-                said = lines.get(timeout=0.2)
+                report = reports.get(timeout=0.2)
             except queue.Empty:
                 continue
-            if said is None:
-                going -= 1
-            elif clip := waiting.pop(said.target, None):
-                if said.error:
-                    errors[clip.pk] = said.error
+            if report is None:
+                open_count -= 1
+            elif clip := waiting.pop(report.target, None):
+                if report.error:
+                    errors[clip.pk] = report.error
                 else:
-                    save_clip(lease, clip, said.target)
+                    save_clip(lease, clip, report.target)
     finally:
-        for crew in crews:
-            launch.stop(crew)
+        for process in running:
+            launch.stop(process)
     return errors
 
 
-def start_process(takes: list[ClipOrder], lines: queue.Queue[FilmReport | None], niced: bool) -> subprocess.Popen[str]:
-    process = launch.film([(take.rollout, take.target) for take in takes])
+def start_process(
+    orders: list[ClipOrder], reports: queue.Queue[FilmReport | None], niced: bool
+) -> subprocess.Popen[str]:
+    process = launch.film([(order.rollout, order.target) for order in orders])
     if niced:
         os.setpriority(os.PRIO_PROCESS, process.pid, EARLY_NICENESS)
-    threading.Thread(target=read_reports, args=(process, lines), daemon=True).start()
+    threading.Thread(target=read_reports, args=(process, reports), daemon=True).start()
     return process
 
 
-def read_reports(process: subprocess.Popen[str], lines: queue.Queue[FilmReport | None]) -> None:
+def read_reports(process: subprocess.Popen[str], reports: queue.Queue[FilmReport | None]) -> None:
     """Pass on one JSON line per clip, then None."""
     assert process.stdout is not None
     try:
         with process.stdout as output:
             for line in output:
-                said = json.loads(line)
-                lines.put(FilmReport(Path(said["clip"]), "" if said["ok"] else said["error"]))
-    finally:  # also after a line that is no JSON: the lease would be renewed for ever
-        lines.put(None)
+                report = json.loads(line)
+                reports.put(FilmReport(Path(report["clip"]), "" if report["ok"] else report["error"]))
+    finally:  # also after invalid JSON, or the caller would wait for ever
+        reports.put(None)
 
 
 def save_clip(lease: Lease, clip: Clip, film: Path) -> None:
-    """Publish a clip and its poster under the clip's opaque name, then say that it is there."""
+    """Publish a clip and its poster, then mark it as ready."""
     store.publish(clip.video, film)
     store.publish(clip.poster, film.with_suffix(".jpg"))
     with lease.lock_experiment() as experiment:
         if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
-            raise Cancelled  # an early clip that came too late
+            raise Cancelled  # an early clip, deleted meanwhile
         text = f"{clip.candidate.key} at {clip.percent}%"
         events.emit(experiment, "clip", text, {"candidate": clip.candidate.key, "percent": clip.percent}, public=True)

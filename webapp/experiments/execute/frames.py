@@ -1,4 +1,4 @@
-"""Still pictures of what a policy does, for a vision model."""
+"""Frames of clips and rollouts, for a vision model."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from webapp.experiments.kinds import train
 from webapp.experiments.models import Clip, Experiment
 
 WIDTH = 320
-"""Pixels: enough to see a pose, and a tenth of the tokens of the whole picture."""
+"""Pixels: enough to see a pose, for a tenth of the tokens of a whole picture."""
 FILM_TIMEOUT = 300
 
 
 def find_final_clip(experiment: Experiment, candidate: str) -> Clip | None:
-    """The clip that is judged of this candidate (an id as methods use it); None where it could not be filmed."""
+    """The clip by which a candidate (a method's id) is judged; None if it could not be filmed."""
     number, index = candidate.split("-")
     clips = Clip.objects.filter(candidate__iteration__experiment=experiment, percent=FINAL, status=Clip.Status.READY)
     return clips.filter(candidate__iteration__number=number, candidate__index=index).first()
 
 
 def read_candidate_frames(experiment: Experiment, candidate: str, count: int) -> list[str]:
-    """Frames of the clip that is judged; none where it could not be filmed, is lost or cannot be read."""
+    """Frames of the clip that is judged; empty if it could not be filmed, is lost or cannot be read."""
     clip = find_final_clip(experiment, candidate)
     try:
         return read_clip_frames(clip, count) if clip else []
@@ -42,8 +42,8 @@ def read_candidate_frames(experiment: Experiment, candidate: str, count: int) ->
 
 
 def read_rollout_frames(experiment: Experiment, candidate: str, number: int, count: int) -> list[str]:
-    """Frames of this rollout of the candidate's final policy. The first is in the clip that is judged; another is
-    filmed for its pictures alone, which takes seconds. None where it cannot be.
+    """Frames of a rollout of the candidate's final policy; empty if there are none. The first rollout is in the clip
+    that is judged; another is filmed now, which takes seconds.
     """
     if number == 1:
         return read_candidate_frames(experiment, candidate, count)
@@ -63,7 +63,7 @@ def read_rollout_frames(experiment: Experiment, candidate: str, number: int, cou
 
 @contextmanager
 def open_rollout(experiment: Experiment, candidate: str, number: int) -> Iterator[Path | None]:
-    """The file of this rollout of the candidate's final policy; None where it is gone."""
+    """The file of a rollout of the candidate's final policy; None if it is gone."""
     place = train.find_training(experiment, candidate)
     name = run_folder.get_rollout_key(*place, number=number) if place else ""
     if not name or store.size(name) is None:
@@ -74,7 +74,7 @@ def open_rollout(experiment: Experiment, candidate: str, number: int) -> Iterato
 
 
 def read_clip_frames(clip: Clip, count: int) -> list[str]:
-    """`count` evenly spaced frames of a clip; raises ValueError on one that cannot be read."""
+    """`count` evenly spaced frames of a clip. Raises ValueError if it cannot be read."""
     with store.as_file(clip.video) as film:
         return extract_frames(film, get_clip_seconds(clip.candidate.iteration.experiment), count)
 
@@ -84,9 +84,9 @@ def get_clip_seconds(experiment: Experiment) -> float:
 
 
 def extract_frames(film: Path, seconds: float, count: int) -> list[str]:
-    """`count` evenly spaced frames, from the first on, of a film of so many seconds, as data URLs of JPEG pictures.
+    """`count` evenly spaced frames of a film, from the first on, as data URLs of JPEG pictures.
 
-    Raises ValueError where it cannot be read.
+    Raises ValueError if it cannot be read.
     """
     with tempfile.TemporaryDirectory() as folder:
         pictures = ffmpeg.input(str(film)).filter("fps", fps=count / seconds, round="near").filter("scale", WIDTH, -2)

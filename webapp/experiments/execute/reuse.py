@@ -1,4 +1,4 @@
-"""A training that has been done is not done again: what came of it is copied."""
+"""Copy the results of an equal earlier training instead of training again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from webapp.experiments.models import Experiment, Job, Request
 
 
 def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) -> Experiment | None:
-    """Put a copy of the folder of an equal training where this one's is to be; whose it was, or None.
+    """Copy the folder of an equal training to this one's place. Returns its experiment, or None.
 
-    Equal are task, rewards, seed and settings, on the same machine and device with the same code: on a CPU the same
-    numbers would come of it, on a GPU such as could have come. Not for people, who would wait for one arm of a study
-    and not for another.
+    Equal are task, rewards, seed, settings, machine, device and code: a CPU would compute the same numbers again. Not
+    for experiments that people judge: they would wait in one arm of a study and not in another.
     """
     by_people = request.experiment.judge_info.asks_people
     if run_folder.has_begun(request) or job.warm or by_people or not provenance.code_is_committed():
@@ -29,7 +28,7 @@ def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) 
 
 
 def find_similar(request: Request) -> Iterator[Request]:
-    """Trainings of the same round of experiments with the same seed on the same task that were finished here."""
+    """Trainings that this installation finished for the same round, task and seed."""
     experiment, maker = request.experiment, provenance.describe_installation()
     done = Job.objects.filter(
         kind=Job.Kind.TRAIN,
@@ -45,7 +44,7 @@ def find_similar(request: Request) -> Iterator[Request]:
 
 
 def holds_finished_job(folder: Path, job: TrainJob) -> bool:
-    """Whether this folder holds the job, trained to the end. What could not be trained is tried again."""
+    """Whether the folder holds this job, finished without failures; failed candidates are trained again."""
     try:
         result = read_result(folder)
         if result is None or result.error or result.cancelled or not all(c.ok for c in result.candidates):
@@ -56,7 +55,7 @@ def holds_finished_job(folder: Path, job: TrainJob) -> bool:
 
 
 def copy_if_equal(earlier: Request, request: Request, job: TrainJob, beat: run_folder.Beat) -> bool:
-    """Whether the earlier training is the same, and all that is published of it could be copied."""
+    """Copy the published files of the earlier training, if it is equal. Returns whether it was copied."""
     folder = run_folder.get_folder(request)
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)

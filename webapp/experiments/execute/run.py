@@ -1,4 +1,4 @@
-"""Put a round's answers to the test: programs on test cases in the jail, written answers against the reference."""
+"""Test a round's answers: programs on test cases in the jail, written answers against the reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from webapp.problems.scoring import Score
 
 
 class JudgeUnavailable(Exception):
-    """The judging model gave no answer; the text says why."""
+    """The judging model gave no answer, for this reason."""
 
 
 def run(lease: Lease) -> None:
@@ -55,26 +55,26 @@ def score_sources(lease: Lease, sources: list[str], stop_check: Callable[[], Non
 
 
 def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: records.Ask) -> str:
-    """What the judging model says to a comparison with the reference answer. Only asked where a score decides."""
+    """The judging model's reply on an answer and the reference. Only asked if the judge or method uses scores."""
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
     model = experiment.model_for("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise JudgeUnavailable(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
-    watching = WritingProgress(lease, stop_check, request, 1)
-    said = writer.ask(
-        open_budgeted_backend(lease, model, watching),
+    progress = WritingProgress(lease, stop_check, request, 1)
+    reply = writer.ask(
+        open_budgeted_backend(lease, model, progress),
         question,
         read_saved_replies(request),
-        watching.wrap_saver(build_saver(lease)),
+        progress.wrap_saver(build_saver(lease)),
         accept=lambda text: scoring.read_verdict(text) is not None,
         stop_check=stop_check,
-        watch=watching,
+        watch=progress,
     )
-    if said.error:
-        note_context(lease, model, said.room)
-        raise JudgeUnavailable(f"comparing an answer with the reference failed: {said.error}")
-    return said.text
+    if reply.error:
+        note_context(lease, model, reply.room)
+        raise JudgeUnavailable(f"comparing an answer with the reference failed: {reply.error}")
+    return reply.text
 
 
 def save_score(candidate: Candidate, score: Score) -> None:

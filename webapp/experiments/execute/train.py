@@ -1,4 +1,4 @@
-"""Train the candidates of a round in a subprocess, watch it, have it filmed."""
+"""Train a round's candidates in a subprocess and order their clips."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def train(lease: Lease) -> None:
     if earlier := reuse.copy_equal_training(request, work, lease.beat):
         with lease.lock_experiment() as locked:
             number = request.payload["iteration"]
-            said = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
-            events.emit(locked, "trained before", said)
+            text = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
+            events.emit(locked, "trained before", text)
     run_folder.fetch(request, lease.job.owner, lease.beat)
     if not fetch_warm_policy(request):
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
@@ -61,8 +61,8 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
     if result is None:
-        words = read_log_end(publisher.folder / "log.txt")
-        lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {words}")
+        log = read_log_end(publisher.folder / "log.txt")
+        lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {log}")
         return
     if result.error or result.cancelled:
         reason = result.error or "the run was cancelled from outside"
@@ -81,7 +81,7 @@ def find_candidates(request: Request) -> list[Candidate]:
 
 
 def build_job(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
-    """All candidates of a round start from the same weights and noise; every round has its own."""
+    """The training job. Candidates of a round share initial weights and noise; rounds differ in them."""
     return TrainJob(
         task=experiment.task,
         sources=tuple(c.source for c in candidates),
@@ -95,7 +95,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
 
 
 def fetch_warm_policy(request: Request) -> bool:
-    """Put the policy that training starts from, if any, where the trainer looks for it. False where it is gone."""
+    """Fetch the policy that training starts from, if there is one. False if it is gone."""
     wanted = request.payload.get("warm")
     target = run_folder.get_folder(request) / WARM
     if wanted is None or target.exists():
@@ -114,7 +114,7 @@ def fetch_warm_policy(request: Request) -> bool:
 def watch_training(
     lease: Lease, process: subprocess.Popen[bytes], publisher: run_folder.Publisher, count: int
 ) -> TrainResult | None:
-    """Pass progress on until the process ends; None where it leaves no result. Raises Stopped."""
+    """Report progress until the process ends. Returns its result, None if it left none. Raises Stopped."""
     filmed: set[int] = set()
     person = lease.job.experiment.judge_info.asks_people
     while process.poll() is None:
@@ -148,7 +148,7 @@ def film_early(lease: Lease, request: Request, percent: int, going: set[int]) ->
 
 
 def save_result(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
-    """Save what training gave, and order the clips that somebody will look at before the round is judged."""
+    """Save the results of a training, and order the final clips if they are watched before the judgement."""
     for candidate, outcome in zip(candidates, result.candidates, strict=True):
         save_outcome(candidate, outcome)
     Run.objects.update_or_create(
@@ -178,7 +178,7 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
 
 
 def read_outcomes(request: Request) -> Any:
-    """The result of a Train request, from what is saved of its candidates, and of what their robots do."""
+    """The result of a Train request, from the saved rows and rollouts of its candidates."""
     trained = []
     for position, asked in enumerate(request.payload["candidates"]):
         tried = read_outcome(request.experiment, asked["id"])
@@ -187,11 +187,11 @@ def read_outcomes(request: Request) -> Any:
 
 
 def read_states(rollout: str) -> dict[str, Any]:
-    """What the robot does in a rollout of the store; nothing where it cannot be read."""
+    """Statistics of the states in a stored rollout; empty if it cannot be read."""
     try:
         with store.as_file(rollout) as file:
             return state_statistics(file)
-    except (ValueError, FileNotFoundError):  # as of simulation.rollout.load; its clip says why
+    except (ValueError, FileNotFoundError):  # the clip's error says why
         return {}
 
 

@@ -33,16 +33,16 @@ def write(lease: Lease) -> None:
     assert isinstance(wanted, records.Write)
     try:
         with lease.beating() as stop_check:
-            watching = WritingProgress(lease, stop_check, request, wanted.count)
-            bought = WriterArguments(
+            progress = WritingProgress(lease, stop_check, request, wanted.count)
+            arguments = WriterArguments(
                 read_saved_replies(request),
-                watching.wrap_saver(build_saver(lease)),
+                progress.wrap_saver(build_saver(lease)),
                 stop_check,
                 get_context_tokens(experiment.model),
-                watching,
+                progress,
             )
             written = write_candidates(
-                experiment, open_budgeted_backend(lease, experiment.model, watching), wanted, bought
+                experiment, open_budgeted_backend(lease, experiment.model, progress), wanted, arguments
             )
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
@@ -60,7 +60,7 @@ def write(lease: Lease) -> None:
 
 @dataclass(frozen=True)
 class WriterArguments:
-    """What every way of writing is given to buy answers with."""
+    """Arguments that both writers take."""
 
     saved: Sequence[Reply]
     on_call: OnReply
@@ -70,11 +70,11 @@ class WriterArguments:
 
 
 def write_candidates(
-    experiment: Experiment, backend: ChatBackend, wanted: records.Write, bought: WriterArguments
+    experiment: Experiment, backend: ChatBackend, wanted: records.Write, arguments: WriterArguments
 ) -> writer.Written:
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
     problem = loop.describe_task(experiment)
     if form_of(problem).checked:
-        return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(bought))
+        return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(arguments))
     images = lookup.read_pictures(lookup.find_problem(experiment.task))
-    return writing.write(backend, wanted, problem, images=images, **vars(bought))
+    return writing.write(backend, wanted, problem, images=images, **vars(arguments))

@@ -1,4 +1,4 @@
-"""What a job says while a model writes, and how it gives the answers up when somebody pauses or cancels."""
+"""Progress of a job while a model writes; stops the answers when the lease must end."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from webapp.experiments.leases import Lease
 from webapp.experiments.models import Request
 
 SILENT_SECONDS = 2.0
-"""A model that answers sooner is not reported on."""
+"""No progress is reported before this time."""
 
 
 class WritingProgress:
-    """Turns what is heard of the answers into the job's progress; its two methods may be called from any thread.
+    """A llm.backend.Watch that writes the job's progress. It may be called from any thread.
 
-    `budget_gate`: the budget's, whose calls under way are part of the progress.
+    `budget_gate`: adds the cost of open calls to the progress.
     """
 
     budget_gate: BudgetGate | None = None
 
     def __init__(self, lease: Lease, stop_check: Callable[[], None], request: Request, count: int) -> None:
-        """`count` answers are wanted at first; repairs and replacements add to them."""
+        """`count`: answers wanted at first; repairs and replacements come on top."""
         self.lease, self.stop_check, self.count = lease, stop_check, count
         self.usual = measure_usual_tokens(request)
         self.begun = time.monotonic()
         self.arrived, self.written = 0, 0
-        self.under: dict[int, Underway] = {}
+        self.under_way: dict[int, Underway] = {}
 
     def wrap_saver(self, save: OnReply) -> OnReply:
-        """`save`, and the book of what has arrived."""
+        """A function that calls `save` and counts the answers."""
 
         def on_reply(reply: Reply) -> None:
             save(reply)
@@ -43,10 +43,10 @@ class WritingProgress:
 
         return on_reply
 
-    def __call__(self, under: Underway) -> None:
-        """A llm.backend.Watch: raises base.claims.Stopped when the answers are not wanted any more."""
+    def __call__(self, answer: Underway) -> None:
+        """Raises base.claims.Stopped when the work must end."""
         self.stop_check()
-        self.under[threading.get_ident()] = under
+        self.under_way[threading.get_ident()] = answer
         took = time.monotonic() - self.begun
         if took >= SILENT_SECONDS:
             self.set_progress(self.build_progress(took))
@@ -58,18 +58,18 @@ class WritingProgress:
             self.lease.progress = progress
 
     def build_progress(self, took: float) -> dict[str, float | int | str]:
-        """As a Job row keeps it. Time left only where earlier answers say how long one usually is."""
-        unfinished = sum(under.tokens for under in self.under.values())
+        """The progress for the job's row, with time left if earlier answers say how long one usually is."""
+        unfinished = sum(answer.tokens for answer in self.under_way.values())
         tokens = self.written + unfinished
-        said: dict[str, float | int | str] = {"tokens": tokens, "text": self.format_text(unfinished)}
+        progress: dict[str, float | int | str] = {"tokens": tokens, "text": self.format_text(unfinished)}
         expected = self.usual * max(self.count, self.arrived) if self.usual else 0.0
         if tokens and tokens < expected:
-            said["fraction"] = tokens / expected
-            said["seconds_left"] = (expected - tokens) * took / tokens
-        return said
+            progress["fraction"] = tokens / expected
+            progress["seconds_left"] = (expected - tokens) * took / tokens
+        return progress
 
     def format_text(self, unfinished: int) -> str:
         answers = f"{self.arrived} of {self.count} answers" if self.arrived <= self.count else f"{self.arrived} answers"
-        if not unfinished and any(under.held for under in self.under.values()):
+        if not unfinished and any(answer.held for answer in self.under_way.values()):
             return f"{answers}; the others wait for the endpoint's limits"
         return f"{answers}, about {self.written + unfinished:,} tokens so far"

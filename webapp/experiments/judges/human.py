@@ -1,4 +1,4 @@
-"""People, in the browser."""
+"""People judge in the browser."""
 
 from __future__ import annotations
 

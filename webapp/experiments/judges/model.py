@@ -1,4 +1,4 @@
-"""A language model, which reads code and traces or answers; with the option `frames`, a vision model."""
+"""A language model judges by code and traces or by answers; with the option `frames`, a vision model by pictures."""
 
 from __future__ import annotations
 

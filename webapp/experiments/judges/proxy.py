@@ -1,4 +1,4 @@
-"""The hidden metric, which ranks at once; with options, a noisy teacher."""
+"""The hidden metric judges at once; with options it is a noisy teacher."""
 
 from __future__ import annotations
 

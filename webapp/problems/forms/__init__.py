@@ -1,4 +1,4 @@
-"""Forms of answers to problems. llm/forms/ has how a prompt states and shows them."""
+"""Forms of answers to problems. llm/forms/ says how prompts show them."""
 
 from __future__ import annotations
 

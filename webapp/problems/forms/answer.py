@@ -1,4 +1,4 @@
-"""A written answer: the final answer in front, the rest by section."""
+"""A written answer: the final answer first, then its sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the product knows of a form of answers to problems. Each has a file in webapp/problems/forms/."""
+"""The interface of a form of answers to problems. Each form is a file in webapp/problems/forms/."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.problems.models import Problem
 from webapp.problems.scoring import AskModel, Score
 
 GIST_LETTERS = 120
-"""Longest final answer on a card."""
+"""Longest final answer in a one-line summary."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Text:
-    """What people read of an answer."""
+    """An answer as people read it."""
 
     final: SafeString = field(default_factory=SafeString)
     parts: tuple[Part, ...] = ()
     code: str = ""
     compiler_message: str = ""
-    """The compiler's words."""
+    """Empty if the program compiled."""
     subtasks: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
 class TriedSource:
-    """A candidate's source and what trying it gave, as its row keeps them."""
+    """A candidate's source with the result of its test, as its row keeps them."""
 
     source: str
     reason: str = ""
@@ -46,18 +46,18 @@ class TriedSource:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of answers, by the name that problems keep (llm.records)."""
+    """A form of answers; `name` is the value of `Problem.form` (llm.records)."""
 
     name: str
     build_text: Callable[[Problem, TriedSource], Text]
-    """What reviewers read."""
+    """The answer as reviewers read it."""
     summarize: Callable[[Problem, str], str]
-    """A source on a card, in one line."""
+    """A source in one line, for the staff's pages."""
     get_ending: Callable[[Problem], str]
-    """Of a candidate's file in an export."""
+    """The ending of a candidate's file in an export."""
     make_sample: Callable[[Problem, int], TriedSource]
-    """A made-up one for the preview, by its place from 0."""
+    """A made-up answer for the preview, by its place from 0."""
     build_fields: Callable[[Problem], dict[str, Any]]
-    """Fields of llm.records.Problem that this form alone has."""
+    """The fields of llm.records.Problem that only this form has."""
     score: Callable[[Problem, Sequence[str], AskModel | None, int, Callable[[], None]], list[Score]]
-    """(problem, sources, whom to ask where no rule decides, seed, stop check) -> what each is worth."""
+    """(problem, sources, model to ask if no rule decides, seed, stop check) -> a score for each source."""

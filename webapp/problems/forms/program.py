@@ -1,4 +1,4 @@
-"""A program, with its results where reviewers may see them."""
+"""A program, with its test results if reviewers may see them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_text(problem: Problem, tried: TriedSource) -> Text:
 
 
 def list_results(tried: TriedSource) -> Iterator[dict[str, Any]]:
-    """Each subtask with what became of its cases."""
+    """Each subtask with the verdicts on its cases."""
     cases = tried.details.get("cases", ())
     for subtask in tried.details.get("subtasks", ()):
         own = [case for case in cases if case["subtask"] == subtask["number"]]
@@ -40,7 +40,7 @@ def summarize(problem: Problem, source: str) -> str:
 
 
 def make_sample(problem: Problem, place: int) -> TriedSource:
-    """As if every case of every subtask had gone well."""
+    """A program that passed every case."""
     points = problem.points() or {1: 1.0}
     right = {"passed": 1, "cases": 1}
     subtasks = [{"number": number, "points": value, "earned": value, **right} for number, value in points.items()]

@@ -1,4 +1,4 @@
-"""How people get to know candidates: by watching or by reading."""
+"""Media: people watch candidates or read them."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ MEDIA: dict[str, Medium] = {medium.name: medium for medium in (films.MEDIUM, ans
 
 
 def get_medium(task: str) -> Medium:
-    """How people get to know candidates of this task: robots' names are in the catalogue, all others are problems'."""
+    """The medium of a task; a name that is not in the catalogue is a problem's."""
     return films.MEDIUM if task in catalog.tasks() else answers.MEDIUM

@@ -9,13 +9,13 @@ from webapp.audit.models import Entry, Head
 
 
 class Command(BaseCommand):
-    help = "Say whether the audit log's chain holds. Exit status 1 where a row was changed, removed or put in between."
+    help = "Check the audit log's chain. Exit status 1 if a row was changed, removed or inserted."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--expect",
             metavar="NUMBER:HASH",
-            help="what this command printed before: a rewritten table cannot reproduce it",
+            help="a number and hash that this command printed before; a rewritten log cannot reproduce it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -25,7 +25,7 @@ class Command(BaseCommand):
                 f"there is no problem {', '.join(sorted(missing))}" if missing else "there are no problems"
             )
         if path.exists():
-            raise CommandError(f"{path} exists already")
+            raise CommandError(f"{path} already exists")
         files = exchange.export_set(problems)
         if path.suffix == ".zip":
             path.write_bytes(exchange.pack_zip(files))
