@@ -31,11 +31,13 @@ def find_environment_model() -> LanguageModel | None:
 
 
 def _find_or_create(name: str, **named: str | int) -> LanguageModel:
-    """The row with these values and this name; else a new one, with a number behind the name if it is taken."""
+    """The row with these values and this name; else a new one, with a number behind the name if it is names."""
     rows = LanguageModel.objects.filter(name__startswith=name)
     known = rows.filter(**named).first()
     if known:
         return known
-    taken = set(rows.values_list("name", flat=True))
-    free = next(one for number in count(1) if (one := f"{name} {number}" if number > 1 else name) not in taken)
+    names = set(rows.values_list("name", flat=True))
+    free = next(
+        candidate for number in count(1) if (candidate := f"{name} {number}" if number > 1 else name) not in names
+    )
     return LanguageModel.objects.get_or_create(name=free, defaults=named)[0]

@@ -1,4 +1,4 @@
-"""What the product knows of a kind of request. Each has a file in webapp/experiments/kinds/."""
+"""The interface of a kind of request. Each kind is a file in webapp/experiments/kinds/."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PersonChoice:
-    """One person's choice. `pick` holds what was drawn where the person could not tell, or said that a clip is bad."""
+    """One person's choice. If the person could not tell or a clip was broken, `pick` was drawn at random."""
 
     pick: Pick
     cannot_tell: bool = False
@@ -24,56 +24,56 @@ class PersonChoice:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the experiment's judge is asked, and how an answer is read."""
+    """A kind of request that the experiment's judge answers."""
 
     phase: str
-    """The phase of an experiment that waits for people (webapp.experiments.progress)."""
+    """The phase of an experiment that waits for people to answer (webapp.experiments.progress)."""
     phase_text: str
-    """The same in words, for the experimenter."""
+    """The phase in words, for experimenters."""
     log_text: str
-    """What the log says is wanted, with a place for the round."""
+    """The log's text when it begins to wait, with a place for the round."""
     build_judged: Callable[[Payload, Sequence[Outcome]], Judged]
-    """The request as a judge is given it, of its payload and the outcomes of its candidates."""
+    """(payload, outcomes of its candidates) -> the request as judges get it."""
     build_result: Callable[[Payload, PersonChoice], Any]
-    """A choice as the request's result."""
+    """(payload, a person's choice) -> the request's result."""
     check_result: Callable[[Payload, Any], None]
-    """Raises ValueError for what is no result, and for a candidate that was not shown."""
+    """(payload, result): raises ValueError for an invalid result or a candidate that was not shown."""
     pool_choices: Callable[[Payload, Sequence[str], Sequence[PersonChoice]], tuple[dict[str, Any], Any]]
-    """(payload, the candidates that were shown, everybody's choices) -> (how they became one, the result)."""
+    """(payload, candidates shown, choices of a panel) -> (statistics for `Request.pooled`, the result)."""
     count_pairs: Callable[[Payload, Any], int]
-    """Pairwise comparisons that a result says, as the ICPL paper counts them."""
+    """(payload, result) -> pairwise comparisons in the result, as the ICPL paper counts them."""
     asks_worst: bool = False
-    """The worst is asked for beside the best."""
+    """Whether the worst is asked for, too."""
     is_final: bool = False
-    """The last choice of all, among the rounds' bests."""
+    """Whether it chooses the winner among the rounds' bests."""
     is_pair: bool = False
-    """Which of two is better."""
+    """Whether it compares two."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of request that methods yield: who works on it, how its result is taken in, what pages say meanwhile."""
+    """A kind of request that methods yield: which job answers it, how its result is saved, the words of pages."""
 
     name: str
-    """Of its class in llm.records."""
+    """The name of its class in llm.records."""
     job: str
-    """The kind of job that works on it; of a judgement only where a model judges."""
+    """The kind of job that works on it; for a judgement only if a model judges."""
     executor: str
     """Its name in webapp.experiments.execute.EXECUTORS."""
     record_result: Callable[[Experiment, Request, Any], None]
-    """Takes the result into the rows that pages read, in the transaction that answers the request."""
+    """Saves the result in the rows that pages read, in the transaction that answers the request."""
     restore_result: Callable[[Experiment, Request], None]
-    """Puts those rows back where a result that was set aside counts again; nobody is told."""
+    """Restores those rows when a result that was set aside is taken over; emits no event."""
     phase: str
-    """What a round waits for while this is open, on the experimenter's page."""
+    """What an open request of this kind waits for, on experimenters' pages."""
     verb: str
-    """What was done once it is answered; the page puts the seconds behind it."""
+    """What was done, on experimenters' pages; the seconds follow."""
     step: str = "asking"
-    """Which part of a round's wait this is: writing, training or asking (webapp.experiments.progress)."""
+    """The part of a round's wait: writing, training or asking (webapp.experiments.progress)."""
     asks_model: bool = True
-    """Whether a language model may be asked on its behalf."""
+    """Whether a language model may be asked to answer it."""
     meaning_in_words: bool = False
-    """Its meaning is in its words alone: another prompt is another question."""
+    """Whether another prompt makes it another request, so that answers are taken over only for equal words."""
     judgement: Judgement | None = None
 
 
@@ -88,14 +88,13 @@ def check_shown(payload: Payload, named: Sequence[str | None]) -> None:
             raise ValueError(f"candidate {candidate!r} was not shown; shown were {payload['candidates']}")
 
 
-def pool_picks(shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], Pick]:
+def pool_picks(shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[dict[str, Any], Pick]:
     """Scores and strengths with intervals, and one pick.
 
-    People who could not tell are left out: what was drawn for them would be noise. Where nobody could, it is all there
-    is.
+    Random picks of people who could not tell are left out, unless there are no others.
     """
-    told = [one for one in said if not one.cannot_tell] or said
-    picks = [(one.pick, shown) for one in told]
+    decided = [choice for choice in choices if not choice.cannot_tell] or choices
+    picks = [(choice.pick, shown) for choice in decided]
     seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
     strength = panel.bradley_terry(seen, names=shown)
     return {"score": to_lists(panel.best_worst(picks)), "strength": to_lists(strength)}, panel.pool_picks(picks)

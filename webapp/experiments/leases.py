@@ -1,4 +1,4 @@
-"""Who may work on a job, and for how long: claim, renew, settle, lose (design idea 3)."""
+"""Leases, the claims on jobs: claim, renew, settle, lose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
-"""What is put down when somebody pauses, to go on later from checkpoints or saved answers; the rest is over soon."""
+"""Jobs that stop at a pause and later go on from checkpoints or saved answers; the others end soon anyway."""
 
 
 class Cancelled(Stopped):
@@ -40,7 +40,7 @@ class Paused(Stopped):
 
 
 def claim(job_id: int) -> Lease | None:
-    """Take a queued job with one conditional UPDATE; of many that try, one gets it."""
+    """Claim a queued job; None if it is not queued, its experiment is paused, or another worker was faster."""
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
     owner = "" if paused else claim_row(Job.objects.filter(pk=job_id), progress={})
     if not owner:
@@ -50,13 +50,13 @@ def claim(job_id: int) -> Lease | None:
 
 
 class Lease(Claim):
-    """The right to work on one job. Leaving the `with` block without `settle` gives the job back, or a strike."""
+    """The claim on a job. A `with` block that ends without `settle` queues the job again, or counts a strike."""
 
     def __init__(self, job: Job, report: Callable[[dict[str, Any]], None] | None = None) -> None:
         super().__init__(job)
         self.job = job
         self.report = report
-        """Told of each progress; the command line prints it."""
+        """Called with each progress, for the command line."""
         self.progress: dict[str, Any] = {}
         self._settled = False
 
@@ -78,7 +78,7 @@ class Lease(Claim):
 
     @contextmanager
     def lock_experiment(self) -> Iterator[Experiment]:
-        """A transaction that takes effect only while the lease is ours, with the experiment locked."""
+        """A transaction that locks the experiment. Raises ClaimLost if the lease is lost."""
         with transaction.atomic():
             try:
                 experiment = loop.lock(self.job.experiment_id)
@@ -90,28 +90,28 @@ class Lease(Claim):
 
     @contextmanager
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
-        """The transaction that ends the job together with everything its result changes."""
-        said = self.progress
+        """The transaction that ends the job and saves its result."""
+        progress = self.progress
         if self.job.kind == Job.Kind.TRAIN:
-            said = {**said, "made_by": provenance.describe_worker(self.job.request)}
+            progress = {**progress, "made_by": provenance.describe_worker(self.job.request)}
         with self.lock_experiment() as experiment:
-            select_held(self.job).update(status=status, error=error, finished_at=Now(), progress=said)
+            select_held(self.job).update(status=status, error=error, finished_at=Now(), progress=progress)
             yield experiment
         self._settled = True
 
     @contextmanager
     def confirm(self) -> Iterator[bool]:
-        """A transaction in which the lease stays ours, or False: it is not ours any more."""
+        """A transaction that keeps the lease until its end; yields False if the lease is lost."""
         with transaction.atomic():
             yield bool(select_held(self.job).update(heartbeat=Now()))
 
     def fail(self, error: str) -> None:
-        """The job cannot succeed as things are: it, its request and the experiment stop with this reason."""
+        """Stop the job, its request and the experiment with this error, which another attempt would meet again."""
         with self.settle(Job.Status.FAILED, error) as experiment:
             request_results.fail(experiment, error, self.job.request)
 
     def strike(self, error: str) -> None:
-        """The attempt failed, and another may succeed."""
+        """End this attempt with an error; another attempt may succeed."""
         count_strike(self.job, error)
         self._settled = True
 
@@ -121,7 +121,7 @@ class Lease(Claim):
     def __exit__(
         self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Stopped ends here; any other exception counts against the job and goes on to the caller's log."""
+        """Suppress Stopped; any other exception counts a strike and is raised."""
         if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
         if isinstance(reason, Cancelled):
@@ -136,30 +136,30 @@ class Lease(Claim):
 
 @transaction.atomic
 def count_strike(job: Job, error: str) -> None:
-    """An attempt ended badly: queue the job again, or give up after too many in a row that got no further."""
+    """Count a failed attempt: queue the job again, or fail it after too many in a row without progress."""
     try:
         experiment = loop.lock(job.experiment_id)
     except Experiment.DoesNotExist:  # deleted meanwhile, with its jobs
         return
-    mine = select_held(job)
-    row = mine.first()
+    claimed = select_held(job)
+    row = claimed.first()
     if row is None:
         return
     fraction = float(row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
     if row.cancel:
-        mine.update(status=Job.Status.CANCELLED, finished_at=Now())
+        claimed.update(status=Job.Status.CANCELLED, finished_at=Now())
     elif strikes >= settings.ATTEMPTS:
         text = (
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
         )
-        mine.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
+        claimed.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
         if (
             row.kind == Job.Kind.FILM
             and row.request
             and (row.percent < FINAL or row.request.status == Request.Status.DONE)
         ):
-            _give_up_clips(row, row.request, error)  # early ones, or some filmed once more: nothing waits for them
+            _give_up_clips(row, row.request, error)  # early or refilmed clips: nothing waits for them
         else:
             request_results.fail(experiment, text, row.request)
     else:
@@ -169,8 +169,9 @@ def count_strike(job: Job, error: str) -> None:
 
 
 def restart_model_jobs(experiment: Experiment) -> None:
-    """Have what a model is being asked begin again, since words in it have changed: nothing of the answers under way
-    is saved. It costs no strike. The caller holds the experiment's lock.
+    """Restart running jobs that ask a model, because words in their prompts changed: their open answers are not saved.
+
+    Counts no strike. The caller holds the experiment's lock.
     """
     for job in experiment.jobs.filter(request__kind__in=MODEL_KINDS, status=Job.Status.RUNNING):
         if _requeue(job, progress={}):
@@ -178,7 +179,7 @@ def restart_model_jobs(experiment: Experiment) -> None:
 
 
 def _requeue(job: Job, **values: Any) -> int:
-    """Queue the job again while this lease still holds it; where an advance waits already, that one does for both."""
+    """Queue the job again if its lease holds. A second queued advance job is cancelled instead."""
     waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
     if job.kind == Job.Kind.ADVANCE and waiting.exists():
         return int(select_held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
@@ -186,25 +187,25 @@ def _requeue(job: Job, **values: Any) -> int:
 
 
 def _give_up_clips(job: Job, request: Request, error: str) -> None:
-    asked = Clip.objects.filter(
+    clips = Clip.objects.filter(
         candidate__iteration__experiment=job.experiment_id,
         candidate__iteration__number=request.payload["iteration"],
         candidate__index__in=[int(c["id"].partition("-")[2]) for c in request.payload["candidates"]],
         percent=job.percent,
     )
-    asked.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)
+    clips.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)
     events.emit(job.experiment, "clip failed", f"No more clips at {job.percent}%: {error}", public=True)
 
 
 def requeue_abandoned() -> int:
-    """Queue the jobs again whose worker is gone: its process has ended on this machine, or it is silent. How many."""
-    gone = find_abandoned(Job)
-    for job in gone:
+    """Count a strike against the jobs of workers that are gone. Returns their number."""
+    abandoned = find_abandoned(Job)
+    for job in abandoned:
         count_strike(job, "the worker disappeared")
-    return len(gone)
+    return len(abandoned)
 
 
 def requeue_stopped() -> int:
-    """After an ordered stop: queue what this machine's ended workers held, without a strike. How many."""
+    """After an orderly stop, queue the jobs of this machine's ended workers, without strikes. Returns their number."""
     running = Job.objects.filter(status=Job.Status.RUNNING)
     return sum(_requeue(job) for job in running if has_ended(job.owner))

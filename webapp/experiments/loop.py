@@ -1,6 +1,6 @@
-"""The loop: replays a method from its saved requests, opens what it asks for next, takes in what comes back.
+"""The loop: replays a method from its saved requests, opens the next ones, takes people's answers.
 
-Every function that changes an experiment locks its row first, so that the order of locks is experiment, request, job.
+Every function that changes an experiment locks its row first: the order of locks is experiment, request, job.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement,
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
 
-# --- what people do -------------------------------------------------------------------------------------------
+# --- actions of people -------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
 def start(experiment: Experiment) -> bool:
-    """Start a draft. False when it was started before."""
+    """Start a draft. False if it has started before."""
     row = lock(experiment.pk)
     if row.status != Experiment.Status.DRAFT:
         return False
@@ -45,7 +45,7 @@ def start(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def pause(experiment: Experiment) -> bool:
-    """Stop handing out work; a training run stops and later continues from its checkpoint. False when not live."""
+    """Pause: no new work begins, and trainings stop at a checkpoint. False if it is not live or already paused."""
     row = lock(experiment.pk)
     if not row.live or row.paused:
         return False
@@ -67,7 +67,7 @@ def resume(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def cancel(experiment: Experiment) -> bool:
-    """End an experiment for good; its results so far stay. False when it has ended already."""
+    """End an experiment for good; its results stay. False if it has ended."""
     row = lock(experiment.pk)
     if row.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
         return False
@@ -79,7 +79,7 @@ def cancel(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def retry(experiment: Experiment) -> bool:
-    """Go on from the step that failed. False when nothing has failed."""
+    """Continue from the step that failed. False if nothing has failed."""
     row = lock(experiment.pk)
     if row.status != Experiment.Status.FAILED or is_imported(row):
         return False
@@ -94,11 +94,10 @@ def retry(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def answer(request_pk: int, result: Any) -> bool:
-    """Take a person's answer to a Judge (as of llm.records.Pick), Choose (a candidate id) or Compare (one of
-    llm.records.ANSWERS), exactly once.
+    """Take a person's answer to a Judge (llm.records.Pick as JSON), Choose (a candidate id) or Compare (one of
+    llm.records.ANSWERS) request, exactly once.
 
-    False when the request is not open any more, or the experiment is not live. Raises ValueError for a candidate that
-    was not shown, and for what is no answer.
+    False if the request is not open or the experiment is not live. Raises ValueError for an invalid answer.
     """
     request = Request.objects.get(pk=request_pk)
     row = lock(request.experiment_id)
@@ -112,7 +111,7 @@ def answer(request_pk: int, result: Any) -> bool:
 
 @transaction.atomic
 def refilm(clip: Clip) -> bool:
-    """Film a clip that failed once more. False when it did not fail."""
+    """Film a failed clip again. False if it has not failed."""
     row = lock(clip.candidate.iteration.experiment_id)
     failed = Clip.objects.filter(pk=clip.pk, status=Clip.Status.FAILED)
     if is_imported(row) or not failed.update(status=Clip.Status.PENDING, error=""):
@@ -124,34 +123,34 @@ def refilm(clip: Clip) -> bool:
 
 
 def is_imported(experiment: Experiment) -> bool:
-    """Whether it came with an import (webapp.archive): it has ended, and is to look at."""
+    """Whether it came with an import (webapp.archive): such an experiment is never continued."""
     return hasattr(experiment, "imported")
 
 
 def find_waiting_request(experiment: Experiment) -> Request | None:
-    """The open Judge, Choose or Compare request that a person should answer, if there is one."""
+    """The open request that a person should answer, if there is one."""
     if not (experiment.judge_info.asks_people and experiment.live):
         return None
     return experiment.requests.filter(kind__in=JUDGED_KINDS, status=Request.Status.OPEN).first()
 
 
 def find_waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:
-    """The same of many, by experiment."""
+    """The requests that people should answer, by experiment."""
     asking = [row.pk for row in experiments if row.judge_info.asks_people and row.live]
     open_ = Request.objects.filter(experiment__in=asking, kind__in=JUDGED_KINDS, status=Request.Status.OPEN)
     return {request.experiment_id: request for request in open_.order_by("-step", "-slot")}
 
 
-# --- what happens by itself -----------------------------------------------------------------------------------
+# --- steps of the loop -----------------------------------------------------------------------------------
 
 
 def lock(pk: int) -> Experiment:
-    """The experiment, locked until the transaction ends (SQLite locks the whole database by itself)."""
+    """The experiment, locked until the transaction ends (SQLite locks the whole database instead)."""
     return Experiment.objects.select_for_update(no_key=True).get(pk=pk)
 
 
 def describe_task(experiment: LoopSettings) -> Problem:
-    """What a method may know of the task."""
+    """The task as methods get it."""
     info = experiment.task_info
     if not isinstance(info, catalog.TaskInfo):
         return lookup.to_record(info)
@@ -159,7 +158,7 @@ def describe_task(experiment: LoopSettings) -> Problem:
 
 
 def advance(experiment: Experiment) -> None:
-    """Replay the method and open what it asks for next; in a transaction that holds the experiment's lock."""
+    """Replay the method and open its next requests. The caller holds the experiment's lock."""
     going_on = experiment.status == Experiment.Status.RUNNING
     pool = revisions.Pool(experiment)
     while going_on:
@@ -195,7 +194,7 @@ def advance(experiment: Experiment) -> None:
 
 
 def _follow_revision(experiment: Experiment, state: replay.Open | replay.Finished) -> None:
-    """A flow of another revision into which everything fits is followed from here on."""
+    """Follow the method's current revision, since all saved answers fit it."""
     today = methods.method(experiment.method).revision
     if experiment.revision != today:
         Experiment.objects.filter(pk=experiment.pk).update(revision=today)
@@ -205,7 +204,7 @@ def _follow_revision(experiment: Experiment, state: replay.Open | replay.Finishe
 
 
 def _describe_change(experiment: Experiment, error: ReplayMismatch) -> str:
-    """Why it stops, for its page, which offers what can be done."""
+    """Why the experiment stops, for its page."""
     method = methods.method(experiment.method)
     then, now = experiment.revision, method.revision
     which = f" (revision {now}; the experiment follows revision {then})" if now != then else ""
@@ -213,7 +212,7 @@ def _describe_change(experiment: Experiment, error: ReplayMismatch) -> str:
 
 
 def _choose_among_rounds(experiment: Experiment) -> bool:
-    """Ask the judge for the winner of what is there, or finish with it. True when that was answered at once."""
+    """Ask the judge for the winner among the finished rounds, or finish with it. True if it was answered at once."""
     asked_for = choose.find_requests(experiment).exclude(status=Request.Status.ASIDE)
     request = asked_for.order_by("step").last()
     if request is not None and request.status == Request.Status.DONE:
@@ -227,11 +226,11 @@ def _choose_among_rounds(experiment: Experiment) -> bool:
 
 
 def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: revisions.Pool) -> bool:
-    """Save the request and have it worked on. True when it was answered at once."""
+    """Save the request and queue its job, or have it judged. True if it was answered at once."""
     asked = state.requests[slot]
     kind = type(asked).__name__
-    here = experiment.requests.exclude(status=Request.Status.ASIDE).filter(step=state.step, slot=slot)
-    request = here.first()
+    rows = experiment.requests.exclude(status=Request.Status.ASIDE).filter(step=state.step, slot=slot)
+    request = rows.first()
     if created := request is None:
         if pool.rewrite_candidates(asked):
             return True
@@ -242,8 +241,8 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
         other = f"{request.kind}: {replay.unlike(now, then)}"
         raise ReplayMismatch(f"step {state.step}: the method asks for {kind}, but the open request is {other}")
     if not created and request.fingerprint == state.fingerprint(slot):
-        said = payload(asked) | request.payload  # an earlier version may have said less of the same words
-        experiment.requests.filter(pk=request.pk).update(payload=said)
+        merged = payload(asked) | request.payload  # fields that an earlier version did not save are added
+        experiment.requests.filter(pk=request.pk).update(payload=merged)
     jobs.revive(request)
     if isinstance(asked, Judged):
         return _judge_request(experiment, request, asked, created)
@@ -253,7 +252,7 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
 
 
 def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: str) -> Request:
-    """A new request, and who asked it."""
+    """Save a new request with the version and revision that asked it."""
     return Request.objects.create(
         experiment=experiment,
         step=step,
@@ -268,7 +267,7 @@ def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fi
 
 
 def _report_upgrade(experiment: Experiment, state: replay.Open, request: Request) -> None:
-    """Write down where another version of Prefine goes on in other words."""
+    """Log the step from which another version of Prefine asks in other words."""
     versions = experiment.requests.exclude(pk=request.pk).order_by("pk").values_list("version", flat=True)
     if state.differs and request.version != (before := versions.last() or "an earlier version"):
         text = f"From step {request.step} on Prefine {request.version} asks, in other words than {before}."
@@ -276,7 +275,7 @@ def _report_upgrade(experiment: Experiment, state: replay.Open, request: Request
 
 
 def _judge_request(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
-    """Have a judgement made: at once where the judge can or there is no choice; by a model; else wait for people."""
+    """Have a request judged: at once if the judge can or one candidate is left, else by a model, else by people."""
     judge, judgement, seen, result = experiment.judge_info, get_judgement(request), shown(asked), None
     if len(seen) == 1:
         result = judgement.build_result(request.payload, PersonChoice(Pick(seen[0].candidate.id, None)))
@@ -297,7 +296,7 @@ def _judge_request(experiment: Experiment, request: Request, asked: Judged, crea
 
 
 def derive_seed(request: Request) -> int:
-    """Where a judge draws its randomness from: the same at every replay, another for every request."""
+    """The seed of a judge's randomness: the same at every replay, different for every request."""
     text = f"{request.experiment.seed} {request.step} {request.slot} {request.fingerprint}"
     return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
 
@@ -311,7 +310,7 @@ def measure_score_scale(experiment: Experiment) -> float | None:
 
 
 def build_judged(request: Request) -> Judged:
-    """What a Judge, Choose or Compare row asks, with the outcomes that its candidates have."""
+    """The request of a Judge, Choose or Compare row, with its candidates' outcomes."""
     outcomes = [read_outcome(request.experiment, key) for key in request.payload["candidates"]]
     return get_judgement(request).build_judged(request.payload, outcomes)
 
@@ -326,16 +325,16 @@ def _finish(experiment: Experiment, candidate: str) -> None:
 
 
 def find_idle() -> list[Experiment]:
-    """Running experiments whose next step nothing is queued or running for: they need an advance job."""
+    """Running experiments without a queued or running job: they need an advance job."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
     working = working.exclude(kind=Job.Kind.FILM, request__status=Request.Status.DONE)  # nothing waits for these clips
     running = Experiment.objects.filter(status=Experiment.Status.RUNNING, paused=False)
     return list(running.exclude(pk__in=working.values("experiment")))
 
 
-def update_fields(row: Experiment, given: Experiment, **values: Any) -> None:
-    """Write these fields, also into the caller's copy."""
-    for copy in (row, given):
+def update_fields(row: Experiment, copy: Experiment, **values: Any) -> None:
+    """Save these fields, and set them in the caller's copy, too."""
+    for instance in (row, copy):
         for name, value in values.items():
-            setattr(copy, name, value)
+            setattr(instance, name, value)
     row.save(update_fields=list(values))

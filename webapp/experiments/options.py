@@ -1,4 +1,4 @@
-"""Options of methods and judges as people type them: one `name = value` a line, or on the command line."""
+"""Options of methods and judges as text: `name = value`, in lines or on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DJANGO_OPTIONS = {
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
     "--skip-checks",
 }
-"""Options that every command of Django takes, and that say nothing to people who run experiments."""
+"""Options of all Django commands, hidden from the help of Prefine's."""
 
 
 def parse_options(lines: Iterable[str]) -> dict[str, str]:
@@ -33,7 +33,7 @@ def format_value(value: Any) -> str:
 
 
 def describe_options() -> str:
-    """The options of every method and judge in plain text."""
+    """The options of all methods and judges, for the help of the command line."""
     named = {method.name: method.options for method in METHODS.values()}
     lines = [
         f"  {name}: " + "; ".join(f"{o.name}={format_value(o.default)} ({o.help})" for o in options)

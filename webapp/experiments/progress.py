@@ -1,4 +1,4 @@
-"""Where an experiment is and how long the next videos will take, honestly: None where nothing is known yet."""
+"""The phase of an experiment, and the time left for a round's videos: None if nothing was measured yet."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Jo
 REMEMBERED_JOBS = 20
 """Estimates are averages over this many earlier jobs of the same kind on this installation."""
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
-"""Shares of a round's wait where nothing was measured yet."""
+"""Assumed shares of a round's wait before they were measured."""
 STEP_JOBS = {
     "writing": (Job.Kind.WRITE, ("model_id",)),
     "training": (Job.Kind.TRAIN, ("preset", "overrides")),
     "filming": (Job.Kind.FILM, ("judge",)),
     "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
 }
-"""By step: its job, and in what an earlier experiment must be alike beside task and K."""
+"""By step: its kind of job, and the settings beside task and K that measured experiments must share."""
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
-"""By phase, what people are asked in it."""
+"""By phase, the judgement that people are asked for."""
 StepKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class CandidateState:
-    """One candidate of the round that is being made. Says nothing about how good it is."""
+    """The progress of one candidate of the current round, without its score."""
 
     index: int
     status: str
@@ -39,7 +39,7 @@ class CandidateState:
     fraction: float
     reason: str
     clip: Clip | None
-    """The latest clip that can be watched."""
+    """The latest clip that is ready."""
     clip_failed: bool
     """The final clip could not be filmed."""
 
@@ -52,22 +52,22 @@ class Progress:
     """The round, from 1; 0 before the first."""
     n: int
     fraction: float
-    """Of the wait for this round's videos; they are there while a model is asked about them."""
+    """Share of the wait for this round's videos that is over; 1 while a model is asked about them."""
     seconds_left: float | None
-    """Until this round's videos are there, or a model has answered what it is asked; None before that can be said."""
+    """Until this round's videos are ready, or a model has answered; None if unknown."""
     candidates: tuple[CandidateState, ...] = ()
     in_line: bool = False
-    """Nobody works on it yet, because work for other experiments comes first."""
+    """Whether its job waits behind other experiments' jobs."""
 
     @property
     def waiting(self) -> str:
-        """What people are waited for; empty where nobody is."""
+        """What people should do, in words; empty if nobody is waited for."""
         return JUDGEMENT_BY_PHASE[self.phase].phase_text if self.phase in JUDGEMENT_BY_PHASE else ""
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where an experiment is."""
+    """The rows that decide an experiment's progress."""
 
     experiment: Experiment
     iteration: int
@@ -76,24 +76,24 @@ class _State:
     judged: bool
     """Whether the round's best is named."""
     request: Request | None
-    """The first that is not done."""
+    """The first unfinished request."""
     undone: int
-    """How many are not done: the questions of one step are open together."""
+    """Number of unfinished requests: those of one step are open together."""
     job: Job | None
-    """That the request waits for."""
+    """The job that the request waits for."""
     in_line: bool
 
 
 def read_progress(experiment: Experiment) -> Progress:
-    """The progress of this experiment as its rows say it now."""
-    look = _read_states([experiment])[0]
-    return replace(_build_progress(look, {}), candidates=_read_candidates(experiment, look.iteration, look.job))
+    """The progress of an experiment."""
+    state = _read_states([experiment])[0]
+    return replace(_build_progress(state, {}), candidates=_read_candidates(experiment, state.iteration, state.job))
 
 
 def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
-    """The same of many by their keys, without candidates: a few queries, and a few for each of their settings."""
+    """The progress of many experiments by primary key, without candidates, in few queries."""
     known: dict[StepKey, float | None] = {}
-    return {look.experiment.pk: _build_progress(look, known) for look in _read_states(experiments)}
+    return {state.experiment.pk: _build_progress(state, known) for state in _read_states(experiments)}
 
 
 def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
@@ -113,11 +113,11 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
     queued = [job for job in waits_for.values() if job and job.status == Job.Status.QUEUED]
     heads = _find_first_jobs() if queued else {}
     late = {job.pk for job in queued if heads.get(job.kind, job.pk) < job.pk}
-    looks = []
+    states = []
     for row in experiments:
         number, best = newest.get(row.pk, (0, None))
         job = waits_for.get(row.pk)
-        looks.append(
+        states.append(
             _State(
                 experiment=row,
                 iteration=number,
@@ -129,33 +129,33 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
                 in_line=job is not None and job.pk in late,
             )
         )
-    return looks
+    return states
 
 
 def _find_job(request: Request) -> Job | None:
-    """The job that the request waits for: the final clips once they are ordered."""
+    """The request's newest job, except those for early clips."""
     jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
 def _find_first_jobs() -> dict[str, int]:
-    """By kind, the job whose turn it is: what is queued behind it stands in line."""
+    """By kind, the first job that is queued or running."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING)).exclude(experiment__paused=True)
     return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
 
 
-def _build_progress(look: _State, known: dict[StepKey, float | None]) -> Progress:
-    phase, n = _find_phase(look), look.experiment.rounds
+def _build_progress(state: _State, known: dict[StepKey, float | None]) -> Progress:
+    phase, n = _find_phase(state), state.experiment.rounds
     if phase == "finished" or phase in JUDGEMENT_BY_PHASE:
-        return Progress(phase, look.iteration, n, 1.0, 0.0)
-    step = _find_step(look)
-    fraction, left = _estimate(look, step, known)
-    here = phase == step
-    return Progress(phase, look.iteration, n, fraction, left if here else None, in_line=here and look.in_line)
+        return Progress(phase, state.iteration, n, 1.0, 0.0)
+    step = _find_step(state)
+    fraction, left = _estimate(state, step, known)
+    current = phase == step
+    return Progress(phase, state.iteration, n, fraction, left if current else None, in_line=current and state.in_line)
 
 
-def _find_phase(look: _State) -> str:
-    experiment, request = look.experiment, look.request
+def _find_phase(state: _State) -> str:
+    experiment, request = state.experiment, state.request
     if experiment.status in (Experiment.Status.DRAFT, Experiment.Status.FAILED, Experiment.Status.CANCELLED):
         return str(experiment.status)
     if experiment.status == Experiment.Status.FINISHED:
@@ -165,71 +165,71 @@ def _find_phase(look: _State) -> str:
     judgement = KINDS[request.kind].judgement if request else None
     if judgement and _asks_people(experiment):
         return judgement.phase
-    return _find_step(look)
+    return _find_step(state)
 
 
-def _find_step(look: _State) -> str:
-    """What is being done for the next videos, or with those that are there. What a model is asked before the training,
-    and the moment between two steps there, belong to writing.
+def _find_step(state: _State) -> str:
+    """The step of a round: writing, training, filming or asking. A model's questions before the training, and the
+    moments between two steps there, count as writing.
     """
-    step = KINDS[look.request.kind].step if look.request else "asking"
+    step = KINDS[state.request.kind].step if state.request else "asking"
     if step == "training":
-        return "filming" if look.job and look.job.kind == Job.Kind.FILM else step
-    return step if look.trained and not _awaits_next(look) else "writing"
+        return "filming" if state.job and state.job.kind == Job.Kind.FILM else step
+    return step if state.trained and not _awaits_next(state) else "writing"
 
 
-def _awaits_next(look: _State) -> bool:
-    """Whether a person has judged these videos: then what a model is asked is for the next."""
-    return look.judged and _asks_people(look.experiment) and look.iteration < look.experiment.rounds
+def _awaits_next(state: _State) -> bool:
+    """Whether a person has judged the round, so that a model's questions belong to the next one."""
+    return state.judged and _asks_people(state.experiment) and state.iteration < state.experiment.rounds
 
 
 def _asks_people(experiment: Experiment) -> bool:
     return experiment.judge_info.asks_people
 
 
-def _estimate(look: _State, step: str, remembered: dict[StepKey, float | None]) -> tuple[float, float | None]:
-    """Fraction of the round's wait that is over, and seconds left."""
+def _estimate(state: _State, step: str, remembered: dict[StepKey, float | None]) -> tuple[float, float | None]:
+    """The fraction of the round's wait that is over, and the seconds left."""
     if step == "asking":
-        return 1.0, _estimate_answers(look, _measure_step(look.experiment, step, remembered))
-    expected = {name: _measure_step(look.experiment, name, remembered) for name in SHARES}
+        return 1.0, _estimate_answers(state, _measure_step(state.experiment, step, remembered))
+    expected = {name: _measure_step(state.experiment, name, remembered) for name in SHARES}
     known = {name: seconds for name, seconds in expected.items() if seconds is not None}
     weights = known if len(known) == len(SHARES) else SHARES
     steps = list(SHARES)
-    done, before, here = _read_fraction(look), steps[: steps.index(step)], weights[step]
-    fraction = (sum(weights[name] for name in before) + done * here) / (sum(weights.values()) or 1)
+    done, before, weight = _read_fraction(state), steps[: steps.index(step)], weights[step]
+    fraction = (sum(weights[name] for name in before) + done * weight) / (sum(weights.values()) or 1)
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
-    own = _estimate_step(look, expected[step])
+    own = _estimate_step(state, expected[step])
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
     return fraction, own + sum(seconds for seconds in later if seconds is not None)
 
 
-def _estimate_answers(look: _State, each: float | None) -> float | None:
-    """Seconds until a model has answered what is open: a worker asks one question after another."""
-    own, others = _estimate_step(look, each), look.undone - 1
-    if look.request is None or own is None or (others and each is None):
+def _estimate_answers(state: _State, each: float | None) -> float | None:
+    """Seconds until a model has answered all open requests, one after another."""
+    own, others = _estimate_step(state, each), state.undone - 1
+    if state.request is None or own is None or (others and each is None):
         return None
     return own + others * (each or 0.0)
 
 
-def _read_fraction(look: _State) -> float:
-    """How much of the current step's job is over."""
-    return min(1.0, float((look.job.progress if look.job else {}).get("fraction") or 0))
+def _read_fraction(state: _State) -> float:
+    """The finished fraction of the current job."""
+    return min(1.0, float((state.job.progress if state.job else {}).get("fraction") or 0))
 
 
-def _estimate_step(look: _State, expected: float | None) -> float | None:
-    """Seconds left of the current step: as its worker measures it, else from earlier jobs; None behind others."""
-    if look.in_line:
+def _estimate_step(state: _State, expected: float | None) -> float | None:
+    """Seconds left of the current step, from its worker or else from earlier jobs; None while it waits in line."""
+    if state.in_line:
         return None
-    job = look.job
-    said = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
-    if said is not None:
-        return float(said)
-    return None if expected is None else expected * (1 - _read_fraction(look))
+    job = state.job
+    left = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
+    if left is not None:
+        return float(left)
+    return None if expected is None else expected * (1 - _read_fraction(state))
 
 
 def _measure_step(experiment: Experiment, step: str, known: dict[StepKey, float | None]) -> float | None:
-    """What this step took on average in earlier rounds like this one; asked of the database once for those alike."""
+    """The mean seconds of this step in earlier, similar rounds; `known` caches them by settings."""
     kind, names = STEP_JOBS[step]
     same = {f"experiment__{name}": getattr(experiment, name) for name in ("task", "k", *names)}
     key = (kind, canonical(same))
@@ -254,29 +254,29 @@ def _measure_seconds(like: QuerySet[Job]) -> float | None:
 
 
 def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
-    """The candidates of this round; those that are not written yet are missing."""
+    """The written candidates of a round."""
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=iteration)
     rows = rows.exclude(status=Candidate.Status.ASIDE).select_related("iteration").prefetch_related("clips")
-    said = read_candidate_progress(job) if job and job.kind == Job.Kind.TRAIN else {}
-    return tuple(_build_candidate(row, said.get(row.key, {})) for row in rows)
+    progress = read_candidate_progress(job) if job and job.kind == Job.Kind.TRAIN else {}
+    return tuple(_build_candidate(row, progress.get(row.key, {})) for row in rows)
 
 
 def read_candidate_progress(job: Job) -> dict[str, dict[str, object]]:
-    """What a training last said of each candidate, by its id."""
-    asked = job.request.payload["candidates"] if job.request else []
-    return {asked[one["index"]]["id"]: one for one in job.progress.get("candidates", ())}
+    """The last progress of each candidate of a training, by id."""
+    candidates = job.request.payload["candidates"] if job.request else []
+    return {candidates[one["index"]]["id"]: one for one in job.progress.get("candidates", ())}
 
 
-def _build_candidate(row: Candidate, said: dict[str, object]) -> CandidateState:
+def _build_candidate(row: Candidate, progress: dict[str, object]) -> CandidateState:
     clips = list(row.clips.all())
     ready = [clip for clip in clips if clip.status == Clip.Status.READY]
-    failed = said.get("status") == "failed"
+    failed = progress.get("status") == "failed"
     over = row.status in (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     return CandidateState(
         index=row.index,
         status="failed" if failed else row.status,
-        fraction=1.0 if over else float(str(said.get("fraction", 0.0))),
-        reason=row.reason or str(said.get("reason", "")),
+        fraction=1.0 if over else float(str(progress.get("fraction", 0.0))),
+        reason=row.reason or str(progress.get("reason", "")),
         clip=max(ready, key=lambda clip: clip.percent, default=None),
         clip_failed=any(clip.percent == 100 and clip.status == Clip.Status.FAILED for clip in clips),
     )

@@ -1,4 +1,4 @@
-"""Which version of Prefine works here and on what machine, as reports name them."""
+"""The version of Prefine and the machine, as reports name them."""
 
 from __future__ import annotations
 
@@ -13,46 +13,44 @@ from webapp.experiments import run_folder
 from webapp.experiments.models import Request
 
 CODE = ("simulation", "trainer", "llm", "programs", "webapp")
-"""What decides what comes of an experiment."""
+"""The packages whose code decides an experiment's results."""
 
 
 def describe_installation() -> dict[str, str]:
-    """The version and machine that try candidates here."""
+    """The version and machine of this process."""
     return {"version": read_version(), "machine": described()}
 
 
 def describe_worker(request: Request | None) -> dict[str, str]:
-    """What the row of a job in which candidates were tried keeps of whoever did it; "device" where it was a training:
-    "cpu", or "cuda:0" and the GPU's name.
-    """
+    """The version and machine for a job's row; after a training also its "device", such as "cpu"."""
     device = run.device_in_words(run_folder.get_folder(request)) if request else ""
     return {**describe_installation(), "device": device} if device else describe_installation()
 
 
 def read_version() -> str:
-    """With the commit, where the code is a git checkout."""
+    """The version on the disk, with the commit in a git checkout."""
     known = read_commit()
     return f"{settings.VERSION} ({known})" if known else str(settings.VERSION)
 
 
 @cache
 def get_running_version() -> str:
-    """The version that this process began with: what is changed on the disk later does not run in it."""
+    """The version that this process runs: later changes on the disk do not count."""
     return read_version()
 
 
 def read_commit() -> str:
-    """Of this checkout, with "-dirty" where files were changed; empty where it is none."""
+    """The commit of this checkout, with "-dirty" if files were changed; empty without git."""
     return _run_git("describe", "--always", "--dirty", "--abbrev=40") or ""
 
 
 def code_is_committed() -> bool:
-    """Whether the commit says which code runs: where it is a checkout, and no program in it is changed or new."""
+    """Whether this is a git checkout in which no code is changed or new."""
     return bool(read_commit()) and _run_git("status", "--porcelain", "--", *CODE) == ""
 
 
 def _run_git(*arguments: str) -> str | None:
-    """What git says of this checkout; None where there is none."""
+    """Output of git in this checkout; None without git."""
     command = ["git", "-C", str(settings.BASE_DIR), *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()

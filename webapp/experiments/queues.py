@@ -1,4 +1,4 @@
-"""What waits and what runs, over all experiments: the state of the queues as the rows say it."""
+"""The state of the queues over all experiments."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Queue:
     running: int
     queued: int
     machines: tuple[str, ...]
-    """Those that hold a lease on this queue's work now."""
+    """Machines that hold leases on this queue's jobs."""
     oldest: datetime | None
-    """Since when the job that waited longest has been there."""
+    """When the oldest queued job was created."""
 
     @property
     def title(self) -> str:
@@ -27,7 +27,7 @@ class Queue:
 
 
 def read_queues() -> list[Queue]:
-    """Every queue, in one query. Work of paused experiments waits for their experimenter, not for a worker."""
+    """All queues, in one query. Jobs of paused experiments are left out: they wait for no worker."""
     active = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING), experiment__paused=False)
     jobs: dict[str, list[Job]] = defaultdict(list)
     for job in active.only("kind", "status", "owner", "created_at", "experiment_id"):

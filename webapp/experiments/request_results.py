@@ -1,4 +1,4 @@
-"""Take in a result, or a failure: the request's row and everything that pages read, in one transaction."""
+"""Save the result or failure of a request, with the rows that pages read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.experiments.models import Experiment, Job, Request
 
 
 def complete(request: Request, result: Any, advance: bool = True) -> bool:
-    """Answer an open request, exactly once; the caller holds the experiment's lock. False when it is not open."""
+    """Answer an open request, exactly once. False if it is not open. The caller holds the experiment's lock."""
     open_row = Request.objects.filter(pk=request.pk, status=Request.Status.OPEN)
     if not open_row.update(status=Request.Status.DONE, result=result, error="", finished_at=Now()):
         return False
@@ -24,7 +24,7 @@ def complete(request: Request, result: Any, advance: bool = True) -> bool:
 
 
 def fail(experiment: Experiment, error: str, request: Request | None = None, *, flow_changed: bool = False) -> None:
-    """Stop the experiment with a reason; `loop.retry` goes on from here."""
+    """Stop the experiment with an error; `loop.retry` continues it."""
     if request:
         Request.objects.filter(pk=request.pk, status=Request.Status.OPEN).update(
             status=Request.Status.FAILED, error=error, finished_at=Now()
@@ -38,6 +38,6 @@ def fail(experiment: Experiment, error: str, request: Request | None = None, *, 
 
 
 def restore(experiment: Experiment, request: Request) -> None:
-    """What pages read of an answer that was set aside and counts again. It tells nobody again."""
+    """Restore the rows that pages read, after a set-aside answer was taken over; emits no event."""
     experiment.iterations.filter(number=request.payload.get("iteration")).update(aside=False)
     KINDS[request.kind].restore_result(experiment, request)

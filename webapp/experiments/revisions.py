@@ -1,8 +1,7 @@
-"""The answers of an experiment, also of one whose method's flow has changed since: what fits is taken over into today's
-flow, all else is set aside.
+"""An experiment's answers after its method's flow changed: those that fit are taken over, the rest are set aside.
 
-Nothing is deleted. A row that is set aside keeps its answer, its calls, its votes and its films. An id names one
-program for good, so candidates that are written again get numbers of their own.
+Nothing is deleted. A row that is set aside keeps its answer, its calls, its votes and its films. A candidate's id is
+never used again, so candidates that are written again get new numbers.
 """
 
 from __future__ import annotations
@@ -25,33 +24,34 @@ REWRITTEN = "Today's flow tries what was written here in another way; it was wri
 
 
 def read_answered(experiment: Experiment) -> list[Saved]:
-    """The answered requests, as a replay is fed them."""
+    """The answered requests, for a replay."""
     return [to_saved(row) for row in experiment.requests.filter(status=Request.Status.DONE)]
 
 
 def read_set_aside(experiment: Experiment) -> list[Saved]:
-    """The answers of an earlier flow that today's has no use for."""
+    """The answers of an earlier flow that were not taken over."""
     rows = experiment.requests.filter(status=Request.Status.ASIDE).exclude(finished_at=None)
     return [to_saved(row) for row in rows]
 
 
 def to_saved(request: Request) -> Saved:
-    """The row as a replay is fed it."""
+    """An answered request, for a replay."""
     about = meaning(request.kind, request.payload)
     where = (request.step, request.slot, request.kind, request.fingerprint)
     return Saved(*where, request.result, about, request.version)
 
 
 class Pool:
-    """The requests of an earlier flow that an experiment has not taken over yet, in their order."""
+    """The requests of an earlier flow that may still be taken over, in their order."""
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.rows = list(experiment.requests.filter(status=Request.Status.ASIDE, error=""))
 
     def take_over(self, step: int, slot: int, asked: Asked) -> Saved | None:
-        """The answer of a row with the meaning of what the flow asks for here. The row moves here; where it had no
-        answer yet, it is open again.
+        """Move the row that means what the flow asks for to this step and slot, and return its answer.
+
+        A row without an answer is opened again. None without an answer or such a row.
         """
         row = next((row for row in self.rows if self._fits(row, asked)), None)
         if row is None:
@@ -72,8 +72,9 @@ class Pool:
         return not KINDS[kind].meaning_in_words or row.fingerprint == fingerprint(asked, self.experiment.options)
 
     def rewrite_candidates(self, asked: Asked) -> bool:
-        """Have candidates written again that the flow is about to try, and that were tried in another way. True where
-        there were such: everything from their writing on is set aside again, and the flow begins again there.
+        """Have candidates written again if the flow is about to try them in another way than they were tried.
+
+        True if there are such candidates: all requests from their writing on are then set aside.
         """
         if not isinstance(asked, Train | Tested):
             return False
@@ -96,7 +97,7 @@ def _list_candidates(row: Request) -> list[str]:
 
 
 def set_aside_all(experiment: Experiment) -> None:
-    """Begin the flow again: every answer waits to be taken over. The caller holds the experiment's lock."""
+    """Set all answers aside, to be taken over by another flow. The caller holds the experiment's lock."""
     _forget_failures(experiment)
     _set_aside(experiment, experiment.requests.exclude(status=Request.Status.ASIDE))
     blank: dict[str, Any] = {
@@ -111,13 +112,13 @@ def set_aside_all(experiment: Experiment) -> None:
 
 
 def _forget_failures(experiment: Experiment) -> None:
-    """What failed is as if it had not been answered yet."""
+    """Make failed requests unanswered ones."""
     experiment.requests.filter(status=Request.Status.FAILED).update(error="", finished_at=None)
 
 
 def _set_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
-    """With the candidates that the rows wrote, and without the work on what has no answer; films of what was answered
-    are still made. A training keeps its folder wherever its row goes.
+    """Set requests aside, with the candidates that they wrote. Jobs of unanswered ones are cancelled; clips of answered
+    ones are still filmed. A training keeps its folder if its row moves.
     """
     for row in rows:
         if row.status != Request.Status.DONE:
@@ -131,7 +132,7 @@ def _set_aside(experiment: Experiment, rows: Iterable[Request]) -> None:
 
 
 def set_aside_open(experiment: Experiment) -> None:
-    """What is asked and not answered is not waited for any more, but for the choice of a winner."""
+    """Set all unanswered requests aside, except the choice of the winner."""
     _forget_failures(experiment)
     done_or_chosen = Q(status=Request.Status.DONE) | Q(status=Request.Status.OPEN, kind=choose.KIND.name)
     _set_aside(experiment, experiment.requests.exclude(done_or_chosen).exclude(status=Request.Status.ASIDE))
@@ -140,7 +141,7 @@ def set_aside_open(experiment: Experiment) -> None:
 
 
 def build_payload(experiment: Experiment, asked: Asked) -> dict[str, Any]:
-    """The request as its new row holds it: candidates get numbers that no other of their round ever had."""
+    """The payload of a new row; candidates get numbers that were never used in their round."""
     body = payload(asked)
     if not isinstance(asked, Write):
         return body
@@ -159,16 +160,14 @@ def _get_numbers(written: dict[str, Any]) -> range:
 
 
 def name_folder(experiment: Experiment, step: int, slot: int) -> str:
-    """The training folder of a new row; empty where step and slot tell it, as no row has moved."""
+    """The training folder of a new row; empty, for the name from step and slot, if no row has moved."""
     if not experiment.requests.exclude(folder="").exists():
         return ""
     return f"{experiment.public_id}-{step}-{slot}-{experiment.requests.count()}"
 
 
 def list_bests(experiment: Experiment) -> list[str]:
-    """What a judge chooses the winner among where the flow is broken off: the rounds' bests; where no round was judged,
-    all that could be tried.
-    """
+    """The candidates for the winner if the flow ends early: the rounds' bests, or else all that could be tried."""
     judged = experiment.iterations.exclude(best=None).select_related("best__iteration")
     found = [iteration.best.key for iteration in judged if iteration.best]
     tried = Candidate.objects.filter(iteration__experiment=experiment, status=Candidate.Status.TRAINED)
@@ -176,6 +175,6 @@ def list_bests(experiment: Experiment) -> list[str]:
 
 
 def get_last_step(experiment: Experiment) -> int:
-    """Of the flow, without what is set aside."""
+    """The last step of the current flow; -1 before the first."""
     rows = experiment.requests.exclude(status=Request.Status.ASIDE)
     return int(rows.aggregate(last=Max("step", default=-1))["last"])

@@ -1,8 +1,7 @@
-"""The folder in which a worker trains, on its machine's own disk, and what of it others find in the store.
+"""The folder in which a worker trains, on its machine's own disk, and its files in the store.
 
-Where the store keeps its runs in that very folder, what is written there is published thereby. Elsewhere
-(PREFINE_SCRATCH) files are published when they are needed or done, checkpoints now and then, and a worker fetches what
-another one left.
+By default the folder is the store's own. Elsewhere (PREFINE_SCRATCH) the worker publishes files when they are needed
+or finished and checkpoints regularly, and fetches those of an earlier worker.
 """
 
 from __future__ import annotations
@@ -21,44 +20,44 @@ from webapp.base.store import store
 from webapp.experiments.models import Experiment, Request
 
 NEEDED = re.compile(r"rollouts/[^/]+\.npz|traces/[^/]+\.csv|checkpoints/(split\.json|policies/[^/]+\.pt)")
-"""What others need: to film, to show, to export, to start from, and to go on."""
+"""Files that others need: to film, to show, to export, to start from, to continue."""
 STATE = re.compile(r"checkpoints/shard-\d+-\d+/(checkpoint\.pt|progress\.json|result\.json)")
-"""How far the training is. It counts on what is NEEDED, so it is published after that, as it was before."""
+"""The state of the training. It refers to NEEDED files, so it is published after them, as it was before."""
 JOB, LOG = "job.json", "log.txt"
 DONE = ("progress.json", "result.json")
 DESCRIPTION = re.compile(r"job\.json|progress\.json|result\.json|checkpoints/split\.json")
-"""What says which training it was and what came of it."""
+"""Files that identify the training and its result."""
 CONTINUED = re.compile(f"{JOB}|{NEEDED.pattern}|{STATE.pattern}")
-"""What a worker needs to go on with a training."""
+"""Files that a worker needs to continue a training."""
 FOLDER = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?:-\d+)+(?:\.part)?")
-"""As `of` names it, and a copy on its way there."""
+"""Names of `get_folder`, also with the ending of an unfinished copy."""
 MARK = "worker.txt"
-"""Names the last worker that trained: its folder is the newest, any other machine's is stale."""
+"""Holds the name of the last worker that trained: other machines' folders are stale."""
 PUBLISH_SECONDS = 60.0
-"""Between two times that checkpoints are published."""
+"""Interval at which checkpoints are published."""
 MOST_CHECKPOINT = 256 << 20
-"""Bytes. A larger one (SAC's holds its replay) stays on its disk; elsewhere the training begins again."""
+"""Bytes. Larger checkpoints (SAC's hold the replay buffer) are not published: another machine starts over."""
 Beat = Callable[[], None]
 """Renews the worker's lease, since copying may take longer than a lease lasts."""
 
 
 def get_folder(request: Request) -> Path:
-    """The folder of a Train request on this machine. It need not be there."""
+    """The folder of a Train request on this machine; it may not exist."""
     return scratch.get_folder() / request.run_key.partition("/")[2]
 
 
 def is_in_store() -> bool:
-    """Whether what is written into the folder is in the store thereby."""
+    """Whether the folder is the store's own."""
     return store.is_at("runs", scratch.get_folder())
 
 
 def get_rollout_key(request: Request, position: int, percent: int = FINAL, number: int = 1) -> str:
-    """Of a candidate's rollout in the store, as trainer.records.rollout_path names it."""
+    """The store's key of a candidate's rollout, named as by trainer.records.rollout_path."""
     return f"{request.run_key}/{rollout_path(Path(), position, percent, number).as_posix()}"
 
 
 def has_begun(request: Request) -> bool:
-    """Whether a worker has trained, here or on another machine."""
+    """Whether a worker has begun the training, on any machine."""
     return get_folder(request).exists() or bool(store.keys(request.run_key))
 
 
@@ -70,14 +69,14 @@ def fetch(request: Request, owner: str, beat: Beat) -> None:
     if is_in_store():
         store.delete(mark)
         return
-    last, here = _read_file(mark), folder / MARK
-    if last is not None and here.is_file() and here.read_bytes() == last:
-        fetch_files(request, folder, re.compile(JOB), beat)  # a person's words may have been taken out of it
+    last, mark_here = _read_file(mark), folder / MARK
+    if last is not None and mark_here.is_file() and mark_here.read_bytes() == last:
+        fetch_files(request, folder, re.compile(JOB), beat)  # a person's words may have been erased from it
     elif store.keys(request.run_key):
         shutil.rmtree(folder, ignore_errors=True)
         fetch_files(request, folder, CONTINUED, beat)
     folder.mkdir(parents=True, exist_ok=True)
-    here.write_text(owner)
+    mark_here.write_text(owner)
     store.publish(mark, owner.encode())
 
 
@@ -98,12 +97,12 @@ def _read_file(key: str) -> bytes | None:
 
 
 def rewrite(request: Request, swap: Callable[[str], str]) -> None:
-    """Change the words in the files of a training that hold rewards, or quote them: in the store, and here."""
+    """Change texts in the files of a training that may quote people: the job in the store, the log here."""
     before = _read_file(f"{request.run_key}/{JOB}")
     after = _swap_text(before or b"", swap)
     if before is not None and after != before:
         store.publish(f"{request.run_key}/{JOB}", after)
-    log = get_folder(request) / LOG  # it stays the file that a training has open, which goes on writing at its end
+    log = get_folder(request) / LOG  # changed in place, since a running training appends to it
     if log.is_file() and not log.is_symlink():
         before = log.read_bytes()
         if (after := _swap_text(before, swap)) != before:
@@ -115,7 +114,7 @@ def _swap_text(content: bytes, swap: Callable[[str], str]) -> bytes:
 
 
 def delete_stale() -> None:
-    """Delete this machine's folders of trainings that are over or gone: what is needed of them is in the store."""
+    """Delete this machine's folders of finished trainings, whose files are in the store."""
     if is_in_store() or not scratch.get_folder().is_dir():
         return
     for path in scratch.get_folder().iterdir():
@@ -125,7 +124,7 @@ def delete_stale() -> None:
 
 
 def _folders_in_use(experiment: uuid.UUID) -> set[str]:
-    """Names of the folders of requests that may go on."""
+    """Names of folders of requests that may continue."""
     requests = Request.objects.filter(experiment__public_id=experiment).select_related("experiment")
     live = requests.filter(status__in=(Request.Status.OPEN, Request.Status.FAILED))
     return {get_folder(request).name for request in live.exclude(experiment__status=Experiment.Status.CANCELLED)}
@@ -138,11 +137,11 @@ class Publisher:
         self.request, self.folder, self._beat = request, get_folder(request), beat
         self._needless = is_in_store()
         self._sent: dict[str, tuple[int, int]] = {}
-        """Name -> time and size of what is in the store."""
+        """Name -> time and size of files in the store."""
         self._at = time.monotonic()
 
     def publish_job(self) -> None:
-        """The job, once it is written. Not again: the store's copy is the one that words are taken out of."""
+        """Publish the job once; later the store's copy counts, from which words may have been erased."""
         if not self._needless and store.size(self._key(JOB)) is None:
             store.publish(self._key(JOB), self.folder / JOB)
 
@@ -151,10 +150,12 @@ class Publisher:
             self.publish()
 
     def publish(self) -> None:
-        """Everything so far."""
+        """Publish all files so far."""
         if self._needless:
             return
-        with scratch.temporary_folder("publish") as kept:  # the trainer replaces files, so a link holds one state
+        with scratch.temporary_folder(
+            "publish"
+        ) as kept:  # the trainer replaces files, so links keep a consistent state
             state = {name: kept / str(number) for number, name in enumerate(self._names(STATE))}
             for name, link in state.items():
                 os.link(self.folder / name, link, follow_symlinks=False)
@@ -166,7 +167,7 @@ class Publisher:
         self._at = time.monotonic()
 
     def finish(self) -> None:
-        """The result; then no checkpoints are needed any more."""
+        """Publish the result and delete the checkpoints from the store."""
         self.publish()
         if self._needless:
             return
@@ -177,7 +178,7 @@ class Publisher:
                 store.delete(key)
 
     def clear(self) -> None:
-        """Delete the folder, of which the store has everything that is needed."""
+        """Delete the folder, whose needed files are in the store."""
         if not self._needless:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -185,8 +186,8 @@ class Publisher:
         return f"{self.request.run_key}/{name}"
 
     def _names(self, wanted: re.Pattern[str]) -> list[str]:
-        """Of files, links excepted: generated code may write there."""
-        paths = [Path(here, name) for here, _, names in os.walk(self.folder) for name in names]
+        """Names of matching files, without links, which generated code may have made."""
+        paths = [Path(path, name) for path, _, names in os.walk(self.folder) for name in names]
         found = {path.relative_to(self.folder).as_posix(): path for path in paths if not path.is_symlink()}
         return sorted(name for name in found if wanted.fullmatch(name))
 

@@ -1,4 +1,4 @@
-"""What a message makes a worker do."""
+"""Celery tasks."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""What can be done with an experiment whose method asks for something else since Prefine was upgraded."""
+"""The two ways on for an experiment whose method's flow changed with an upgrade of Prefine."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from webapp.experiments.models import Experiment, Job
 
 @transaction.atomic
 def end_early(experiment: Experiment) -> bool:
-    """Break the flow off: the judge chooses among the rounds that are there. False where the experiment did not stop
-    because its flow changed, and where nothing has been tried.
+    """End the experiment: the judge chooses the winner among the finished rounds.
+
+    False if it did not stop because its flow changed, or nothing has been tried.
     """
     row = loop.lock(experiment.pk)
     if not _is_stopped(row) or not revisions.list_bests(row):
@@ -28,8 +29,9 @@ def end_early(experiment: Experiment) -> bool:
 
 @transaction.atomic
 def follow_current_flow(experiment: Experiment) -> bool:
-    """Go on under the flow that the method has today, with the answers that fit into it. False where the experiment did
-    not stop because its flow changed, and where today's method does not know it, or one of its options.
+    """Continue under the method's current flow, with the answers that fit.
+
+    False if the experiment did not stop because its flow changed, or its method or an option of it is gone.
     """
     row = loop.lock(experiment.pk)
     if not _is_stopped(row) or not has_current_method(row):
@@ -49,7 +51,7 @@ def _is_stopped(row: Experiment) -> bool:
 
 
 def has_current_method(row: Experiment) -> bool:
-    """Whether today's Prefine has the experiment's method, with its options."""
+    """Whether this version still has the experiment's method and options."""
     try:
         METHODS[row.method].settings(row.options)
     except (KeyError, ValueError):
@@ -58,7 +60,7 @@ def has_current_method(row: Experiment) -> bool:
 
 
 def build_record(experiment: Experiment) -> Record:
-    """The experiment as `python -m llm.replay` reads it."""
+    """The experiment as a record for `python -m llm.replay`."""
     return Record(
         problem=loop.describe_task(experiment),
         method=experiment.method,

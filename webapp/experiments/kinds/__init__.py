@@ -1,5 +1,5 @@
-"""Kinds of requests that methods yield. A new one is a class in llm/records.py, a file here, a line below, and a
-function in webapp/experiments/execute/ unless one of those that are there works on it.
+"""The registry of kinds of requests. A new kind is a class in llm/records.py, a file here, a line below, and a function
+in webapp/experiments/execute/ if no existing one can answer it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ KINDS: dict[str, Kind] = {
 }
 """By the name that rows keep."""
 JUDGED_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement)
-"""Answered by the experiment's judge, who may be a person."""
+"""Kinds that the experiment's judge answers."""
 MODEL_KINDS = tuple(kind.name for kind in KINDS.values() if kind.asks_model)
-"""Those for which a language model may be asked."""
+"""Kinds that a language model may answer."""
 WORST_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement and kind.judgement.asks_worst)
-"""Judgements of best and worst: what people know as a round."""
+"""Judgements of best and worst, which people know as rounds."""
 
 
 def get_judgement(request: Request) -> Judgement:
-    """What the request asks the experiment's judge. Raises ValueError where no judge answers it."""
+    """The judgement of a request. Raises ValueError if no judge answers its kind."""
     judgement = KINDS[request.kind].judgement
     if judgement is None:
         raise ValueError(f"a person does not answer a {request.kind} request")

@@ -16,7 +16,7 @@ def record_result(experiment: Experiment, request: Request, result: str) -> None
 
 
 def save_difference(experiment: Experiment, request: Request, result: str) -> None:
-    """What the describer said of a round."""
+    """Save the describer's words on a round."""
     experiment.iterations.filter(number=request.payload["iteration"]).update(difference=result)
 
 

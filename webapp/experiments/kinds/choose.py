@@ -26,16 +26,16 @@ def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Choose:
     return Choose(tuple(outcomes))
 
 
-def build_result(payload: Payload, said: PersonChoice) -> str:
-    return said.pick.best
+def build_result(payload: Payload, choice: PersonChoice) -> str:
+    return choice.pick.best
 
 
 def check_result(payload: Payload, result: Any) -> None:
     check_shown(payload, [result])
 
 
-def pool_choices(payload: Payload, shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], str]:
-    pooled, pick = pool_picks(shown, said)
+def pool_choices(payload: Payload, shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[dict[str, Any], str]:
+    pooled, pick = pool_picks(shown, choices)
     return pooled, pick.best
 
 

@@ -14,8 +14,8 @@ from webapp.experiments.models import Experiment, Job, Request
 
 def record_result(experiment: Experiment, request: Request, result: str) -> None:
     first, second = request.payload["candidates"]
-    said = {"first": f"{first} over {second}", "second": f"{second} over {first}"}
-    events.emit(experiment, "compared", said.get(result, f"{first} and {second}: {result}"))
+    texts = {"first": f"{first} over {second}", "second": f"{second} over {first}"}
+    events.emit(experiment, "compared", texts.get(result, f"{first} and {second}: {result}"))
     events.emit(experiment, "locked", public=True)
 
 
@@ -23,10 +23,10 @@ def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Compare:
     return Compare(payload["iteration"], *outcomes)
 
 
-def build_result(payload: Payload, said: PersonChoice) -> str:
-    if said.cannot_tell:
-        return "skip" if said.broken else "equal"
-    return "first" if said.pick.best == payload["candidates"][0] else "second"
+def build_result(payload: Payload, choice: PersonChoice) -> str:
+    if choice.cannot_tell:
+        return "skip" if choice.broken else "equal"
+    return "first" if choice.pick.best == payload["candidates"][0] else "second"
 
 
 def check_result(payload: Payload, result: Any) -> None:
@@ -34,9 +34,9 @@ def check_result(payload: Payload, result: Any) -> None:
         raise ValueError(f"{result!r} is no answer; possible are {', '.join(ANSWERS)}")
 
 
-def pool_choices(payload: Payload, shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], str]:
-    """Strengths with intervals, and what the most said; a draw is a draw."""
-    answers = [build_result(payload, one) for one in said]
+def pool_choices(payload: Payload, shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[dict[str, Any], str]:
+    """Strengths with intervals, and the majority's answer; equal numbers make a draw."""
+    answers = [build_result(payload, choice) for choice in choices]
     one, other = payload["candidates"]
     seen = [comparison for answer in answers for comparison in panel.read_comparison(one, other, answer)]
     first, second = answers.count("first"), answers.count("second")

@@ -31,9 +31,9 @@ def restore_result(experiment: Experiment, request: Request) -> None:
 def save_pick(
     experiment: Experiment, request: Request, result: dict[str, Any], ended: Any
 ) -> tuple[Candidate | None, Candidate | None]:
-    """Write a round's best and worst, with what was said of them; they are given back."""
+    """Save a round's best and worst with reason and tags. Returns both rows."""
     best, worst = find_candidate(experiment, result["best"]), find_candidate(experiment, result["worst"])
-    tags = list(dict.fromkeys(result.get("tags", ())))  # of a panel, as often as they were given
+    tags = list(dict.fromkeys(result.get("tags", ())))  # a panel may give the same tag several times
     experiment.iterations.filter(number=request.payload["iteration"]).update(
         best=best, worst=worst, reason=result.get("reason", ""), tags=tags, finished_at=ended
     )
@@ -44,22 +44,22 @@ def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Judge:
     return Judge(payload["iteration"], tuple(outcomes), payload.get("worst", True))
 
 
-def build_result(payload: Payload, said: PersonChoice) -> Any:
-    return result_to_json(KIND.name, said.pick)
+def build_result(payload: Payload, choice: PersonChoice) -> Any:
+    return result_to_json(KIND.name, choice.pick)
 
 
 def check_result(payload: Payload, result: Any) -> None:
     check_shown(payload, [result["best"], result["worst"]])
 
 
-def pool_choices(payload: Payload, shown: Sequence[str], said: Sequence[PersonChoice]) -> tuple[dict[str, Any], Any]:
-    pooled, pick = pool_picks(shown, said)
+def pool_choices(payload: Payload, shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[dict[str, Any], Any]:
+    pooled, pick = pool_picks(shown, choices)
     unseen = tuple(key for key in payload["candidates"] if key not in shown)
     return pooled, build_result(payload, PersonChoice(replace(pick, unseen=unseen)))
 
 
 def count_pairs(payload: Payload, result: Any) -> int:
-    """Best of m, then worst of the rest, are 2m - 3; the best alone is m - 1."""
+    """2m - 3 for the best of m and the worst of the rest; m - 1 for the best alone."""
     shown = len(payload["candidates"])
     return max(0, 2 * shown - 3 if result["worst"] else shown - 1)
 

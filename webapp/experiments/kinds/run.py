@@ -1,4 +1,4 @@
-"""Answers to a problem are put to the test."""
+"""Answers to a problem are tested."""
 
 from __future__ import annotations
 

@@ -21,23 +21,23 @@ def record_result(experiment: Experiment, request: Request, result: list[dict[st
 
 
 def find_requests(experiment: Experiment) -> QuerySet[Request]:
-    """Those that have a training folder each."""
+    """The experiment's Train requests; each has a training folder."""
     return experiment.requests.filter(kind=KIND.name)
 
 
 def find_training(experiment: Experiment, key: str) -> tuple[Request, int] | None:
-    """The request that trained the candidate of this id, and its position in there; None where there is none."""
+    """The request that trained this candidate id, with its position there; None if there is none."""
     for request in sorted(find_requests(experiment), key=lambda row: row.status == Request.Status.ASIDE):
-        ids = [asked["id"] for asked in request.payload["candidates"]]
+        ids = [row["id"] for row in request.payload["candidates"]]
         if key in ids:
             return request, ids.index(key)
     return None
 
 
 def order_clips(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
-    """Order the clips of what was chosen, where nobody had to look at every clip of the round before."""
+    """Order the final clips of these candidates, if the experiment does not film all of a round anyway."""
     for request in [] if experiment.watched else find_requests(experiment).exclude(status=Request.Status.ASIDE):
-        keys = {asked["id"] for asked in request.payload["candidates"]}
+        keys = {row["id"] for row in request.payload["candidates"]}
         candidates = [row for row in chosen if row and row.key in keys and row.status == Candidate.Status.TRAINED]
         if candidates:
             jobs.order_clips(experiment, request, candidates, FINAL)

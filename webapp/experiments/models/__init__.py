@@ -1,4 +1,4 @@
-"""The state of every loop. Logic about one row lives here; writes across rows live in loop.py and jobs.py."""
+"""The state of every loop. Logic about one row is here; writes across rows are in loop.py and jobs.py."""
 
 from webapp.experiments.models.experiment import Candidate, Experiment, Iteration
 from webapp.experiments.models.loop_settings import (

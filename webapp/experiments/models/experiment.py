@@ -1,4 +1,4 @@
-"""One run of a loop: experiment, rounds, candidates. Logic about one row lives here."""
+"""Experiments with their rounds and candidates."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Experiment(LoopSettings):
     paused = models.BooleanField(default=False, editable=False)
     error = models.TextField(blank=True, editable=False)
     revision = models.PositiveSmallIntegerField(default=1, editable=False)
-    """Of the method, whose flow it follows."""
+    """The revision of the method that it follows."""
     flow_changed = models.BooleanField(default=False, editable=False)
-    """It failed because its method's flow is another one today."""
+    """It failed because its method's flow has changed."""
     ends_early = models.BooleanField(default=False, editable=False)
-    """Its flow was broken off: its judge chooses among the rounds that are there."""
+    """Its flow was ended: the judge chooses among the finished rounds."""
     winner = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     overrides = models.JSONField(default=dict, editable=False)
     """Fields of the training preset to replace; set by the command line and tests only."""
@@ -45,13 +45,13 @@ class Experiment(LoopSettings):
         return self.name
 
     def clean(self) -> None:
-        """Once started, the settings are what the saved requests were made from: right or wrong, they stay."""
+        """Check the settings of drafts only: those of started experiments never change."""
         if self.status == self.Status.DRAFT:
             super().clean()
 
     @property
     def watched(self) -> bool:
-        """Whether a person, or a vision model, looks at every clip of a round before it is judged."""
+        """Whether a person or a vision model sees every clip of a round before it is judged."""
         looks = methods.method(self.method).looks(self.options) or bool(self.judge_frames)
         return self.judge_info.asks_people or looks
 
@@ -68,7 +68,7 @@ class Iteration(models.Model):
     reason = models.TextField(blank=True)
     tags = models.JSONField(default=list)
     aside = models.BooleanField(default=False)
-    """Of an earlier flow of the method, and not come to again in today's."""
+    """Of an earlier flow of the method, not reached in the current one."""
     difference = models.TextField(blank=True)
     """The describer's words on how this best differs from the one before."""
     started_at = models.DateTimeField(auto_now_add=True)
@@ -89,7 +89,7 @@ class Candidate(models.Model):
         TRAINED = "trained", "Trained"
         FAILED = "failed", "Failed"
         ASIDE = "aside", "Set aside"
-        """Written in an earlier flow of the method, and not taken over into today's."""
+        """Written in an earlier flow of the method, not taken over into the current one."""
 
     iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
     index = models.PositiveSmallIntegerField()

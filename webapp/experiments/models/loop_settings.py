@@ -1,4 +1,4 @@
-"""What defines a loop: task, method, judge, models, budget."""
+"""The settings of a loop: task, method, judge, models, budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from webapp.problems.media import get_medium
 from webapp.problems.medium import Medium
 
 LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
-"""Tokens that a model may be said to have room for."""
+"""Limits of a model's context, in tokens."""
 
 
 def task_choices() -> list[tuple[str, str]]:
@@ -86,19 +86,19 @@ class LanguageModel(models.Model):
 
     @property
     def key(self) -> str:
-        """The row's own key; the environment's goes to the environment's endpoint and to no other address."""
+        """The row's own key; else PREFINE_API_KEY, for the endpoint of PREFINE_BASE_URL only."""
         return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 
 def model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
-    """Somebody who is asked; a model that something names is not deleted."""
+    """A foreign key to a language model that protects it from deletion."""
     return models.ForeignKey(
         LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text=help_text
     )
 
 
 class LoopSettings(models.Model):
-    """What defines a loop: shared by a study's arm (the plan) and an experiment (one run of it)."""
+    """The settings of a loop, shared by a study's arm (the plan) and an experiment (one run of it)."""
 
     task = models.CharField(max_length=40, choices=task_choices, default="Ant")
     method = models.CharField(max_length=40, choices=method_choices, default="icpl")
@@ -142,7 +142,7 @@ class LoopSettings(models.Model):
         abstract = True
 
     def clean_fields(self, exclude: Collection[str] | None = None) -> None:
-        """The task may also be a problem's name, of which the field's choices know nothing."""
+        """Skip the task, which may be a problem and not among the field's choices."""
         super().clean_fields({*(exclude or ()), "task"})
 
     def clean(self) -> None:
@@ -152,7 +152,7 @@ class LoopSettings(models.Model):
             raise ValidationError({"task": str(error)}) from error
         chosen, judge = methods.METHODS.get(self.method), judges.JUDGES.get(self.judge)
         if chosen is None or judge is None:
-            return  # the field itself says so
+            return  # clean_fields reports it
         refusals = dict(judge.find_refusals(self, info.metric, chosen))
         if "judge" in refusals:
             raise ValidationError(refusals)
@@ -195,7 +195,7 @@ class LoopSettings(models.Model):
 
     @property
     def judge_frames(self) -> int:
-        """Pictures of each clip by which a vision model judges; 0 where none does."""
+        """Number of pictures of each clip for a vision model that judges; 0 for other judges."""
         return self.judge_info.count_frames(self.judge_options) if self.medium.filmed else 0
 
     @property
@@ -204,7 +204,7 @@ class LoopSettings(models.Model):
 
     @property
     def rounds(self) -> int:
-        """How many there will be: N, unless another number follows from the budget of the method."""
+        """The number of rounds: N, unless it follows from the method's budget."""
         chosen = methods.METHODS.get(self.method)
         return chosen.rounds_of(self.k, self.n, self.options) if chosen else self.n
 

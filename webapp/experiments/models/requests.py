@@ -1,4 +1,4 @@
-"""What a loop asks for, who works on it, and what came of it."""
+"""Requests of a loop, jobs that answer them, and their results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from webapp.experiments.models.experiment import Candidate, Experiment
 
 
 class Request(models.Model):
-    """One request that a method yielded, and its result: what a replay is fed."""
+    """A request that a method yielded, with its result, for replays."""
 
     class Status(models.TextChoices):
         OPEN = "open", "Open"
         DONE = "done", "Done"
         FAILED = "failed", "Failed"
         ASIDE = "aside", "Set aside"
-        """Of an earlier flow of the method, and not taken over into today's (webapp.experiments.revisions)."""
+        """Of an earlier flow of the method, not taken over into the current one (webapp.experiments.revisions)."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="requests")
     step = models.PositiveIntegerField()
@@ -31,13 +31,13 @@ class Request(models.Model):
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     result = models.JSONField(null=True)
     version = models.CharField(max_length=120, blank=True)
-    """The version of Prefine that asked; empty where it was not written down yet."""
+    """The version of Prefine that asked; empty in old rows."""
     revision = models.PositiveSmallIntegerField(default=1)
-    """Of the method, whose flow asked."""
+    """The revision of the method that asked."""
     folder = models.CharField(max_length=80, blank=True)
-    """The name of the training folder where step and slot do not tell it."""
+    """The name of the training folder; empty if it follows from step and slot."""
     pooled = models.JSONField(null=True)
-    """How a panel's votes became the result: see webapp.review.panels. None where one person decided."""
+    """Statistics of a panel's votes (webapp.review.panels); null if one person decided."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -55,24 +55,24 @@ class Request(models.Model):
 
     @property
     def title(self) -> str:
-        """What it is about, for lists over many experiments."""
+        """The request with its experiment, for lists over many experiments."""
         return f"{self.experiment.task}, {self.experiment.method}, {self}"
 
     @property
     def run_key(self) -> str:
-        """The store's folder with what is left of a Train request's training (webapp.experiments.run_folder)."""
+        """The store's folder with the files of a Train request (webapp.experiments.run_folder)."""
         place = f"{self.step}-{self.slot}" if self.slot else str(self.step)
         return f"runs/{self.folder or f'{self.experiment.public_id}-{place}'}"
 
 
 class Job(models.Model):
-    """Work for a worker. The row is the truth: lease, heartbeat, attempt, cancellation (design idea 3)."""
+    """Work for a worker, with its lease, heartbeat, attempts and cancellation."""
 
     class Kind(models.TextChoices):
         ADVANCE = "advance"
         WRITE = "write"
         ASK = "ask"
-        """Anything that a model answers in words: Ask, Look, and judgements where a model judges."""
+        """For Ask, Look, and judgements by a model."""
         TRAIN = "train"
         FILM = "film"
 
@@ -95,17 +95,17 @@ class Job(models.Model):
     """Who holds the lease: "<machine>:<process id>:<random>"."""
     heartbeat = models.DateTimeField(null=True)
     attempt = models.PositiveIntegerField(default=0)
-    """Counts the leases ever given; owner and attempt together fence off a worker that lost its lease."""
+    """Number of leases so far; a worker that lost its lease no longer matches owner and attempt."""
     strikes = models.PositiveSmallIntegerField(default=0)
-    """Attempts in a row that ended badly without getting further; too many fail the job."""
+    """Failed attempts in a row without progress; too many fail the job."""
     reached = models.FloatField(default=0)
     """The fraction at the last strike."""
     cancel = models.BooleanField(default=False)
     rung_at = models.DateTimeField(null=True)
     rings = models.PositiveSmallIntegerField(default=0)
-    """How often a worker was called for this job since it was queued; the pause between calls doubles."""
+    """Number of calls for this job since it was queued; the pause between calls doubles."""
     progress = models.JSONField(default=dict)
-    """What the worker last said: {"fraction", "seconds_left", "text", ...}; in the end who trained: "made_by"."""
+    """The worker's last report: {"fraction", "seconds_left", "text", ...}; after a training also "made_by"."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -129,7 +129,7 @@ class Job(models.Model):
 
 
 class Run(models.Model):
-    """One training run of a Train request: what it cost."""
+    """The cost of a Train request's training."""
 
     request = models.OneToOneField(Request, on_delete=models.CASCADE, related_name="run")
     seconds = models.FloatField(default=0)
@@ -153,7 +153,7 @@ class Clip(models.Model):
     percent = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
     name = models.UUIDField(default=uuid.uuid4, unique=True)
-    """File name in the media store, without ending: says nothing about what it shows."""
+    """The file's name in the store, without ending; random, so that it reveals nothing."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -175,7 +175,7 @@ class Clip(models.Model):
 
 
 class ModelCall(models.Model):
-    """One paid-for answer of a language model, saved as it arrives so that nothing is bought twice."""
+    """An answer of a language model, saved as it arrives so that none is paid for twice."""
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
     model = models.CharField(max_length=MODEL_LETTERS)
@@ -186,7 +186,7 @@ class ModelCall(models.Model):
     prompt_tokens = models.PositiveIntegerField(null=True)
     completion_tokens = models.PositiveIntegerField(null=True)
     estimated = models.BooleanField(default=False)
-    """Whether its tokens are counted from its letters, because its endpoint did not say."""
+    """Whether its tokens are estimated from its letters, because the endpoint gave no usage."""
     latency = models.FloatField(default=0)
     cost = models.FloatField(null=True)
     """US dollars; null when usage or price is unknown."""
@@ -203,13 +203,13 @@ class ModelCall(models.Model):
 
 
 class Event(models.Model):
-    """Append-only outbox: browsers get it pushed and catch up from it after a reconnect."""
+    """A row of the outbox: pushed to browsers, which catch up from it after a reconnect."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="events")
     kind = models.CharField(max_length=30)
     """started, written, clip, trained, judge, picked, undone, locked, finished, failed, paused and so on."""
     public = models.BooleanField(default=False)
-    """A participant's page may be told that something changed (never the payload)."""
+    """Whether participants' pages are told that something changed (never the payload)."""
     text = models.TextField(blank=True)
     payload = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)

@@ -20,7 +20,7 @@ from webapp.problems.media import get_medium
 ROLES = ("describer", "judge_model", "vision")
 TASK = "Ant"
 LINE_SECONDS = 5.0
-"""How often a line is printed where the output is not a terminal."""
+"""How often a line is printed if the output is no terminal."""
 
 
 class Command(BaseCommand):
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine run"  # as a person calls it
+        parser.prog = "./prefine run"  # as users call it
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             sys.exit(130)
         except OSError as error:  # a full disk; the step is queued again
             raise CommandError(f"{error}\nGo on with: ./prefine run --resume {experiment.public_id}") from error
-        finally:  # also where nobody foresaw what went wrong: the traceback says what, this says how to go on
+        finally:  # after unexpected exceptions, say how to continue
             if not isinstance(sys.exception(), KeyboardInterrupt | SystemExit | CommandError | None):
                 self.stderr.write(
                     f"Every finished step is kept. Go on with: ./prefine run --resume {experiment.public_id}"
@@ -93,7 +93,7 @@ class Command(BaseCommand):
         self.finish()
 
     def report(self, said: dict[str, Any]) -> None:
-        """A line of progress, and a row of the table for each round that is over."""
+        """Print a line of progress, and a row of the table for each finished round."""
         self.show_rounds()
         now = time.monotonic()
         if not self.stdout.isatty() and now - self.last_line < LINE_SECONDS:
@@ -126,7 +126,7 @@ class Command(BaseCommand):
             self.width = 0
 
     def finish(self) -> None:
-        """The winner and the record, or why there is none."""
+        """Print the winner and save the record; raise CommandError without a winner."""
         experiment = self.experiment
         self.show_rounds()
         self.clear()
@@ -143,7 +143,7 @@ class Command(BaseCommand):
 
 
 def create_experiment(options: dict[str, Any]) -> Experiment:
-    """A new experiment, started. Raises CommandError on settings that cannot be."""
+    """Create and start an experiment. Raises CommandError for invalid settings."""
     if options["judge"] in judges.ASKING_PEOPLE:
         raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
@@ -177,7 +177,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
 
 
 def limit_iterations(options: dict[str, Any]) -> int:
-    """How many training iterations may be asked for: none, where nothing is trained. Raises ValueError."""
+    """The most training iterations that may be set; 0 if nothing is trained. Raises ValueError."""
     if not get_medium(lookup.find_task(options["task"]).name).filmed:
         return 0
     return 10 * catalog.preset(options["task"], options["preset"]).iterations
@@ -196,7 +196,7 @@ def find_model(name: str | None) -> LanguageModel | None:
 
 
 def resume_experiment(public_id: str) -> Experiment:
-    """An experiment to go on with: continued, retried after a failure, or started."""
+    """Start, resume or retry an experiment. Raises CommandError if that is impossible."""
     try:
         experiment = Experiment.objects.get(public_id=public_id)
     except (Experiment.DoesNotExist, ValidationError) as error:
