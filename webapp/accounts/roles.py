@@ -60,10 +60,10 @@ def assign_role(user: User, role: str, extras: list[str]) -> None:
 def get_extra_rights(user: User) -> list[str]:
     if user.pk is None:
         return []
-    held = {
+    permissions = {
         f"{row.content_type.app_label}.{row.codename}" for row in user.user_permissions.select_related("content_type")
     }
-    return [extra.permission for extra in EXTRA_RIGHTS if extra.permission in held]
+    return [extra.permission for extra in EXTRA_RIGHTS if extra.permission in permissions]
 
 
 def list_extra_rights() -> list[tuple[str, str]]:

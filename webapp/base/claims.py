@@ -45,7 +45,7 @@ def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
     """
     owner = processes.new_owner()
     status = rows.model.Status
-    taken = rows.filter(status=status.QUEUED).update(
+    claimed = rows.filter(status=status.QUEUED).update(
         status=status.RUNNING,
         owner=owner,
         attempt=F("attempt") + 1,
@@ -54,7 +54,7 @@ def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
         error="",
         **values,
     )
-    return owner if taken else ""
+    return owner if claimed else ""
 
 
 def select_held(row: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from llm.method import Method, Option, Value
-from llm.method import settings as checked
+from llm.method import settings as check_settings
 from llm.records import Judged, Pick
 
 Options = Mapping[str, Any]
@@ -53,6 +53,6 @@ class Judge:
         """Whether a language model judges, in a job."""
         return not (self.asks_people or self.decide)
 
-    def check_options(self, given: Options) -> dict[str, Value]:
+    def check_options(self, options: Options) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""
-        return checked(self.options, given, f"the judge {self.name!r}")
+        return check_settings(self.options, options, f"the judge {self.name!r}")

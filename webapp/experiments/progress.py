@@ -249,8 +249,8 @@ UNMEASURED_CLIP_SECONDS = 2.0
 def _measure_seconds(like: QuerySet[Job]) -> float | None:
     done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
     newest = done.values_list("started_at", "finished_at")[:REMEMBERED_JOBS]
-    took = [(ended - began).total_seconds() for began, ended in newest if began and ended]
-    return sum(took) / len(took) if took else None
+    seconds = [(ended - began).total_seconds() for began, ended in newest if began and ended]
+    return sum(seconds) / len(seconds) if seconds else None
 
 
 def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
@@ -264,7 +264,7 @@ def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) ->
 def read_candidate_progress(job: Job) -> dict[str, dict[str, object]]:
     """The last progress of each candidate of a training, by id."""
     candidates = job.request.payload["candidates"] if job.request else []
-    return {candidates[one["index"]]["id"]: one for one in job.progress.get("candidates", ())}
+    return {candidates[entry["index"]]["id"]: entry for entry in job.progress.get("candidates", ())}
 
 
 def _build_candidate(row: Candidate, progress: dict[str, object]) -> CandidateState:

@@ -126,16 +126,16 @@ def read_words(text: str, choices: int = 0) -> str | None:
 
 def build_look(request: Request) -> Question:
     """The question with pictures and the reward's values at their moments; without pictures it says so."""
-    wanted = records.from_payload(request.kind, request.payload)
-    assert isinstance(wanted, records.Look)
-    which = (request.experiment, wanted.candidate, wanted.rollout)
-    pictures = frames.read_rollout_frames(*which, wanted.frames)
-    *before, last = wanted.messages
+    look_request = records.from_payload(request.kind, request.payload)
+    assert isinstance(look_request, records.Look)
+    which = (request.experiment, look_request.candidate, look_request.rollout)
+    pictures = frames.read_rollout_frames(*which, look_request.frames)
+    *before, last = look_request.messages
     with frames.open_rollout(*which) as file:
-        moments = format_values(file, wanted.frames)
+        moments = format_values(file, look_request.frames)
     content = last["content"] + moments + ("" if pictures else UNSEEN_NOTE)
-    look = replace(wanted, messages=(*before, {**last, "content": content}))
-    return Question(look, read_words, tuple(pictures), () if pictures else (wanted.candidate,))
+    look = replace(look_request, messages=(*before, {**last, "content": content}))
+    return Question(look, read_words, tuple(pictures), () if pictures else (look_request.candidate,))
 
 
 def format_values(file: Path | None, count: int) -> str:

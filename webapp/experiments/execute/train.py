@@ -134,15 +134,15 @@ def watch_training(
 
 def find_filmable_percents(progress: Progress, count: int) -> set[int]:
     """Early percentages at which every candidate that still trains has been recorded."""
-    going = [set(c.rollouts) for c in progress.candidates if c.status != "failed"]
-    if len(progress.candidates) < count or not going:
+    active = [set(c.rollouts) for c in progress.candidates if c.status != "failed"]
+    if len(progress.candidates) < count or not active:
         return set()
-    return set.intersection(*going) - {FINAL}
+    return set.intersection(*active) - {FINAL}
 
 
-def film_early(lease: Lease, request: Request, percent: int, going: set[int]) -> None:
+def film_early(lease: Lease, request: Request, percent: int, active: set[int]) -> None:
     """Order clips of the candidates at these positions."""
-    candidates = [candidate for position, candidate in enumerate(find_candidates(request)) if position in going]
+    candidates = [candidate for position, candidate in enumerate(find_candidates(request)) if position in active]
     with lease.lock_experiment() as experiment:
         jobs.order_clips(experiment, request, candidates, percent)
 

@@ -35,7 +35,7 @@ def restore_result(experiment: Experiment, request: Request) -> None:
 
 def list_written(request: Request) -> list[str]:
     """Ids of the candidates that a request of any kind wrote."""
-    return [one["id"] for one in request.result or ()] if request.kind == KIND.name else []
+    return [candidate["id"] for candidate in request.result or ()] if request.kind == KIND.name else []
 
 
 def find_requests(experiment: Experiment) -> QuerySet[Request]:

@@ -45,9 +45,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--k", type=int, help="candidates per round (default: the method's, mostly 6)")
         parser.add_argument("--n", type=int, help="rounds (default: the method's, mostly 5)")
-        for name, whose in (("--option", "the method"), ("--judge-option", "the judge")):
+        for name, owner in (("--option", "the method"), ("--judge-option", "the judge")):
             parser.add_argument(
-                name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {whose}; see below"
+                name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {owner}; see below"
             )
         parser.add_argument("--preset", default="quick", help="training settings: " + ", ".join(catalog.PRESETS))
         parser.add_argument("--seed", type=int, default=0)
@@ -92,7 +92,7 @@ class Command(BaseCommand):
                 )
         self.finish()
 
-    def report(self, said: dict[str, Any]) -> None:
+    def report(self, reported: dict[str, Any]) -> None:
         """Print a line of progress, and a row of the table for each finished round."""
         self.show_rounds()
         now = time.monotonic()
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         self.last_line = now
         if self.experiment.status != Experiment.Status.RUNNING:
             return
-        line = format_status(progress.read_progress(self.experiment), said)
+        line = format_status(progress.read_progress(self.experiment), reported)
         if self.stdout.isatty():
             self.stdout.write(f"\r{line:<{self.width}}", ending="")
             self.width = len(line)
@@ -210,9 +210,9 @@ def resume_experiment(public_id: str) -> Experiment:
     return experiment
 
 
-def format_status(state: progress.Progress, said: dict[str, Any]) -> str:
+def format_status(state: progress.Progress, reported: dict[str, Any]) -> str:
     until = "to ask" if state.phase == "asking" else "in this round"
     left = "" if state.seconds_left is None else f"  {state.seconds_left:.0f} s left {until}"
-    speed = said.get("samples_per_second")
+    speed = reported.get("samples_per_second")
     pace = f"  {speed:,.0f} samples/s" if speed else ""
     return f"round {state.iteration}/{state.n}  {state.phase:<8} {100 * state.fraction:3.0f}%{left}{pace}"
