@@ -159,7 +159,7 @@ class TestLease:
         lease = claim(row)
         age(lease.job, 3600)
         stale = Job.objects.filter(pk=lease.job.pk, heartbeat__lt=timezone.now() - timedelta(seconds=3000))
-        with lease.beating():
+        with lease.beat_in_background():
             wait_for(lambda: not stale.exists(), "a heartbeat")
         assert leases.requeue_abandoned() == 0
 
@@ -190,7 +190,7 @@ class TestLease:
         monkeypatch.setattr(threading, "excepthook", lambda said: None)
         lease = claim(row)
         monkeypatch.setattr(lease, "beat", broken)
-        with pytest.raises(leases.ClaimLost), lease.beating() as stop_check:
+        with pytest.raises(leases.ClaimLost), lease.beat_in_background() as stop_check:
             for _ in range(3000):
                 stop_check()
                 time.sleep(0.1)
@@ -200,7 +200,7 @@ class TestLease:
         self, row: Experiment, act: Callable[[Experiment], bool], status: str
     ) -> None:
         asked_for = 0
-        with claim(row) as lease, lease.beating() as stop_check:
+        with claim(row) as lease, lease.beat_in_background() as stop_check:
             act(row)
             while asked_for < 3000:  # as many answers as a writer would go on to buy
                 stop_check()

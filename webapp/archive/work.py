@@ -75,7 +75,7 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
         return False
     try:
         work = Work(task)
-        with work.beating() as work.stop_check:
+        with work.beat_in_background() as work.stop_check:
             do(task, work)
     except ClaimLost:
         remove_file_of_deleted(task)

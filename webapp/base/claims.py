@@ -43,7 +43,7 @@ def claim_row(rows: models.QuerySet[Any], **values: Any) -> str:
 
     Returns the new owner; empty if no row was queued.
     """
-    owner = processes.new_owner()
+    owner = processes.make_owner()
     status = rows.model.Status
     claimed = rows.filter(status=status.QUEUED).update(
         status=status.RUNNING,
@@ -108,7 +108,7 @@ class Claim:
         self._renewed_at = now
 
     @contextmanager
-    def beating(self) -> Iterator[Callable[[], None]]:
+    def beat_in_background(self) -> Iterator[Callable[[], None]]:
         """Renew the claim from a second thread during the `with` block. Raises Stopped at its end if work must end.
 
         Yields a function, callable from any thread, that raises Stopped as soon as the second thread has seen it.

@@ -16,7 +16,7 @@ def get_machine() -> str:
     return f"{socket.gethostname()[:80]}/{os.stat('/proc/self/ns/pid').st_ino}"
 
 
-def new_owner() -> str:
+def make_owner() -> str:
     """A name for one claim of this process: "<machine>:<process id>:<random>"."""
     return f"{get_machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 

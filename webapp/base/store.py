@@ -42,7 +42,7 @@ class LocalStore:
         """Write or replace the file of this key atomically. A source path is hard-linked if possible, so do not write
         into that file afterwards; replace it.
         """
-        target = self._path(key)
+        target = self._get_path(key)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
@@ -67,7 +67,7 @@ class LocalStore:
 
     def open(self, key: str) -> BinaryIO:
         """The file, opened for reading."""
-        return self._found(key)[0].open("rb")
+        return self._find_file(key)[0].open("rb")
 
     def open_range(self, key: str, start: int, length: int) -> BinaryIO:
         """The file, opened at this byte; the caller reads at most `length` bytes."""
@@ -78,18 +78,18 @@ class LocalStore:
     @contextmanager
     def as_file(self, key: str) -> Iterator[Path]:
         """A path to read the file from, for programs that need one."""
-        yield self._found(key)[0]
+        yield self._find_file(key)[0]
 
     def size(self, key: str) -> int | None:
         """Size in bytes; None if there is no such file."""
         try:
-            return self._found(key)[1]
+            return self._find_file(key)[1]
         except FileNotFoundError:
             return None
 
     def keys(self, folder: str) -> list[str]:
         """All files in the folder and its subfolders."""
-        root, found = self._path(folder), list[str]()
+        root, found = self._get_path(folder), list[str]()
         for here, _, files in os.walk(root):
             inside = Path(here).relative_to(root).as_posix()
             found += [f"{folder}/{name}" if inside == "." else f"{folder}/{inside}/{name}" for name in files]
@@ -97,21 +97,21 @@ class LocalStore:
 
     def names(self, folder: str) -> list[str]:
         """Files and folders directly in the folder. The empty name is the folder of clips, votes and problems."""
-        place = self._path(folder) if folder else self._media()
+        place = self._get_path(folder) if folder else self._get_media()
         return sorted(path.name for path in place.iterdir() if NAME.fullmatch(path.name)) if place.is_dir() else []
 
     def delete(self, key: str) -> None:
         """Delete the file, if there is one."""
-        self._path(key).unlink(missing_ok=True)
+        self._get_path(key).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
         """Delete the folder; files that cannot be deleted stay."""
-        shutil.rmtree(self._path(folder), ignore_errors=True)
+        shutil.rmtree(self._get_path(folder), ignore_errors=True)
 
     def age(self, name: str) -> float | None:
         """Seconds since the file changed, or an entry of the folder was added; None if it is gone."""
         try:
-            return time.time() - self._path(name).lstat().st_mtime
+            return time.time() - self._get_path(name).lstat().st_mtime
         except FileNotFoundError:
             return None
 
@@ -119,7 +119,7 @@ class LocalStore:
         """Delete a file or folder that is older than this. A file that another process puts there meanwhile
         stays.
         """
-        path = self._path(name)
+        path = self._get_path(name)
         if path.is_dir() and not path.is_symlink():
             self.delete_folder(name)
             return
@@ -133,9 +133,9 @@ class LocalStore:
 
     def delete_unfinished(self, seconds: float) -> None:
         """Delete parts of files older than this, left by processes that were killed while publishing."""
-        parts = list(self._media().glob("*/.*.part"))
+        parts = list(self._get_media().glob("*/.*.part"))
         for folder in BESIDE_MEDIA:
-            parts += self._path(folder).glob(".*.part")
+            parts += self._get_path(folder).glob(".*.part")
         for part in parts:
             with suppress(OSError):
                 if time.time() - part.lstat().st_mtime > seconds:
@@ -143,13 +143,13 @@ class LocalStore:
 
     def is_at(self, folder: str, path: Path) -> bool:
         """Whether the store's folder is at this path, so that writing there is publishing."""
-        return self._path(folder).resolve() == path.resolve()
+        return self._get_path(folder).resolve() == path.resolve()
 
-    def _path(self, key: str) -> Path:
+    def _get_path(self, key: str) -> Path:
         parts = key.split("/")
         if not all(NAME.fullmatch(part) for part in parts):
             raise ValueError(f"{key!r} is no key of the store")
-        root = Path(settings.DATA_DIR) if parts[0] in BESIDE_MEDIA else self._media()
+        root = Path(settings.DATA_DIR) if parts[0] in BESIDE_MEDIA else self._get_media()
         path = root / key
         if len(parts) > TRUSTED_PARTS:
             trusted = root.joinpath(*parts[:TRUSTED_PARTS]).resolve()
@@ -157,12 +157,12 @@ class LocalStore:
                 raise FileNotFoundError(f"{key} is a link, or in a folder that is one")
         return path
 
-    def _media(self) -> Path:
+    def _get_media(self) -> Path:
         return Path(settings.DATA_DIR) / "media"
 
-    def _found(self, key: str) -> tuple[Path, int]:
+    def _find_file(self, key: str) -> tuple[Path, int]:
         """The file and its size."""
-        path = self._path(key)
+        path = self._get_path(key)
         try:
             found = path.stat()
         except NotADirectoryError:

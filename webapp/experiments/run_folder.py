@@ -119,11 +119,11 @@ def delete_stale() -> None:
         return
     for path in scratch.get_folder().iterdir():
         named = FOLDER.fullmatch(path.name)
-        if named and path.name.removesuffix(".part") not in _folders_in_use(uuid.UUID(named[1])):
+        if named and path.name.removesuffix(".part") not in _find_folders_in_use(uuid.UUID(named[1])):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _folders_in_use(experiment: uuid.UUID) -> set[str]:
+def _find_folders_in_use(experiment: uuid.UUID) -> set[str]:
     """Names of folders of requests that may continue."""
     requests = Request.objects.filter(experiment__public_id=experiment).select_related("experiment")
     live = requests.filter(status__in=(Request.Status.OPEN, Request.Status.FAILED))
@@ -142,8 +142,8 @@ class Publisher:
 
     def publish_job(self) -> None:
         """Publish the job once; later the store's copy counts, from which words may have been erased."""
-        if not self._needless and store.size(self._key(JOB)) is None:
-            store.publish(self._key(JOB), self.folder / JOB)
+        if not self._needless and store.size(self._get_key(JOB)) is None:
+            store.publish(self._get_key(JOB), self.folder / JOB)
 
     def publish_if_due(self) -> None:
         if time.monotonic() - self._at >= PUBLISH_SECONDS:
@@ -156,10 +156,10 @@ class Publisher:
         with scratch.temporary_folder(
             "publish"
         ) as kept:  # the trainer replaces files, so links keep a consistent state
-            state = {name: kept / str(number) for number, name in enumerate(self._names(STATE))}
+            state = {name: kept / str(number) for number, name in enumerate(self._list_names(STATE))}
             for name, link in state.items():
                 os.link(self.folder / name, link, follow_symlinks=False)
-            for name in self._names(NEEDED):
+            for name in self._list_names(NEEDED):
                 self._send(name, self.folder / name)
             for name, link in state.items():
                 if link.stat().st_size <= MOST_CHECKPOINT:
@@ -173,8 +173,8 @@ class Publisher:
             return
         for name in DONE:
             self._send(name, self.folder / name)
-        for key in store.keys(self._key("checkpoints")):
-            if STATE.fullmatch(key.removeprefix(self._key(""))):
+        for key in store.keys(self._get_key("checkpoints")):
+            if STATE.fullmatch(key.removeprefix(self._get_key(""))):
                 store.delete(key)
 
     def clear(self) -> None:
@@ -182,10 +182,10 @@ class Publisher:
         if not self._needless:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _key(self, name: str) -> str:
+    def _get_key(self, name: str) -> str:
         return f"{self.request.run_key}/{name}"
 
-    def _names(self, wanted: re.Pattern[str]) -> list[str]:
+    def _list_names(self, wanted: re.Pattern[str]) -> list[str]:
         """Names of matching files, without links, which generated code may have made."""
         paths = [Path(path, name) for path, _, names in os.walk(self.folder) for name in names]
         found = {path.relative_to(self.folder).as_posix(): path for path in paths if not path.is_symlink()}
@@ -196,6 +196,6 @@ class Publisher:
             return
         seen = path.stat()
         if self._sent.get(name) != (seen.st_mtime_ns, seen.st_size):
-            store.publish(self._key(name), path)
+            store.publish(self._get_key(name), path)
             self._sent[name] = (seen.st_mtime_ns, seen.st_size)
             self._beat()

@@ -77,10 +77,10 @@ def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
             files = {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise BadSet(f"{name} is no readable ZIP archive: {error}") from error
-    return _without_top_folder(files)
+    return _strip_top_folder(files)
 
 
-def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
+def _strip_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     """The files without the folder that contains all of them, if there is one."""
     place = min((name for name in files if PurePosixPath(name).name == SET_FILE), key=len, default="")
     top = place.removesuffix(SET_FILE)

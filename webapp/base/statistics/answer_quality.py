@@ -63,16 +63,16 @@ def measure_agreement(ratings: Sequence[Mapping[Hashable, float]], level: Level)
     table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
     values = np.unique(table[~np.isnan(table)])
     counts = np.array([(table == value).sum(axis=0) for value in values]).T
-    alpha = _alpha(counts, values, level)
+    alpha = _compute_alpha(counts, values, level)
     if alpha is None:
         return None
     draws, count = np.random.default_rng(0), len(counts)
-    resampled = (_alpha(counts[draws.integers(0, count, count)], values, level) for _ in range(RESAMPLES))
+    resampled = (_compute_alpha(counts[draws.integers(0, count, count)], values, level) for _ in range(RESAMPLES))
     low, high = np.quantile([value for value in resampled if value is not None], (0.025, 0.975))
     return Agreement(alpha, float(low), float(high), int((~np.isnan(table)).any(axis=1).sum()), count)
 
 
-def _alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None:
+def _compute_alpha(counts: np.ndarray, values: np.ndarray, level: Level) -> float | None:
     """Alpha from `counts` (units, values): how many raters gave each unit each value."""
     import krippendorff  # with numpy's linear algebra: loaded when a result is first shown
 
@@ -95,15 +95,15 @@ def measure_position_bias(picks: Sequence[tuple[int, int]]) -> Bias | None:
     counts = np.bincount([place for place, _ in picks], minlength=places)
     if sizes.min() * np.prod(1 / sizes) > 0.05:  # the probability that all picks are the same place
         return Bias(tuple(map(int, counts)), tuple(map(float, expected)), None)
-    seen = _distance(counts, expected)
+    seen = _measure_distance(counts, expected)
     draws = np.random.default_rng(0)
     drawn = (draws.random((RESAMPLES, len(sizes))) * sizes).astype(int)
-    random = [_distance(np.bincount(row, minlength=places), expected) for row in drawn]
+    random = [_measure_distance(np.bincount(row, minlength=places), expected) for row in drawn]
     as_far = sum(value >= seen - 1e-9 for value in random)
     return Bias(tuple(map(int, counts)), tuple(map(float, expected)), (as_far + 1) / (RESAMPLES + 1))
 
 
-def _distance(counts: np.ndarray, expected: np.ndarray) -> float:
+def _measure_distance(counts: np.ndarray, expected: np.ndarray) -> float:
     return float(((counts - expected) ** 2 / expected).sum())
 
 

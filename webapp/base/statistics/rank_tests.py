@@ -40,7 +40,7 @@ def mann_whitney(first: Sequence[float], second: Sequence[float]) -> RankTest:
     doubled = {v: 2 * pooled.index(v) + pooled.count(v) + 1 for v in pooled}  # twice the mid-rank, a whole number
     observed = sum(doubled[v] for v in first)
     centre = len(first) * (len(pooled) + 1)  # twice the mean rank sum
-    sums = rank_sums([doubled[v] for v in pooled], len(first))
+    sums = count_rank_sums([doubled[v] for v in pooled], len(first))
     extreme = sum(count for value, count in sums.items() if abs(value - centre) >= abs(observed - centre))
     u = observed / 2 - len(first) * (len(first) + 1) / 2
     return RankTest(u, extreme / comb(len(pooled), len(first)), len(first), len(second))
@@ -77,7 +77,7 @@ def compare_by_seed(first: Sequence[float], second: Sequence[float]) -> Paired:
     return Paired(mean(gaps), stdev(gaps), float(found.pvalue))
 
 
-def rank_sums(ranks: Sequence[int], size: int) -> Counter[int]:
+def count_rank_sums(ranks: Sequence[int], size: int) -> Counter[int]:
     """For each possible sum, the number of subsets of this size that have it."""
     found: list[Counter[int]] = [Counter({0: 1})] + [Counter() for _ in range(size)]
     for rank in ranks:

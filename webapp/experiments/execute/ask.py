@@ -74,9 +74,9 @@ def ask_model(lease: Lease, request: Request, role: str, build: Callable[[Reques
     if role == VISION and experiment.vision is None:
         lease.fail(NO_VISION)
         return
-    with lease.beating() as stop_check:
+    with lease.beat_in_background() as stop_check:
         question = build(request)
-        model, progress = experiment.model_for(role), WritingProgress(lease, stop_check, request, 1)
+        model, progress = experiment.get_model(role), WritingProgress(lease, stop_check, request, 1)
         reply = writer.ask(
             open_budgeted_backend(lease, model, progress),
             question.ask,

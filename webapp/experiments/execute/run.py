@@ -30,7 +30,7 @@ def run(lease: Lease) -> None:
     assert request is not None
     candidates = find_candidates(request)
     try:
-        with lease.beating() as stop_check:
+        with lease.beat_in_background() as stop_check:
             scores = score_sources(lease, [c.source for c in candidates], stop_check)
     except (JailError, JudgeUnavailable) as error:
         lease.fail(f"Round {request.payload['iteration']} could not be tested: {error}")
@@ -58,7 +58,7 @@ def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: re
     """The judging model's reply on an answer and the reference. Only asked if the judge or method uses scores."""
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
-    model = experiment.model_for("judge")
+    model = experiment.get_model("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         raise JudgeUnavailable(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
     progress = WritingProgress(lease, stop_check, request, 1)

@@ -32,7 +32,7 @@ def write(lease: Lease) -> None:
     wanted = records.from_payload(request.kind, request.payload)
     assert isinstance(wanted, records.Write)
     try:
-        with lease.beating() as stop_check:
+        with lease.beat_in_background() as stop_check:
             progress = WritingProgress(lease, stop_check, request, wanted.count)
             arguments = WriterArguments(
                 read_saved_replies(request),

@@ -188,7 +188,7 @@ class LoopSettings(models.Model):
             text = "The offline writer writes rewards and solves no problems: choose a language model (docs/models.md)."
             raise ValidationError({"model": text})
 
-    def model_for(self, role: str) -> LanguageModel | None:
+    def get_model(self, role: str) -> LanguageModel | None:
         """The language model in this role (llm.records.ROLES); None is the offline writer."""
         own = {"describer": self.describer, "judge": self.judge_model, "vision": self.vision}.get(role)
         return own or self.model
