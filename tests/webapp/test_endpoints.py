@@ -231,9 +231,9 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
         }
         ModelCall.objects.create(**call, seed=seed)
     known = WritingProgress(lease, lambda: None, request, 4)
-    known.under[threading.get_ident()] = under
+    known.under_way[threading.get_ident()] = under
     said = known.build_progress(took=10.0)  # 1000 expected, a tenth of it after 10 s
     assert said["fraction"] == pytest.approx(0.1) and said["seconds_left"] == pytest.approx(90.0)
-    known.under[threading.get_ident()] = Underway(0, 1, 4, held=True)
+    known.under_way[threading.get_ident()] = Underway(0, 1, 4, held=True)
     known.arrived = 1
     assert known.build_progress(10.0)["text"] == "1 of 4 answers; the others wait for the endpoint's limits"
