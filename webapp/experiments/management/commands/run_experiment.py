@@ -33,7 +33,7 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--task", help=f"one of: {', '.join(catalog.tasks())} (default: {TASK}, which it says)")
+        parser.add_argument("--task", help=f"one of: {', '.join(catalog.tasks())} (default: {TASK})")
         parser.add_argument(
             "--problem", metavar="NAME", help="a reasoning problem to solve, in place of a robot's task"
         )
