@@ -18,7 +18,7 @@ WATCHED = (
     *("auth.User", "auth.Group", "studies.Study", "studies.Participant", "experiments.Experiment"),
     *("experiments.LanguageModel", "votes.Poll", "votes.Evaluator"),
 )
-"""Models whose deletions are recorded. Rows deleted by cascade with them are not."""
+"""Models whose deletions are recorded; rows of other models that are deleted with them are not."""
 RIGHTS = ("is_active", "is_staff", "is_superuser")
 
 

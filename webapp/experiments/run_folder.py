@@ -62,8 +62,8 @@ def has_begun(request: Request) -> bool:
 
 
 def fetch(request: Request, owner: str, beat: Beat) -> None:
-    """Bring what another worker published of this training, unless this machine was the last to train it; then say in
-    the store that it is. `owner`: another one for each worker and attempt. `beat` is called after each file.
+    """Fetch what another worker published of this training, unless this machine was the last to train it; then put
+    the owner into the store. `owner`: a different one for each worker and attempt. `beat` is called after each file.
     """
     folder, mark = get_folder(request), f"{request.run_key}/{MARK}"
     if is_in_store():
@@ -114,7 +114,7 @@ def _swap_text(content: bytes, swap: Callable[[str], str]) -> bytes:
 
 
 def delete_stale() -> None:
-    """Delete this machine's folders of finished trainings, whose files are in the store."""
+    """Delete this machine's folders of finished or deleted trainings; needed files are in the store."""
     if is_in_store() or not scratch.get_folder().is_dir():
         return
     for path in scratch.get_folder().iterdir():
