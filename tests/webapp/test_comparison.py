@@ -468,7 +468,7 @@ def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case(
     (points,) = published.find_published("ioi2025-2", parse_arm("scaling_batch_model", 15), True)
     assert points.shown == "24.19 \u00b1 12.7 of 100 points"
     assert published.find_published("IMO2025-1", parse_arm("scaling_turn", 15), True) == [turns]
-    assert not any(row.on(row.task) for row in published.read_published() if row.metric in ("votes", "usd"))
+    assert not any(row.is_score_on(row.task) for row in published.read_published() if row.metric in ("votes", "usd"))
     assert {row.statistic for row in published.read_published() if row.metric == "correct"} == {"of 5"}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -19,7 +20,7 @@ from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import preset_choices, task_choices
-from webapp.comparisons import background
+from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan, parse_arm
 from webapp.experiments import loop
@@ -171,6 +172,36 @@ def test_without_known_prices_a_budget_in_dollars_promises_nothing(admin_client:
     assert "unknown prices" in admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
     assert overview.build_overview(planned(model=listed, dollar_budget=0.05)).ceiling.dollars == pytest.approx(0.2)
     assert overview.build_overview(planned(model=listed, token_budget=1_000_000)).ceiling.dollars
+
+
+def test_a_report_from_elsewhere_is_counted_and_not_run_again(admin_client: Client, tmp_path: Path) -> None:
+    first = planned(methods=["icpl:k=3"], experiments=1)
+    background.start(first)
+    carried_through(first)
+    report.write_report(first.plan, tmp_path / "there")
+    Experiment.objects.all().delete()
+    tables = [tmp_path / "there" / name for name in csv_tables.READ_BACK]
+    sent = {**FORM, "methods": [], "variants": "icpl:k=3"}
+
+    def send(**files: Path) -> Any:
+        read = {name: SimpleUploadedFile(path.name, path.read_bytes()) for name, path in files.items()}
+        return admin_client.post(NEW, {**sent, **read})
+
+    assert "Choose both tables" in send(elsewhere_experiments=tables[0]).text
+    assert (
+        "It cannot be used: experiments.csv has no"
+        in send(elsewhere_experiments=tables[1], elsewhere_rounds=tables[0]).text
+    )
+    address = send(elsewhere_experiments=tables[0], elsewhere_rounds=tables[1])["Location"]
+    row = Comparison.objects.exclude(pk=first.pk).get()
+    background.start(row)
+    assert statuses(row) == ["-", "running"]
+    page = admin_client.get(address).text
+    assert "Finished elsewhere</dt><dd>1<" in page and page.count("<small>finished elsewhere</small>") == 1
+    carried_through(row)
+    assert row.status == "finished" and statuses(row) == ["-", "finished"]
+    text = admin_client.get(f"{address}files/report.md").text
+    assert "2 of 2 experiments finished" in text and "| ICPL on Cartpole, 1 |" in text and "| uploaded |" in text
 
 
 def test_only_staff_see_it(client: Client, admin_client: Client) -> None:

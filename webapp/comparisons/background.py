@@ -34,7 +34,7 @@ def start(comparison: Comparison) -> bool:
         row, _ = _lock(comparison)
         if row.status not in (Status.PLANNED, Status.PAUSED, Status.FAILED):
             return False
-        for experiment in _sort_for_locks(row.plan.existing()):
+        for experiment in _sort_for_locks(_find_own(row)):
             loop.resume(experiment)
             loop.retry(experiment)
         _set_status(row, comparison, Status.RUNNING)
@@ -76,7 +76,7 @@ def continue_running() -> None:
     """Called by the reaper: continue every running comparison, and fail those whose plan cannot be read any more."""
     for comparison in Comparison.objects.filter(status=Status.RUNNING):
         try:
-            known = comparison.plan.existing()
+            known = _find_own(comparison)
         except ValueError as error:
             log.warning("the comparison %s ends: %s", comparison, error)
             Comparison.objects.filter(pk=comparison.pk, status=Status.RUNNING).update(status=Status.FAILED)
@@ -92,14 +92,15 @@ def start_next(comparison: Comparison) -> None:
     """
     with transaction.atomic():
         row, _ = _lock(comparison)
-        plan = row.plan
-        known = plan.existing()
+        plan, elsewhere = row.plan, row.finished_elsewhere
+        known = _find_own(row)
         if row.status != Status.RUNNING or _is_running(known):
             return
-        waiting = [cell for cell in plan.cells() if _is_to_start(known.get(plan.public_id(cell)))]
-        if waiting:
-            loop.start(plan.experiment(waiting[0]))
-            return
+        for cell in plan.cells():
+            number = plan.public_id(cell)
+            if number not in elsewhere and _is_to_start(known.get(number)):
+                loop.start(plan.experiment(cell))
+                return
     if not _save_records(known.values()):
         return
     broken = any(experiment.status == Experiment.Status.FAILED for experiment in known.values())
@@ -132,9 +133,15 @@ def _warn_once(words: str) -> None:
 def read_state(comparison: Comparison) -> foreground.State | None:
     """The state; None where the plan cannot be read any more."""
     try:
-        return foreground.read_state(comparison.plan)
+        return foreground.read_state(comparison.plan, comparison.finished_elsewhere)
     except ValueError:
         return None
+
+
+def _find_own(comparison: Comparison) -> dict[uuid.UUID, Experiment]:
+    """The experiments of its plan that have begun, without those that were finished elsewhere."""
+    elsewhere = comparison.finished_elsewhere
+    return {number: row for number, row in comparison.plan.existing().items() if number not in elsewhere}
 
 
 def _is_running(known: Mapping[uuid.UUID, Experiment]) -> bool:

@@ -7,7 +7,7 @@ import io
 import os
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ EXPERIMENTS = (
 ADDED_LATER = ("gpu_seconds", "ended_early")
 """Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
+READ_BACK = ("experiments.csv", "rounds.csv")
 Row = dict[str, str]
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -121,9 +122,16 @@ def read_reports(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]
 
 
 def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
-    experiments = {row["public_id"]: row for row in _read_rows(folder / "experiments.csv", EXPERIMENTS)}
+    return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in READ_BACK}, str(folder))
+
+
+def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid.UUID, Result]:
+    """What of the plan is finished in a report, of which these are the files READ_BACK, by name. Raises ValueError for
+    one that has none of the plan's experiments, or is not whole.
+    """
+    experiments = {row["public_id"]: row for row in _parse_rows(texts, "experiments.csv", EXPERIMENTS)}
     rounds: dict[str, list[Round]] = {number: [] for number in experiments}
-    for row in _read_rows(folder / "rounds.csv", ROUNDS):
+    for row in _parse_rows(texts, "rounds.csv", ROUNDS):
         if row["public_id"] not in rounds:
             raise ValueError(f"rounds.csv has an experiment that experiments.csv lacks: {row['public_id']}")
         rounds[row["public_id"]].append(_parse_round(row))
@@ -136,7 +144,7 @@ def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
         )
     finished = [number for number in ours if experiments[number]["status"] == Experiment.Status.FINISHED]
     return {
-        uuid.UUID(number): _parse_result(cells[number], experiments[number], tuple(rounds[number]), str(folder))
+        uuid.UUID(number): _parse_result(cells[number], experiments[number], tuple(rounds[number]), folder)
         for number in finished
     }
 
@@ -180,20 +188,20 @@ def _parse_number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def _read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
-    """All lines of the table. Raises OSError or ValueError where the file is incomplete."""
-    text = path.read_bytes().decode()
+def _parse_rows(texts: Mapping[str, str], name: str, columns: Sequence[str]) -> list[Row]:
+    """All lines of the table of this name. Raises ValueError where it is incomplete."""
+    text = texts[name]
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    broken = f"{path.name} breaks off, or is not as it was written"
+    broken = f"{name} breaks off, or is not as it was written"
     try:
         head, rows = reader.fieldnames or (), list(reader)
     except csv.Error as error:
         raise ValueError(f"{broken}: {error}") from error
     if missing := [column for column in columns if column not in head and column not in ADDED_LATER]:
         raise ValueError(
-            f"{path.name} has no {', '.join(missing)}. Where another version wrote it, write it again with this one "
+            f"{name} has no {', '.join(missing)}. Where another version wrote it, write it again with this one "
             "(--report)"
         )
-    if not text.endswith("\n") or any(None in row or None in row.values() for row in rows):
+    if not text.endswith("\n") or "\0" in text or any(None in row or None in row.values() for row in rows):
         raise ValueError(broken)
     return rows

@@ -7,7 +7,9 @@ import uuid
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
+from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.plan import Plan
 from webapp.experiments import judges
 from webapp.experiments.models import LoopSettings
@@ -72,6 +74,8 @@ class Comparison(models.Model):
         help_text="Experiments with the same settings that exist already are read, not run again. A label of your own "
         "runs everything anew.",
     )
+    elsewhere = models.JSONField(default=dict, editable=False)
+    """The tables of an uploaded report (csv_tables.READ_BACK), by name: what is finished there is not run."""
     status = models.CharField(max_length=10, choices=Status, default=Status.PLANNED, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -102,6 +106,11 @@ class Comparison(models.Model):
             token_budget=self.token_budget,
             dollar_budget=self.dollar_budget,
         )
+
+    @property
+    def finished_elsewhere(self) -> dict[uuid.UUID, Result]:
+        """What of the plan is finished in the uploaded report. Raises ValueError as `plan` does."""
+        return csv_tables.parse_report(self.plan, self.elsewhere, "uploaded") if self.elsewhere else {}
 
     @property
     def live(self) -> bool:

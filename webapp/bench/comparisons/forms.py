@@ -3,15 +3,20 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 
 from llm import methods
 from simulation import catalog
+from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
 from webapp.comparisons.models import Comparison
+from webapp.comparisons.plan import Plan
 from webapp.experiments.defaults import find_environment_model
 from webapp.problems.models import Problem
 
 VARIANT = "variant"
+MOST_BYTES = 8 << 20
+"""Of the uploaded tables, both together."""
 
 
 def task_choices() -> list[tuple[str, str]]:
@@ -74,6 +79,16 @@ class ComparisonForm(forms.ModelForm):
         help_text="One name=value per line, for example beta=5: a judge that errs.",
     )
 
+    elsewhere_experiments = forms.FileField(
+        label="Results from elsewhere: experiments.csv",
+        required=False,
+        help_text="Of a report on the same experiments, written on another machine. What is finished there is counted "
+        "here and not run.",
+    )
+    elsewhere_rounds = forms.FileField(
+        label="Results from elsewhere: rounds.csv", required=False, help_text="Of the same report."
+    )
+
     class Meta:
         model = Comparison
         fields = [
@@ -127,8 +142,25 @@ class ComparisonForm(forms.ModelForm):
             return data
         for problem in plan.problems():
             self.add_error(None, problem)
+        self._read_elsewhere(plan, data["elsewhere_experiments"], data["elsewhere_rounds"])
         data["name"] = data["name"] or f"{', '.join(arm.label for arm in plan.arms)} on {', '.join(plan.tasks)}"[:120]
         return data
+
+    def _read_elsewhere(self, plan: Plan, experiments: UploadedFile | None, rounds: UploadedFile | None) -> None:
+        """Keep the tables of a report, if they are whole and have experiments of the plan."""
+        if experiments is None and rounds is None:
+            return
+        if experiments is None or rounds is None:
+            self.add_error("elsewhere_rounds", "Choose both tables of the report: experiments.csv and rounds.csv.")
+        elif (experiments.size or 0) + (rounds.size or 0) > MOST_BYTES:
+            self.add_error("elsewhere_rounds", f"These tables are larger than {MOST_BYTES >> 20} MiB.")
+        else:
+            try:
+                files = zip(csv_tables.READ_BACK, (experiments, rounds), strict=True)
+                self.instance.elsewhere = {name: file.read().decode() for name, file in files}
+                csv_tables.parse_report(plan, self.instance.elsewhere, "uploaded")
+            except ValueError as error:
+                self.add_error("elsewhere_experiments", f"It cannot be used: {error}")
 
     def _baseline_first(self, chosen: list[str], variants: list[str], baseline: str | None) -> list[str]:
         arms = [*chosen, *variants]

@@ -64,6 +64,8 @@ class PlannedExperiment:
     experiment: Experiment | None
     shortfall: str
     """How many of its rounds it had where it was ended early; else empty."""
+    elsewhere: bool
+    """Its result is read from the uploaded report."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class ComparisonOverview:
     @property
     def lacks_records(self) -> bool:
         """Whether every experiment is over and a record is still to be written, as when the disk is full."""
-        rows = [planned.experiment for planned in self.experiments]
+        rows = [planned.experiment for planned in self.experiments if not planned.elsewhere]
         ended = all(row is not None and row.status in (*OVER, Experiment.Status.FAILED) for row in rows)
         return ended and self.comparison.status == Comparison.Status.RUNNING
 
@@ -101,6 +103,11 @@ class ComparisonOverview:
         return self.state.candidates / self.state.budget
 
     @property
+    def elsewhere(self) -> int:
+        """Experiments whose results are read from the uploaded report."""
+        return sum(planned.elsewhere for planned in self.experiments)
+
+    @property
     def reused(self) -> int:
         """Experiments that were over before this comparison was planned."""
         start = self.comparison.created_at
@@ -110,20 +117,20 @@ class ComparisonOverview:
 
 def build_overview(comparison: Comparison) -> ComparisonOverview:
     """Raises ValueError where a task or method of the plan does not exist any more."""
-    plan = comparison.plan
-    results = experiment_results.read_results(plan)
+    plan, elsewhere = comparison.plan, comparison.finished_elsewhere
+    results = experiment_results.read_results(plan, elsewhere)
     scores = experiment_results.group_scores(plan, results)
     rows = plan.existing()
-    short = {result.public_id: result.shortfall for result in results}
+    known = {result.public_id: (result.shortfall, bool(result.folder)) for result in results}
     ids = [(cell, plan.public_id(cell)) for cell in plan.cells()]
     experiments = tuple(
-        PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), short.get(key, "")) for c, key in ids
+        PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), *known.get(key, ("", False))) for c, key in ids
     )
     running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
     tasks = tuple(TaskScores(t, tuple(_build_row(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
     return ComparisonOverview(
         comparison=comparison,
-        state=read_state(plan),
+        state=read_state(plan, elsewhere),
         tasks=tasks,
         accuracies=tuple(measure_accuracies(plan, scores)),
         experiments=experiments,

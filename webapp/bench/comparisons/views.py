@@ -53,7 +53,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take."""
-    form = ComparisonForm(request.POST or None)
+    form = ComparisonForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         return redirect("comparisons:comparison", form.save().public_id)
     return render(request, "bench/comparisons/new.html", {"form": form}, status=422 if form.errors else 200)
@@ -121,8 +121,9 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpRespo
 def write_report(row: Comparison) -> Path:
     """The folder of the report, which is written again where it is out of date."""
     plan = row.plan
-    folder = Path(settings.DATA_DIR) / "comparisons" / plan.name
+    name = f"{plan.name}-{row.public_id.hex[:8]}" if row.elsewhere else plan.name
+    folder = Path(settings.DATA_DIR) / "comparisons" / name
     last = folder / "report.md"
     if not last.exists() or time.time() - last.stat().st_mtime > FRESH_SECONDS:
-        report.write_report(plan, folder)
+        report.write_report(plan, folder, row.finished_elsewhere)
     return folder
