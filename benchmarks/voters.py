@@ -30,7 +30,7 @@ WINDOW_SECONDS = 30.0
 SETTLE_SECONDS = 2.0
 MADE = """
 from tests.webapp import poll_rows, rows
-from webapp.votes import enrolment
+from webapp.votes import poll_enrolment
 study = rows.study()
 poll = poll_rows.poll(evaluators_wanted={people} + 1)
 for number in range({people}):
@@ -38,8 +38,8 @@ for number in range({people}):
     rows.create_round(person)
     rows.open_judgement(person)
     print(person.get_absolute_url())
-for evaluator in enrolment.invite(poll, {people}):
-    enrolment.consent(evaluator)
+for evaluator in poll_enrolment.invite_evaluators(poll, {people}):
+    poll_enrolment.accept_consent(evaluator)
     print(evaluator.get_absolute_url())
 """
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')

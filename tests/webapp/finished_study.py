@@ -21,9 +21,9 @@ from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing,
 from webapp.review.screenings import LETTERS, find_screening, make_tiles
 from webapp.studies import enrolment
 from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study, new_token
-from webapp.votes import ballot as pair_ballot
-from webapp.votes import enrolment as evaluators
-from webapp.votes import opening
+from webapp.votes import lifecycle
+from webapp.votes import poll_ballot as pair_ballot
+from webapp.votes import poll_enrolment as evaluators
 from webapp.votes.models import Evaluator, Pair, Poll
 
 KEY, CODE = "sk-secret-key-of-the-model", "CODE-WORTH-MONEY"
@@ -141,14 +141,14 @@ def add_closed_poll(person: Participant) -> Poll:
         evaluators_wanted=3, completion_code=CODE, recruiting=True,
     )  # fmt: skip
     Pair.objects.create(poll=poll, position=1, first=clips[0], second=clips[1], first_arm="ICPL", second_arm="Base")
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     for number in range(3):
-        evaluator = evaluators.newcomer(poll, evaluators.Arrival(f"{VOTER}{number}", [new_token()]))
-        evaluators.consent(evaluator)
-        showing = pair_ballot.current(Evaluator.objects.get(pk=evaluator.pk))
-        assert pair_ballot.cast(evaluator, showing.token, pair_ballot.Answer("left")) == ""
+        evaluator = evaluators.enrol(poll, evaluators.Arrival(f"{VOTER}{number}", [new_token()]))
+        evaluators.accept_consent(evaluator)
+        showing = pair_ballot.find_current_showing(Evaluator.objects.get(pk=evaluator.pk))
+        assert pair_ballot.cast_vote(evaluator, showing.token, pair_ballot.Answer("left")) == ""
     Poll.objects.filter(pk=poll.pk).update(recruiting=False)  # no import recruits, which its page says
-    opening.unblind(poll, EXPERIMENTER)
+    lifecycle.unblind_poll(poll, EXPERIMENTER)
     poll.refresh_from_db()
     assert poll.status == "closed"
     return poll

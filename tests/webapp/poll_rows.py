@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.webapp import rows
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
-from webapp.votes import ballot, enrolment, opening
+from webapp.votes import lifecycle, poll_ballot, poll_enrolment
 from webapp.votes.models import Evaluator, Pair, Poll
 
 ARMS = ("ICPL", "OpenLoop", "Eureka")
@@ -54,7 +54,7 @@ def poll(pairs: int = 1, opened: bool = True, **values: object) -> Poll:
             poll=made, position=number, first=clips[one], second=clips[other], first_arm=one, second_arm=other
         )
     if opened:
-        assert opening.open_poll(made) == []
+        assert lifecycle.open_poll(made) == []
         made.refresh_from_db()
     return made
 
@@ -79,24 +79,24 @@ def poll_of_answers(first: Candidate, second: Candidate, **values: object) -> Po
 
 
 def evaluator(of: Poll, consented: bool = True) -> Evaluator:
-    [person] = enrolment.invite(of, 1)
+    [person] = poll_enrolment.invite_evaluators(of, 1)
     if consented:
-        enrolment.consent(person)
+        poll_enrolment.accept_consent(person)
         person.refresh_from_db()
     return person
 
 
 def vote_for(person: Evaluator, arm: str, **answer: str) -> str:
     """Answer the current pair: for this arm where it is shown, else for the pair's first."""
-    showing = ballot.current(person)
+    showing = poll_ballot.find_current_showing(person)
     first = arm != showing.pair.second_arm
     choice = "left" if first == showing.first_left else "right"
-    return ballot.cast(person, showing.token, ballot.Answer(**{"choice": choice, **answer}))
+    return poll_ballot.cast_vote(person, showing.token, poll_ballot.Answer(**{"choice": choice, **answer}))
 
 
 def answer(browser: Client, person: Evaluator, **fields: str):
     """Post an answer to the current pair, as the page's form would."""
-    showing = ballot.current(person)
+    showing = poll_ballot.find_current_showing(person)
     data = {"showing": showing.token if showing else "", "choice": "left", **fields}
     return browser.post(reverse("evaluate_vote", args=[person.token]), data, follow=True)
 

@@ -26,7 +26,7 @@ out["winners"] = [[str(row.public_id), row.winner.source] for row in ended]
 out["pair votes"] = votes.Vote.objects.count()
 out["preferred"] = [
     [pair.preference.first, pair.preference.second, pair.equal]
-    for poll in votes.Poll.objects.order_by("pk") for pair in results.results_of(poll).pairs
+    for poll in votes.Poll.objects.order_by("pk") for pair in poll_results.compute_results(poll).pairs
 ]
 """
 

@@ -32,7 +32,7 @@ from webapp.review.models import TrialPlan
 from webapp.studies import opening
 from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant, Study
-from webapp.votes import opening as vote_opening
+from webapp.votes import lifecycle as vote_opening
 from webapp.votes.models import Poll
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -237,7 +237,7 @@ def read_and_closed(study):
     mine = Candidate.objects.get(iteration__experiment__assignments__participant__study=study)
     poll = poll_rows.poll_of_answers(mine, poll_rows.answer_of("other", "int main() { return 0; }", "sum-of-two"))
     assert vote_opening.open_poll(poll) == []
-    vote_opening.close(poll)
+    vote_opening.close_poll(poll)
     return poll
 
 

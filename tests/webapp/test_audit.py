@@ -15,7 +15,7 @@ from webapp.audit.models import AppendOnly, Entry, Head
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Clip
 from webapp.studies.models import Participant
-from webapp.votes import opening
+from webapp.votes import lifecycle
 
 pytestmark = pytest.mark.django_db
 
@@ -253,7 +253,7 @@ def test_withdrawals_are_recorded_once_by_label():
 
 def test_closing_and_unblinding_a_vote(client, staff):
     poll = poll_rows.poll()
-    opening.open_poll(poll)
+    lifecycle.open_poll(poll)
     client.post(reverse("votes:close", args=[poll.public_id]), {"sure": "yes"})
     client.get(poll.get_absolute_url())
     figure = reverse("votes:figure", args=[poll.public_id, "votes", "csv"])

@@ -127,9 +127,9 @@ class TestWindow:
 
 
 def test_what_waits_for_a_page_has_an_end_that_says_so() -> None:
-    inbox = tail.new_inbox()
+    inbox = tail.make_queue()
     for number in range(2 * tail.MOST_WAITING):
-        tail.put(inbox, {"id": number})
+        tail.put_message(inbox, {"id": number})
     waiting = [inbox.get_nowait() for _ in range(inbox.qsize())]
     assert len(waiting) == tail.MOST_WAITING and waiting[-1] == tail.BEHIND
 
@@ -238,7 +238,7 @@ class TestBench:
     ) -> None:
         socket = await opened(f"/ws/bench/{row.public_id}/", await sync_to_async(staff_cookie)())
         await sync_to_async(User.objects.update)(is_active=False)
-        monkeypatch.setattr(tail, "LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(tail, "RIGHTS_SECONDS", 0.0)
         assert await socket.closed() == 4403
 
     async def test_pages_come_again_after_an_error_that_nobody_foresaw(
@@ -250,7 +250,7 @@ class TestBench:
         cookie = await sync_to_async(staff_cookie)()
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
         with monkeypatch.context() as broken:
-            broken.setattr(tail, "news", breaks)
+            broken.setattr(tail, "collect_news", breaks)
             await emit(row, "picked", "best 1-1")
             assert await socket.closed() == 1013
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
@@ -271,4 +271,4 @@ async def test_nobody_listening_means_nobody_asking(person: Participant) -> None
     assert task is not None and not task.done()
     await socket.leave()
     await asyncio.wait_for(task, timeout=60)
-    assert not tail.tail.inboxes
+    assert not tail.tail.queues

@@ -124,7 +124,7 @@ def test_of_a_panel_who_has_not_chosen_is_told(person: Participant, mailbox: Mai
     for someone, email in ((person, "ada@example.org"), (other, "bob@example.org")):
         leave_address(someone, email)
     request = rows.open_judgement(person)
-    notifier.plan()
+    notifier.plan_notices()
     screening = find_screening(request, person)
     Vote.objects.create(request=request, screening=screening, best_id=screening.order[0], worst_id=screening.order[1])
     notifier.tick()
@@ -160,11 +160,11 @@ def test_a_notifier_that_died_is_made_up_for(person: Participant, mailbox: Mailb
 def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.open_judgement(person)
-    notifier.plan()
+    notifier.plan_notices()
     pk = Notice.objects.get(kind="ready").pk
-    notifier.deliver(pk)
-    notifier.deliver(pk)
-    notifier.plan()
+    notifier.send_notice(pk)
+    notifier.send_notice(pk)
+    notifier.plan_notices()
     assert len(mailbox.letters) == 1 and Notice.objects.filter(kind="ready").count() == 1
 
 
@@ -180,7 +180,7 @@ def test_a_mail_server_that_refuses_is_asked_again_and_at_last_no_more(person: P
         Notice.objects.filter(kind="ready").update(due_at=timezone.now())
         notifier.tick()
     row = Notice.objects.get(kind="ready")
-    assert row.dropped == "given up" and row.attempts == 1 + len(notifier.PAUSES)
+    assert row.dropped == "given up" and row.attempts == 1 + len(notifier.RETRY_DELAYS)
     mailbox.refusing = False
     notifier.tick()
     assert not mailbox.letters
@@ -226,7 +226,7 @@ def test_a_reminder_comes_later_and_only_to_who_has_not_chosen(person: Participa
 )
 def test_reminders_come_in_the_daytime(moment: str, zone: str, expected: str) -> None:
     given = datetime.fromisoformat(moment).replace(tzinfo=UTC)
-    assert notifier.daytime(given, zone) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    assert notifier.move_to_daytime(given, zone) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
 def closed(days_ago: int) -> None:
@@ -251,7 +251,7 @@ OVER = [
 def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.open_judgement(person)
-    notifier.plan()
+    notifier.plan_notices()
     end(person)
     notifier.tick()
     assert not mailbox.letters and not Address.objects.exists()
@@ -271,7 +271,7 @@ def test_who_has_finished_is_forgotten(person: Participant, mailbox: Mailbox) ->
 def test_a_break_is_waited_out(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     request = rows.open_judgement(person)
-    notifier.plan()
+    notifier.plan_notices()
     request.experiment.paused = True
     request.experiment.save()
     notifier.tick()
@@ -327,7 +327,7 @@ def waiting_page(person: Participant) -> str:
 def test_the_page_offers_what_there_is(person: Participant, mailbox: Mailbox, settings: Any) -> None:
     rows.open_training(person)
     page = waiting_page(person)
-    assert "Write to me" in page and "Tell me in this browser" in page and push.public_key() in page
+    assert "Write to me" in page and "Tell me in this browser" in page and push.encode_public_key() in page
     closed(days_ago=31)
     page = waiting_page(person)
     assert "Write to me" not in page and "Tell me in this browser" not in page and "writes to nobody any more" in page

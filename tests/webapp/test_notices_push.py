@@ -100,7 +100,7 @@ def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, brow
     notifier.tick()
     scheme, _, rest = browser.received[0][0]["Authorization"].partition(" ")
     parts = dict(part.split("=", 1) for part in rest.split(","))
-    assert scheme == "vapid" and parts["k"].rstrip("=") == push.public_key()
+    assert scheme == "vapid" and parts["k"].rstrip("=") == push.encode_public_key()
     assert Vapid02.verify(browser.received[0][0]["Authorization"])
     claims = json.loads(push.decode(parts["t"].split(".")[1]))
     assert claims["aud"] == browser.url.removesuffix("/wake/1") and claims["sub"].startswith("mailto:")
@@ -108,9 +108,9 @@ def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, brow
 
 def test_the_key_is_drawn_once_and_only_we_can_read_it(tmp_path: Any) -> None:
     path = tmp_path / "vapid.pem"
-    first = push._key(path).private_pem()
-    push._key.cache_clear()
-    assert push._key(path).private_pem() == first
+    first = push._load_key(path).private_pem()
+    push._load_key.cache_clear()
+    assert push._load_key(path).private_pem() == first
     assert path.stat().st_mode & 0o077 == 0
     assert [file.name for file in tmp_path.iterdir()] == ["vapid.pem"]
 
@@ -170,9 +170,9 @@ def test_nonsense_is_refused(text: str, person: Participant) -> None:
 
 def test_known_services(settings: Any) -> None:
     for endpoint in ("https://fcm.googleapis.com/fcm/send/x", "https://wns2-db5p.notify.windows.com/w/?token=x"):
-        assert push.known_service(endpoint)
+        assert push.is_known_service(endpoint)
     for endpoint in ("https://fcm.googleapis.com:8443/x", "http://fcm.googleapis.com/x", "https://notify.windows.com/"):
-        assert not push.known_service(endpoint)
+        assert not push.is_known_service(endpoint)
 
 
 def test_the_service_worker_is_at_the_top_and_never_stale() -> None:

@@ -6,7 +6,7 @@ from scipy import special, stats
 from llm.judges.panel import Comparison
 from webapp.base.statistics.corrections import bonferroni, holm
 from webapp.base.statistics.proportions import binomial_test, clopper_pearson, power, summarize_preference, wilson
-from webapp.votes.results import strengths
+from webapp.votes.poll_results import estimate_strengths
 
 
 def test_seventeen_of_twenty_as_published_with_icpl():
@@ -68,7 +68,7 @@ def test_power_on_known_values():
 
 
 def test_strengths_of_two_arms_are_the_log_odds():
-    rated, plain = strengths([Comparison("a", "b")] * 15 + [Comparison("b", "a")] * 5, ["a", "b"])
+    rated, plain = estimate_strengths([Comparison("a", "b")] * 15 + [Comparison("b", "a")] * 5, ["a", "b"])
     assert plain and rated["a"].value - rated["b"].value == pytest.approx(1.0986, abs=1e-4)  # log 3
     error = (1 / 15 + 1 / 5) ** 0.5  # of the log odds; of each strength, which sum to zero, half as much
     assert rated["a"].high - rated["a"].value == pytest.approx(1.96 * error / 2, abs=1e-3)
@@ -76,7 +76,7 @@ def test_strengths_of_two_arms_are_the_log_odds():
 
 def test_an_arm_that_always_wins_has_a_finite_strength():
     seen = [Comparison("a", "b")] * 9 + [Comparison("b", "c")] * 5 + [Comparison("c", "b")] * 4
-    rated, plain = strengths(seen, ["a", "b", "c", "never shown"])
+    rated, plain = estimate_strengths(seen, ["a", "b", "c", "never shown"])
     assert not plain and rated["a"].value > rated["b"].value > rated["c"].value
     assert rated["never shown"].value == pytest.approx(0.0, abs=1e-6)
 

@@ -19,7 +19,7 @@ def test_between_two_experiments_a_page_listens(client):
     rows.finish_experiment(person)
     Assignment.objects.create(participant=person, arm=person.study.arms.first(), position=2)
     assert person.experiment is None
-    assert consumers.visitor(person.token) == (person.pk, person.assignments.get(position=1).experiment_id)
+    assert consumers.find_visitor(person.token) == (person.pk, person.assignments.get(position=1).experiment_id)
 
 
 @override_settings(UNDO_SECONDS=0)

@@ -81,7 +81,7 @@ out["study"], out["people"] = study.pk, {{person.label: person.get_absolute_url(
 POLL = f"""
 from webapp.experiments.models import Clip
 from webapp.studies.models import Participant
-from webapp.votes import enrolment, opening
+from webapp.votes import lifecycle, poll_enrolment
 from webapp.votes.models import Pair, Poll
 people = [Participant.objects.get(label=label) for label in labels]
 first, second = [Clip.objects.get(candidate=person.experiment.winner, percent=100) for person in people]
@@ -91,8 +91,9 @@ poll = Poll.objects.create(
 )
 arms = dict(zip(("first_arm", "second_arm"), {ARMS!r}))
 Pair.objects.create(poll=poll, position=1, first=first, second=second, **arms)
-assert opening.open_poll(poll) == []
-out["people"] = {{person.label: person.get_absolute_url() for person in enrolment.invite(poll, wanted + 1)}}
+assert lifecycle.open_poll(poll) == []
+invited = poll_enrolment.invite_evaluators(poll, wanted + 1)
+out["people"] = {{person.label: person.get_absolute_url() for person in invited}}
 """
 
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from tests.webapp import poll_rows
 from webapp.experiments.models import Clip, Experiment
-from webapp.votes import ballot, enrolment, opening, results
-from webapp.votes.ballot import Answer, cast, current
+from webapp.votes import lifecycle, poll_ballot, poll_enrolment, poll_results
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
+from webapp.votes.poll_ballot import Answer, cast_vote, find_current_showing
 
 pytestmark = pytest.mark.django_db
 
@@ -26,12 +26,13 @@ def test_opening_fixes_the_plan():
     for words in ("ICPL against OpenLoop", "at most 0.01", "Holm", "20 evaluators", "sentinel_hypothesis", "99%"):
         assert words in poll.plan, words
     assert "Bradley-Terry" in poll.plan and "Bradley-Terry" not in poll_rows.poll().plan
-    assert opening.open_poll(poll) == ["It was opened before."]
+    assert lifecycle.open_poll(poll) == ["It was opened before."]
 
 
 def files(pair, ending):
     return [
-        settings.DATA_DIR / "media" / opening.copy_name(file, ending) for file in (pair.first_file, pair.second_file)
+        settings.DATA_DIR / "media" / lifecycle.make_copy_name(file, ending)
+        for file in (pair.first_file, pair.second_file)
     ]
 
 
@@ -61,12 +62,12 @@ def test_a_deleted_experiment_leaves_the_vote_as_it_was():
 def _words(poll, **changes):
     Poll.objects.filter(pk=poll.pk).update(**changes)
     poll.refresh_from_db()
-    return " ".join(opening.problems(poll))
+    return " ".join(lifecycle.find_problems(poll))
 
 
 def test_what_stands_against_opening_is_said():
     poll = poll_rows.poll(opened=False)
-    assert opening.problems(poll) == []
+    assert lifecycle.find_problems(poll) == []
     assert "would read “ICPL”" in _words(poll, title="icpl or not")
     pair = poll.pairs.get()
     Clip.objects.filter(pk=pair.first.pk).update(status="failed")
@@ -82,7 +83,7 @@ def test_what_stands_against_opening_is_said():
     assert "was deleted" in _words(poll)
     pair.delete()
     assert "at least one pair" in _words(poll)
-    assert opening.open_poll(poll) and Poll.objects.get(pk=poll.pk).status == "draft"
+    assert lifecycle.open_poll(poll) and Poll.objects.get(pk=poll.pk).status == "draft"
 
 
 # --- sides and orders -----------------------------------------------------------------------------------------
@@ -104,8 +105,8 @@ def test_sides_can_be_drawn_again_from_the_seed_and_pairs_are_independent():
     for _ in range(12):
         poll_rows.evaluator(poll)
     for showing in Showing.objects.select_related("pair", "evaluator"):
-        assert showing.first_left == enrolment.first_left(7, showing.pair.position, showing.evaluator.slot)
-    drawn = [[enrolment.first_left(seed, pair, 0) for pair in (1, 2)] for seed in range(400)]
+        assert showing.first_left == poll_enrolment.draw_first_left(7, showing.pair.position, showing.evaluator.slot)
+    drawn = [[poll_enrolment.draw_first_left(seed, pair, 0) for pair in (1, 2)] for seed in range(400)]
     for which in (0, 1):
         assert 140 < sum(sides[which] for sides in drawn) < 260
     assert 140 < sum(one == other for one, other in drawn) < 260
@@ -115,7 +116,7 @@ def test_the_place_of_somebody_who_left_goes_to_the_next():
     poll = poll_rows.poll()
     first, second, third = (poll_rows.evaluator(poll) for _ in range(3))
     assert [person.slot for person in (first, second, third)] == [0, 1, 2]
-    enrolment.withdraw(second)
+    poll_enrolment.withdraw(second)
     Evaluator.objects.filter(pk=first.pk).update(consented_at=timezone.now() - timedelta(hours=3))
     assert [poll_rows.evaluator(poll).slot for _ in range(3)] == [0, 1, 3]
 
@@ -124,7 +125,7 @@ def test_agreeing_twice_draws_nothing_twice():
     poll = poll_rows.poll(pairs=2)
     person = poll_rows.evaluator(poll)
     before = list(person.showings.values_list("token", flat=True))
-    enrolment.consent(person)
+    poll_enrolment.accept_consent(person)
     assert list(person.showings.values_list("token", flat=True)) == before and len(before) == 2
 
 
@@ -135,13 +136,13 @@ def test_one_vote_each_in_order():
     poll = poll_rows.poll(pairs=2)
     person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
     first, second = person.showings.all()
-    assert cast(person, second.token, Answer("left")) == ballot.OUT_OF_DATE  # out of order
-    assert cast(other, first.token, Answer("left")) == ballot.OUT_OF_DATE  # for somebody else
-    assert cast(person, "altered", Answer("left")) == ballot.OUT_OF_DATE
-    assert cast(person, first.token, Answer("left")) == ""
-    assert cast(person, first.token, Answer("left")) == ""  # a double click
-    assert "first answer stands" in cast(person, first.token, Answer("right"))  # a replay
-    assert Vote.objects.get().choice == "left" and current(person) == second
+    assert cast_vote(person, second.token, Answer("left")) == poll_ballot.OUT_OF_DATE  # out of order
+    assert cast_vote(other, first.token, Answer("left")) == poll_ballot.OUT_OF_DATE  # for somebody else
+    assert cast_vote(person, "altered", Answer("left")) == poll_ballot.OUT_OF_DATE
+    assert cast_vote(person, first.token, Answer("left")) == ""
+    assert cast_vote(person, first.token, Answer("left")) == ""  # a double click
+    assert "first answer stands" in cast_vote(person, first.token, Answer("right"))  # a replay
+    assert Vote.objects.get().choice == "left" and find_current_showing(person) == second
     with pytest.raises(IntegrityError), transaction.atomic():
         Vote.objects.create(showing=first, choice="right")
 
@@ -149,7 +150,7 @@ def test_one_vote_each_in_order():
 @pytest.mark.parametrize("choice", ["", "same", "first", "A", "<script>"])
 def test_only_what_was_asked_is_an_answer(choice):
     person = poll_rows.evaluator(poll_rows.poll())
-    assert "Choose one" in cast(person, current(person).token, Answer(choice))
+    assert "Choose one" in cast_vote(person, find_current_showing(person).token, Answer(choice))
     assert not Vote.objects.exists()
 
 
@@ -157,9 +158,9 @@ def test_no_difference_and_how_much_better():
     poll = poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True)
     person = poll_rows.evaluator(poll)
     for strength in ("", "0", "4", "much"):
-        assert "how much better" in cast(person, current(person).token, Answer("left", strength))
-    assert cast(person, current(person).token, Answer("left", "3", {"decide_ms": 5, "name": 1})) == ""
-    assert cast(person, current(person).token, Answer("same", "3")) == ""
+        assert "how much better" in cast_vote(person, find_current_showing(person).token, Answer("left", strength))
+    assert cast_vote(person, find_current_showing(person).token, Answer("left", "3", {"decide_ms": 5, "name": 1})) == ""
+    assert cast_vote(person, find_current_showing(person).token, Answer("same", "3")) == ""
     one, other = Vote.objects.order_by("pk")
     assert (one.strength, one.client, other.strength, other.answer) == (3, {"decide_ms": 5}, None, "equal")
 
@@ -181,9 +182,9 @@ def test_it_stops_at_n_and_a_late_answer_is_not_counted():
         assert poll_rows.vote_for(person, "ICPL") == poll_rows.vote_for(person, "ICPL") == ""
     poll.refresh_from_db()
     assert (poll.status, poll.closed_by) == ("closed", "")
-    assert poll_rows.vote_for(late, "ICPL") == ballot.TOO_LATE
-    assert Vote.objects.count() == 5 and len(results.counted(poll)) == 4
-    assert results.results_of(poll).left_out == 1
+    assert poll_rows.vote_for(late, "ICPL") == poll_ballot.TOO_LATE
+    assert Vote.objects.count() == 5 and len(poll_results.find_counted_votes(poll)) == 4
+    assert poll_results.compute_results(poll).left_out == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -191,12 +192,12 @@ def test_many_at_once_are_exactly_n():
     """Eight people give their last answer at the same moment, twice each; five are wanted."""
     poll = poll_rows.poll(evaluators_wanted=5)
     people = [poll_rows.evaluator(poll) for _ in range(8)]
-    tokens = {person.pk: current(person).token for person in people}
+    tokens = {person.pk: find_current_showing(person).token for person in people}
     gate, said = threading.Barrier(16), []
 
     def press(person):
         gate.wait(60)
-        said.append(cast(person, tokens[person.pk], Answer("left")))
+        said.append(cast_vote(person, tokens[person.pk], Answer("left")))
         connection.close()
 
     threads = [threading.Thread(target=press, args=[person]) for person in people * 2]
@@ -204,7 +205,7 @@ def test_many_at_once_are_exactly_n():
         thread.start()
     for thread in threads:
         thread.join()
-    assert Counter(said) == {"": 10, ballot.TOO_LATE: 6}
+    assert Counter(said) == {"": 10, poll_ballot.TOO_LATE: 6}
     assert Vote.objects.count() == 5 and Poll.objects.get().status == "closed"
 
 
@@ -212,12 +213,12 @@ def test_leaving_deletes_the_answers_while_it_is_open():
     poll = poll_rows.poll(evaluators_wanted=2)
     person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
     poll_rows.vote_for(person, "ICPL")
-    assert enrolment.withdraw(person) and not Vote.objects.exists() and opening.complete(poll) == 0
-    assert poll_rows.vote_for(person, "ICPL") == ballot.OUT_OF_DATE
+    assert poll_enrolment.withdraw(person) and not Vote.objects.exists() and lifecycle.count_complete(poll) == 0
+    assert poll_rows.vote_for(person, "ICPL") == poll_ballot.OUT_OF_DATE
     poll_rows.vote_for(other, "ICPL")
-    opening.close(poll, "ada")
-    assert not enrolment.withdraw(other) and Vote.objects.count() == 1
-    assert not opening.close(poll, "eve") and Poll.objects.get().closed_by == "ada"
+    lifecycle.close_poll(poll, "ada")
+    assert not poll_enrolment.withdraw(other) and Vote.objects.count() == 1
+    assert not lifecycle.close_poll(poll, "eve") and Poll.objects.get().closed_by == "ada"
 
 
 # --- results --------------------------------------------------------------------------------------------------
@@ -228,20 +229,20 @@ def voted(poll, counts, **answers):
     for arm, count in counts.items():
         for _ in range(count):
             person = poll_rows.evaluator(poll)
-            while current(person):
+            while find_current_showing(person):
                 assert poll_rows.vote_for(person, arm, **answers) == ""
 
 
 def test_seventeen_to_three():
     poll = poll_rows.poll()
     voted(poll, {"ICPL": 17, "OpenLoop": 3})
-    found = results.results_of(Poll.objects.get(status="closed"))
+    found = poll_results.compute_results(Poll.objects.get(status="closed"))
     [pair] = found.pairs
     assert (pair.preference.first, pair.preference.second, pair.equal) == (17, 3, 0)
     assert round(pair.preference.p, 4) == 0.0026 == round(pair.adjusted, 4) and pair.significant
-    assert pair.said == "ICPL 17, OpenLoop 3: ICPL was preferred."
+    assert pair.sentence == "ICPL 17, OpenLoop 3: ICPL was preferred."
     assert found.counted == 20 and found.sides.trials == 20 and not found.ratings
-    table = results.to_csv(poll).splitlines()
+    table = poll_results.write_csv(poll).splitlines()
     assert len(table) == 21 and table[0].startswith("evaluator,place,pair,left,right,choice,preferred")
     assert sum(",ICPL,," in line for line in table) == 17 and poll.evaluators.first().token not in "".join(table)
 
@@ -250,9 +251,9 @@ def test_several_pairs_are_corrected_and_ranked():
     poll = poll_rows.poll(pairs=3, evaluators_wanted=9, allow_tie=True)
     voted(poll, {"ICPL": 8})
     person = poll_rows.evaluator(poll)
-    while current(person):
+    while find_current_showing(person):
         poll_rows.vote_for(person, "ICPL", choice="same")
-    found = results.results_of(Poll.objects.get())
+    found = poll_results.compute_results(Poll.objects.get())
     assert [pair.equal for pair in found.pairs] == [1, 1, 1]
     assert all(pair.adjusted == min(1, 3 * pair.preference.p) == 3 * 2 / 2**8 for pair in found.pairs)
     assert [arm for arm, _ in found.ratings] == ["ICPL", "OpenLoop", "Eureka"]
@@ -264,6 +265,6 @@ def test_strengths_are_counted_by_side_of_the_result():
     poll = poll_rows.poll(evaluators_wanted=5, ask_strength=True)
     voted(poll, {"ICPL": 3}, strength="3")
     voted(poll, {"OpenLoop": 2}, strength="1")
-    [pair] = results.results_of(poll).pairs
+    [pair] = poll_results.compute_results(poll).pairs
     assert pair.by_strength == (("slightly", 0, 2), ("clearly", 0, 0), ("much", 3, 0))
-    assert not pair.significant and "no significant preference" in pair.said
+    assert not pair.significant and "no significant preference" in pair.sentence

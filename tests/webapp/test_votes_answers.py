@@ -13,7 +13,7 @@ from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import exchange
 from webapp.problems.models import Attachment
-from webapp.votes import opening, results
+from webapp.votes import lifecycle, poll_results
 from webapp.votes.models import Poll
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def two_answers(problem):
 
 def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two_answers):
     poll = poll_rows.poll_of_answers(*two_answers, evaluators_wanted=1)
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     person = poll_rows.evaluator(poll)
     html = poll_rows.page(client, person)
     assert "5050" in html and "5049" in html and "1 + " in html and "Use <strong>pairs</strong>" in html
@@ -47,14 +47,14 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
     assert poll_rows.vote_for(person, "Batch") == ""
     poll.refresh_from_db()
     assert poll.status == "closed"
-    [found] = results.results_of(poll).pairs
+    [found] = poll_results.compute_results(poll).pairs
     assert (found.preference.first, found.preference.second) == (0, 1)
     assert poll.pairs.get().origin["second"]["method"] == "scaling_3d"
 
 
 def test_pairs_that_nobody_could_judge_are_refused(problem, two_answers):
     def said(first, second, **values):
-        return " ".join(opening.problems(poll_rows.poll_of_answers(first, second, **values)))
+        return " ".join(lifecycle.find_problems(poll_rows.poll_of_answers(first, second, **values)))
 
     assert said(*two_answers) == ""
     assert "word for word" in said(two_answers[0], poll_rows.answer_of("three", RIGHT + "\n", "sum"))
@@ -63,7 +63,7 @@ def test_pairs_that_nobody_could_judge_are_refused(problem, two_answers):
     assert "“Video” stands in the instructions" in said(*two_answers, instructions="Watch both videos.")
     poll = poll_rows.poll_of_answers(*two_answers)
     Experiment.objects.filter(name="sentinel_experiment one").delete()
-    assert "an answer was deleted" in " ".join(opening.problems(poll))
+    assert "an answer was deleted" in " ".join(lifecycle.find_problems(poll))
 
 
 def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
@@ -72,7 +72,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
     )
     poll = poll_rows.poll_of_answers(*two_answers)
     other.delete()
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     late = Attachment.objects.create(problem=problem, file=ContentFile(b"GIF89a", name="c.gif"))
     person = poll_rows.evaluator(poll)
     token = person.showings.get().token
@@ -80,7 +80,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
     assert address in poll_rows.page(client, person)
     assert b"".join(client.get(address)) == b"GIF89a"
     assert client.get(reverse("pair_file", args=[token, late.pk])).status_code == 404
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     assert client.get(address).status_code == 404
 
 
@@ -126,7 +126,7 @@ def figures(*names, captions=None, **contents):
 def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(client, problem, two_answers):
     before = figures("a", "b")
     poll = poll_rows.poll_of_answers(*two_answers)
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     html = poll_rows.page(client, poll_rows.evaluator(poll))
     addresses = set(re.findall(r"/view/[\w-]+/file/\d+/", html))
     assert figures("a", "b", "c")[:2] == before
@@ -136,7 +136,7 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
         with pytest.raises(exchange.BadSet, match="open vote “Which is better” shows a file"):
             figures(*names, **contents)
     assert len(figures("a", "b")) == 2
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     assert [name for name, _ in figures("b", "a")] == ["b", "a"]
 
 
@@ -144,7 +144,7 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
     figures("a")
     figure = Attachment.objects.get()
     poll = poll_rows.poll_of_answers(*two_answers)
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_change", args=[problem.pk])
     groups = ("attachments", "subtasks", "cases")
@@ -166,7 +166,7 @@ def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two
 def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two_answers):
     figures("a")
     poll = poll_rows.poll_of_answers(*two_answers)
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     Experiment.objects.all().delete()
     client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_delete", args=[problem.pk])
@@ -175,7 +175,7 @@ def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two_answers)
     with pytest.raises(ProtectedError, match="open A/B vote"), transaction.atomic():
         problem.delete()
     assert Attachment.objects.exists()
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     assert client.post(address, {"post": "yes"}).status_code == 302 and not Attachment.objects.exists()
 
 

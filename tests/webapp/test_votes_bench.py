@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests.webapp import bench_rows, poll_rows
-from webapp.votes import ballot, opening
+from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator, Poll
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def test_results_are_sealed_until_it_is_closed(client):
         assert client.get(f"{address}votes.csv").status_code == 403
         assert client.get(f"{address}preferences.svg").status_code == 403
         person = poll_rows.evaluator(poll)
-        while ballot.current(person):
+        while poll_ballot.find_current_showing(person):
             poll_rows.vote_for(person, word)
     html = client.get(address).content.decode()
     assert "Nobody has looked at them yet" in html and "Bayesian mean" not in html
@@ -111,7 +111,7 @@ def test_setting_up_in_the_admin(client):
     assert str(poll.pairs.get()) == "ICPL against OpenLoop"
     change = reverse("admin:votes_poll_change", args=[poll.pk])
     assert 'name="alpha"' in client.get(change).content.decode()
-    assert opening.open_poll(poll) == []
+    assert lifecycle.open_poll(poll) == []
     html = client.get(change).content.decode()
     assert 'name="alpha"' not in html and 'name="pairs-0-first"' not in html and 'name="contact"' in html
     client.post(change, admin_form(second, first, alpha="0.2", contact="bob", question="Other?"))

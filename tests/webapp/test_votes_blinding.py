@@ -12,7 +12,7 @@ from tests.webapp import poll_rows, rows
 from tests.webapp.poll_rows import agree, page
 from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks
 from webapp.experiments.models import Clip
-from webapp.votes import opening
+from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ async def test_no_answer_about_a_clip_tells_which_it_is(async_client):
     assert len(addresses) == 8 and len(answers) == 8
     for same in answers.values():
         assert len(same) == 4 and all(each == same[0] for each in same)  # sizes included
-    await sync_to_async(opening.close)(poll)
+    await sync_to_async(lifecycle.close_poll)(poll)
     assert (await async_client.get(addresses[0])).status_code == 404
 
 
@@ -59,7 +59,8 @@ def _expected():
     poll = poll_rows.poll()
     pair = poll.pairs.get()
     files = [
-        settings.DATA_DIR / "media" / opening.copy_name(file, "mp4") for file in (pair.first_file, pair.second_file)
+        settings.DATA_DIR / "media" / lifecycle.make_copy_name(file, "mp4")
+        for file in (pair.first_file, pair.second_file)
     ]
     first, second = (file.read_bytes() for file in files)
     found = {}
@@ -89,7 +90,7 @@ def walk(browser, poll):
     gone = poll_rows.evaluator(poll)
     browser.post(reverse("evaluate_leave", args=[gone.token]), follow=True)
     late = poll_rows.evaluator(poll)
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     for someone in (late, person):
         poll_rows.answer(browser, someone)
         browser.post(reverse("evaluate_leave", args=[someone.token]), follow=True)

@@ -19,7 +19,7 @@ out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() f
 READ = """
 from benchmarks.simulated import answer
 from tests.webapp import poll_rows, problem_rows
-from webapp.votes import opening
+from webapp.votes import lifecycle
 problem_rows.sum_problem()
 def solved(text, name):
     with problem_rows.model({text: 1.0}) as (model, _):
@@ -30,7 +30,7 @@ def solved(text, name):
     return row.winner
 right = answer("\\\\tfrac{100 \\\\cdot 101}{2} = 5050", "In pairs: $$\\\\sum_{k=1}^{50} 101$$" * 9)
 poll = poll_rows.poll_of_answers(solved(right, "sentinel one"), solved(answer("5049"), "sentinel two"), allow_tie=True)
-out["refused"] = opening.open_poll(poll)
+out["refused"] = lifecycle.open_poll(poll)
 out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
 """
 SAID = """

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from tests.webapp import poll_rows
 from webapp.archive import erasure
-from webapp.votes import enrolment, opening
+from webapp.votes import lifecycle, poll_enrolment
 from webapp.votes.models import Evaluator
 
 pytestmark = pytest.mark.django_db
@@ -50,29 +50,29 @@ def test_who_has_left_comes_back_to_that_page(poll, query):
     browser = Client()
     agree(browser, poll, query)
     person = Evaluator.objects.get()
-    enrolment.withdraw(person)
+    poll_enrolment.withdraw(person)
     assert agree(browser, poll, query).url == person.get_absolute_url()
     if query:  # another person in the same browser
         assert agree(browser, poll, "?PROLIFIC_PID=p2").url != person.get_absolute_url()
 
 
 def test_no_label_is_given_again(poll):
-    people = enrolment.invite(poll, 2)
+    people = poll_enrolment.invite_evaluators(poll, 2)
     agree(Client(), poll)
     erasure.erase_evaluator(people[1])
     erasure.erase_evaluator(Evaluator.objects.get(label="R03"))
-    assert [person.label for person in enrolment.invite(poll, 1)] == ["E04"]
+    assert [person.label for person in poll_enrolment.invite_evaluators(poll, 1)] == ["E04"]
 
 
 def test_whoever_is_about_to_join_as_it_closes_does_not(poll, monkeypatch):
     """Between the look at the poll and its lock: it is over, and nobody new is enrolled."""
-    allowed = enrolment.elsewhere
+    allowed = poll_enrolment.began_elsewhere
 
     def closes(*given):
-        opening.close(poll)
+        lifecycle.close_poll(poll)
         return allowed(*given)
 
-    monkeypatch.setattr(enrolment, "elsewhere", closes)
+    monkeypatch.setattr(poll_enrolment, "began_elsewhere", closes)
     browser = Client()
     seen = agree(browser, poll)
     assert not Evaluator.objects.exists()

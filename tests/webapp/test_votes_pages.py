@@ -10,7 +10,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, poll_rows
 from tests.webapp.poll_rows import agree, page
 from webapp.studies import limits
-from webapp.votes import ballot, enrolment, opening
+from webapp.votes import lifecycle, poll_ballot, poll_enrolment
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,11 @@ def test_from_consent_to_thanks(client):
 
 def test_double_click_and_reload_are_one_vote(client):
     person = poll_rows.evaluator(poll_rows.poll(pairs=2))
-    data = {"showing": ballot.current(person).token, "choice": "right", "client": '{"decide_ms": 900, "x": 1}'}
+    data = {
+        "showing": poll_ballot.find_current_showing(person).token,
+        "choice": "right",
+        "client": '{"decide_ms": 900, "x": 1}',
+    }
     for _ in range(2):
         html = client.post(reverse("evaluate_vote", args=[person.token]), data, follow=True).content.decode()
         assert "Pair 2 of 2" in html and 'role="alert"' not in html
@@ -48,7 +52,7 @@ def test_double_click_and_reload_are_one_vote(client):
 
 def test_a_page_read_while_the_last_answer_arrives_says_thank_you(client):
     person = poll_rows.evaluator(poll_rows.poll())
-    Vote.objects.create(showing=ballot.current(person), choice="left")
+    Vote.objects.create(showing=poll_ballot.find_current_showing(person), choice="left")
     assert "You have answered everything" in page(client, person)
 
 
@@ -72,15 +76,15 @@ def test_before_the_opening_and_after_withdrawal(client):
     poll = poll_rows.poll(opened=False)
     person = poll_rows.evaluator(poll, consented=False)
     assert "has not opened yet" in page(client, person)
-    opening.open_poll(poll)
-    enrolment.consent(person)
+    lifecycle.open_poll(poll)
+    poll_enrolment.accept_consent(person)
     poll_rows.answer(client, person)
     leave = reverse("evaluate_leave", args=[person.token])
     assert "Your answers are deleted" in client.get(leave).content.decode() and Vote.objects.exists()
     html = client.post(leave, follow=True).content.decode()
     assert "You have left the study" in html and not Vote.objects.exists()
     assert client.get(leave, follow=True).status_code == 200
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     other = poll_rows.evaluator(poll)
     html = client.post(reverse("evaluate_leave", args=[other.token]), follow=True).content.decode()
     assert "cannot be taken out any more" in html
@@ -134,7 +138,7 @@ def test_the_open_link_refuses(client, monkeypatch):
     monkeypatch.setattr(limits, "JOINS", 0)
     assert agree(client, poll, address).status_code == 429
     assert agree(client, poll, address + "?id=made-up").status_code == 429
-    opening.close(poll)
+    lifecycle.close_poll(poll)
     assert "This study is closed" in client.get(address).content.decode()
     Poll.objects.update(recruiting=False)
     assert client.get(address).status_code == 404
@@ -164,12 +168,12 @@ def test_many_wrong_links_are_slowed_down(client, monkeypatch):
 def test_votes_for_others_out_of_order_and_nonsense(client):
     poll = poll_rows.poll(pairs=2)
     person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
-    theirs, later = ballot.current(other).token, person.showings.last().token
+    theirs, later = poll_ballot.find_current_showing(other).token, person.showings.last().token
     for fields in ({"showing": theirs}, {"showing": later}, {"showing": "\0"}, {"choice": "first"}, {"choice": "\0"}):
         html = poll_rows.answer(client, person, **fields).content.decode()
         assert 'role="alert"' in html and "Pair 1 of 2" in html
     for nonsense in ("[" * 5000, "{}{}", '{"decide_ms": -1, "plays": true, "load_ms": 1e400}', "null", "\0"):
-        assert ballot.cast(person, "", ballot.Answer("left")) == ballot.OUT_OF_DATE
+        assert poll_ballot.cast_vote(person, "", poll_ballot.Answer("left")) == poll_ballot.OUT_OF_DATE
         poll_rows.answer(client, person, client=nonsense, choice="")
     assert not Vote.objects.exists()
     poll_rows.answer(client, person, client='{"decide_ms": 1e400, "plays": 2, "focus_lost": true}')
@@ -179,7 +183,7 @@ def test_votes_for_others_out_of_order_and_nonsense(client):
 def test_an_oversized_post_is_refused_and_saves_nothing(client):
     person = poll_rows.evaluator(poll_rows.poll())
     address = reverse("evaluate_vote", args=[person.token])
-    big = {"showing": ballot.current(person).token, "choice": "left", "client": "x" * 3_000_000}
+    big = {"showing": poll_ballot.find_current_showing(person).token, "choice": "left", "client": "x" * 3_000_000}
     assert client.post(address, urlencode(big), content_type="application/x-www-form-urlencoded").status_code == 400
     assert client.post(address, {f"f{i}": "" for i in range(1100)}).status_code == 400
     assert not Vote.objects.exists()
@@ -198,7 +202,7 @@ def test_scripts_in_text_stay_text(client):
     poll = poll_rows.poll(**texts, completion_code=evil[:40], hypothesis=evil, evaluators_wanted=1)
     person = poll_rows.evaluator(poll, consented=False)
     seen = [page(client, person)]
-    enrolment.consent(person)
+    poll_enrolment.accept_consent(person)
     seen.append(page(client, person))
     Pair.objects.update(first_arm=evil)
     client.force_login(bench_rows.create_staff())

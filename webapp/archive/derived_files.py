@@ -26,7 +26,7 @@ from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
 from webapp.problems.forms import get_form
 from webapp.problems.models import Problem
-from webapp.votes import figures, results
+from webapp.votes import figures, poll_results
 from webapp.votes.models import Poll
 
 Report = Callable[[float, str], None]
@@ -98,15 +98,15 @@ def _write_replay(bundle: Bundle, number: int, experiment: Experiment) -> None:
 def _write_poll(bundle: Bundle, number: int, poll: Poll, names: Pseudonyms) -> None:
     folder = f"polls/{number}"
     bundle.write_text(f"{folder}/plan.txt", f"{poll.plan}\n\nSHA-256 {poll.plan_hash}\n")
-    header, *rows = csv.reader(io.StringIO(results.to_csv(poll)))
+    header, *rows = csv.reader(io.StringIO(poll_results.write_csv(poll)))
     bundle.write_csv(f"{folder}/votes.csv", header, ([names.replace_label(row[0]), *row[1:]] for row in rows))
-    found = results.results_of(poll)
+    found = poll_results.compute_results(poll)
     bundle.write_json(f"{folder}/results.json", summarize_results(found))
     for chart in figures.build_charts(found):
         bundle.write_text(f"{folder}/{chart.slug}.svg", charts.to_svg(chart))
 
 
-def summarize_results(found: results.Results) -> dict[str, Any]:
+def summarize_results(found: poll_results.Results) -> dict[str, Any]:
     pairs = [
         {
             "pair": result.pair.position,

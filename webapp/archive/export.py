@@ -24,7 +24,7 @@ from webapp.base.store import store
 from webapp.experiments.models import Clip
 from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
-from webapp.votes import opening
+from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Pair, Poll
 
 Report = Callable[[float, str], None]
@@ -131,7 +131,7 @@ def _list_media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
             found += [(name, name) for name in (clip.video, clip.poster)]
         for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
             for file in (pair.first_file, pair.second_file):
-                found += [(name, name) for name in (opening.copy_name(file, e) for e in ("mp4", "jpg"))]
+                found += [(name, name) for name in (lifecycle.make_copy_name(file, e) for e in ("mp4", "jpg"))]
     files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
     found += [(name, name) for name in files]
     if options.checkpoints:
@@ -156,7 +156,7 @@ def _write_media(bundle: Bundle, files: list[tuple[str, str, int]], report: Repo
 def unblind(study: Study, by: str) -> None:
     """Unblind the closed votes, as their pages do: an export contains their results."""
     for poll in Poll.objects.filter(pk__in=Scope(study).polls):
-        opening.unblind(poll, by)
+        lifecycle.unblind_poll(poll, by)
 
 
 def run_export(task: Task, work: Work) -> None:

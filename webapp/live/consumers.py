@@ -1,4 +1,4 @@
-"""Websockets: they tell pages that something happened, and never write."""
+"""Websockets: they tell pages about events and never write to the database."""
 
 from __future__ import annotations
 
@@ -17,58 +17,58 @@ from channels.utils import await_many_dispatch
 from webapp.accounts import sessions
 from webapp.base.http import strip_nul
 from webapp.experiments.models import Event, Experiment
-from webapp.live.tail import Inbox, Page, new_inbox, tail
+from webapp.live.tail import MessageQueue, PageKey, make_queue, tail
 from webapp.studies.models import Participant
 
 RIGHTS_SECONDS = 10.0
-"""What is delivered later than this after the last look asks again whether the person may still see it."""
+"""A page's rights are checked again if its last check is older than this when an event is delivered."""
 NOT_FOUND = 4404
 FORBIDDEN = 4403
-COME_AGAIN = 1013
+TRY_AGAIN_LATER = 1013
 CATCH_UP = 500
-"""A page that missed more events than this reloads better."""
+"""How many missed events a page is sent at most."""
 CHANGED = '{"type": "changed"}'
 
 
 class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
-    """Hears of one page's events from the tail, catches up from the outbox, answers pings."""
+    """Passes one page's events on from the tail, catches up from the outbox, answers pings."""
 
-    page: Page | None = None
+    page: PageKey | None = None
 
     async def __call__(
         self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
     ) -> None:
-        """As Channels does it, with the tail's inbox in place of a channel layer's."""
+        """As in Channels, with the tail's message queue in place of a channel layer."""
         self.scope, self.base_send = scope, send
-        self.inbox: Inbox = new_inbox()
+        self.queue: MessageQueue = make_queue()
         try:
             with suppress(StopConsumer):
-                await await_many_dispatch([receive, self.inbox.get], self.dispatch)
+                await await_many_dispatch([receive, self.queue.get], self.dispatch)
         finally:
             if self.page:
-                tail.leave(self.page, self.inbox)
+                tail.unsubscribe(self.page, self.queue)
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Without Channels' look at old database connections, which costs a change of threads for every message."""
+        """As in Channels, without its check of old database connections, which costs a thread switch per message."""
         await getattr(self, get_handler_name(message))(message)
 
-    async def listen(self, page: Page) -> None:
-        """From here on the tail's messages arrive. Before catching up, so that nothing falls between the two."""
+    async def listen(self, page: PageKey) -> None:
+        """Subscribe to the tail's messages. This comes before catching up, so that no event is missed in between."""
         self.page = page
-        await tail.join(page, self.inbox)
+        await tail.subscribe(page, self.queue)
         await self.accept()
 
     async def end(self, code: int) -> None:
-        """Close, and take nothing more from the inbox."""
+        """Close, and take nothing more from the queue."""
         await self.close(code)
         raise StopConsumer
 
     async def tail_behind(self, message: dict[str, Any]) -> None:
-        """Not all messages are there: the page catches up as it connects again."""
-        await self.end(COME_AGAIN)
+        """The queue was full and messages were lost: the page connects again and catches up."""
+        await self.end(TRY_AGAIN_LATER)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
-        """An empty message and a binary one, which Channels takes for an error of ours, are as good as nothing too."""
+        """Ignore empty and binary messages, for which Channels would raise an error."""
         if text_data:
             await super().receive(text_data)
 
@@ -76,14 +76,14 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         if isinstance(content, dict) and content.get("type") == "ping":
             await self.send_json({"type": "pong"})
 
-    def after(self) -> int | None:
-        """The id in ?after=<id>; None without one that an id can be."""
+    def read_after(self) -> int | None:
+        """The id in ?after=<id>; None if it is missing or not valid."""
         values = parse_qs(self.scope["query_string"].decode(errors="replace")).get("after", [])
         return int(values[0]) if values and values[0].isdecimal() and len(values[0]) < 19 else None
 
     @classmethod
     async def decode_json(cls, text_data: str) -> Any:
-        """Anything that is not JSON is as good as nothing."""
+        """The JSON value; None if it is not valid."""
         try:
             return await super().decode_json(text_data)
         except ValueError:
@@ -91,17 +91,17 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
 
 
 class StudioConsumer(EventConsumer):
-    """A participant's page: told that something changed, never what."""
+    """A participant's page: it hears that something changed, never what."""
 
     async def connect(self) -> None:
-        found = await database_sync_to_async(visitor)(self.scope["url_route"]["kwargs"]["token"])
+        found = await database_sync_to_async(find_visitor)(self.scope["url_route"]["kwargs"]["token"])
         if found is None:
             await self.close(NOT_FOUND)
             return
         person_id, experiment_id = found
         await self.listen(("studio", person_id))
-        after = self.after()
-        if after is not None and await database_sync_to_async(missed)(experiment_id, after, public=True):
+        after = self.read_after()
+        if after is not None and await database_sync_to_async(find_missed)(experiment_id, after, public=True):
             await self.send(CHANGED)
 
     async def studio_changed(self, message: dict[str, Any]) -> None:
@@ -113,41 +113,41 @@ class BenchConsumer(EventConsumer):
 
     async def connect(self) -> None:
         self.sent: set[int] = set()
-        if not await self.allowed():
+        if not await self.check_rights():
             await self.close(FORBIDDEN)
             return
         public_id = str(self.scope["url_route"]["kwargs"]["public_id"])
-        experiment_id = await database_sync_to_async(experiment_with)(public_id)
+        experiment_id = await database_sync_to_async(find_experiment)(public_id)
         if experiment_id is None:
             await self.close(NOT_FOUND)
             return
         await self.listen(("bench", experiment_id))
-        after = self.after()
+        after = self.read_after()
         if after is not None:
-            for number, kind, text in await database_sync_to_async(missed)(experiment_id, after):
+            for number, kind, text in await database_sync_to_async(find_missed)(experiment_id, after):
                 await self.bench_event({"id": number, "kind": kind, "text": text})
 
-    async def allowed(self) -> bool:
-        """Whether this session may still hear: signed in, active, staff, with the second factor where it is due."""
-        self.looked = time.monotonic()
+    async def check_rights(self) -> bool:
+        """Whether this session may still see events: signed in, active, staff, with the second factor if required."""
+        self.checked_at = time.monotonic()
         return bool(await database_sync_to_async(sessions.is_staff)(self.scope["session"].session_key))
 
     async def bench_event(self, message: dict[str, Any]) -> None:
         if message["id"] in self.sent:
             return
-        if time.monotonic() > self.looked + RIGHTS_SECONDS:
-            await self.bench_look(message)
+        if time.monotonic() > self.checked_at + RIGHTS_SECONDS:
+            await self.bench_check_rights(message)
         self.sent.add(message["id"])
         await self.send_json({**message, "type": "event"})
 
-    async def bench_look(self, message: dict[str, Any]) -> None:
-        if not await self.allowed():
+    async def bench_check_rights(self, message: dict[str, Any]) -> None:
+        if not await self.check_rights():
             await self.end(FORBIDDEN)
 
 
-def visitor(token: str) -> tuple[int, int] | None:
-    """The participant behind a link and their experiment, the last one between two; None for a foreign or withdrawn
-    one, and before the start.
+def find_visitor(token: str) -> tuple[int, int] | None:
+    """The participant of a link and their newest experiment; None for an unknown link, after withdrawal and before
+    the start.
     """
     person = Participant.objects.filter(token=strip_nul(token), withdrawn_at=None).first()
     places = person.assignments.exclude(experiment=None).order_by("position") if person else None
@@ -155,12 +155,12 @@ def visitor(token: str) -> tuple[int, int] | None:
     return (person.pk, place.experiment_id) if person and place and place.experiment_id else None
 
 
-def experiment_with(public_id: str) -> int | None:
+def find_experiment(public_id: str) -> int | None:
     return Experiment.objects.filter(public_id=public_id).values_list("pk", flat=True).first()
 
 
-def missed(experiment_id: int, after: int, public: bool = False) -> list[tuple[int, str, str]]:
-    """The events since `after` that this page is to hear of."""
+def find_missed(experiment_id: int, after: int, public: bool = False) -> list[tuple[int, str, str]]:
+    """The events after `after` that this page should see."""
     rows = Event.objects.filter(experiment_id=experiment_id, id__gt=after).order_by("id")
     if public:
         rows = rows.filter(public=True)

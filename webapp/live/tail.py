@@ -21,32 +21,32 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 WINDOW_SECONDS = 10.0
-"""A row may appear after one with a higher id, because its transaction committed later. So this long is read again."""
+"""How long rows are read again: a row may appear after one with a higher id, because it was committed later."""
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 60.0
-"""The rights of those who have a bench page open are checked this often, also while nothing happens."""
+RIGHTS_SECONDS = 60.0
+"""The rights of open bench pages are checked this often, also without events."""
 MOST_WAITING = 500
-"""Messages for one page; one that takes them more slowly than they come is to catch up from the outbox."""
+"""How many messages may wait for one page; a slower page must catch up from the outbox."""
 BEHIND = {"type": "tail.behind"}
 Row = tuple[int, int, str, str, bool]
-Page = tuple[str, int]
-"""What an open page is about: ("bench", an experiment's key) or ("studio", a participant's)."""
-Inbox = asyncio.Queue[dict[str, Any]]
+PageKey = tuple[str, int]
+"""An open page: ("bench", an experiment's primary key) or ("studio", a participant's)."""
+MessageQueue = asyncio.Queue[dict[str, Any]]
 
 
-def new_inbox() -> Inbox:
+def make_queue() -> MessageQueue:
     return asyncio.Queue(MOST_WAITING)
 
 
-def put(inbox: Inbox, message: dict[str, Any]) -> None:
-    """The last place is for the word that there would have been more."""
-    if not inbox.full():
-        inbox.put_nowait(message if inbox.qsize() < MOST_WAITING - 1 else BEHIND)
+def put_message(queue: MessageQueue, message: dict[str, Any]) -> None:
+    """Queue a message; the last place in the queue is for BEHIND, which says that messages were lost."""
+    if not queue.full():
+        queue.put_nowait(message if queue.qsize() < MOST_WAITING - 1 else BEHIND)
 
 
 @dataclass
 class Window:
-    """Which events are new, when ids may appear out of order."""
+    """Finds out which events are new although ids may appear out of order."""
 
     floor: int
     """Everything up to here is old."""
@@ -55,7 +55,7 @@ class Window:
     """(time, highest id seen by then)."""
 
     def new(self, rows: list[Row], now: float) -> list[Row]:
-        """The rows not given out before; moves the floor up to what was the highest id a window ago."""
+        """The rows that were not returned before; raises the floor to the highest id of one window ago."""
         fresh = [row for row in rows if row[0] not in self.seen]
         self.seen.update(row[0] for row in fresh)
         self.marks.append((now, max([row[0] for row in rows], default=self.floor)))
@@ -68,52 +68,52 @@ class Window:
 class Tail:
     """One per process and event loop; runs while at least one websocket is open.
 
-    What is new is read once for all pages, and put into their inboxes without waiting for anybody.
+    New events are read once for all pages and put into their queues without waiting.
     """
 
     def __init__(self) -> None:
-        self.inboxes: defaultdict[Page, set[Inbox]] = defaultdict(set)
+        self.queues: defaultdict[PageKey, set[MessageQueue]] = defaultdict(set)
         self.task: asyncio.Task[None] | None = None
         self.reading = asyncio.Event()
-        self.looked = 0.0
+        self.checked_at = 0.0
 
-    async def join(self, page: Page, inbox: Inbox) -> None:
-        """Returns when every event from now on is passed on."""
-        self.inboxes[page].add(inbox)
+    async def subscribe(self, page: PageKey, queue: MessageQueue) -> None:
+        """Add a page; returns when every later event is passed on to it."""
+        self.queues[page].add(queue)
         if self.task is None or self.task.done():
             self.reading = asyncio.Event()
             self.task = asyncio.get_running_loop().create_task(self.run(self.reading))
-            self.task.add_done_callback(self.ended)
+            self.task.add_done_callback(self.handle_end)
         await self.reading.wait()
 
-    def leave(self, page: Page, inbox: Inbox) -> None:
-        self.inboxes[page].discard(inbox)
-        if not self.inboxes[page]:
-            del self.inboxes[page]
+    def unsubscribe(self, page: PageKey, queue: MessageQueue) -> None:
+        self.queues[page].discard(queue)
+        if not self.queues[page]:
+            del self.queues[page]
 
-    def ended(self, task: asyncio.Task[None]) -> None:
-        """After an error that nobody foresaw pages are to come again, and the first that does starts another run."""
+    def handle_end(self, task: asyncio.Task[None]) -> None:
+        """After an unexpected error, make pages connect again; the first one starts another run."""
         if task.cancelled() or (error := task.exception()) is None:
             return
-        log.error("nobody is told of events until a page comes again: %s", error, exc_info=error)
+        log.error("events are not passed on until a page connects again: %s", error, exc_info=error)
         self.reading.set()
-        for inboxes in self.inboxes.values():
-            for inbox in inboxes:
-                put(inbox, BEHIND)
+        for queues in self.queues.values():
+            for queue in queues:
+                put_message(queue, BEHIND)
 
     async def run(self, reading: asyncio.Event) -> None:
-        """Poll and pass on until the last page is gone. A database that is away is asked again."""
+        """Read events and pass them on until the last page is closed. If the database is away, try again."""
         window: Window | None = None
         watch = PollSchedule()
-        while self.inboxes:
+        while self.queues:
             try:
                 if window is None:
-                    window = Window(await database_sync_to_async(newest)())
+                    window = Window(await database_sync_to_async(find_newest_id)())
                     reading.set()
                 if watch.is_due():
-                    self.push(*await database_sync_to_async(news)(window))
-                    watch.rest(LOOK_SECONDS)
-                self.have_rights_looked_at(time.monotonic())
+                    self.push(*await database_sync_to_async(collect_news)(window))
+                    watch.rest(RIGHTS_SECONDS)
+                self.request_rights_checks(time.monotonic())
                 await asyncio.sleep(POLL_SECONDS)
             except (OperationalError, InterfaceError) as error:
                 log.warning("cannot read the outbox: %s", error)
@@ -122,40 +122,40 @@ class Tail:
     def push(self, rows: Sequence[Row], people: Iterable[int]) -> None:
         """Each event to the bench; one "changed" to each of these participants."""
         for number, experiment_id, kind, text, _ in rows:
-            for inbox in self.inboxes.get(("bench", experiment_id), ()):
-                put(inbox, {"type": "bench.event", "id": number, "kind": kind, "text": text})
+            for queue in self.queues.get(("bench", experiment_id), ()):
+                put_message(queue, {"type": "bench.event", "id": number, "kind": kind, "text": text})
         for person in people:
-            for inbox in self.inboxes.get(("studio", person), ()):
-                if inbox.empty():  # what waits there says the same
-                    put(inbox, {"type": "studio.changed"})
+            for queue in self.queues.get(("studio", person), ()):
+                if queue.empty():  # a waiting message says the same
+                    put_message(queue, {"type": "studio.changed"})
 
-    def have_rights_looked_at(self, now: float) -> None:
-        if now < self.looked + LOOK_SECONDS:
+    def request_rights_checks(self, now: float) -> None:
+        if now < self.checked_at + RIGHTS_SECONDS:
             return
-        self.looked = now
-        for (kind, _), inboxes in self.inboxes.items():
-            for inbox in inboxes if kind == "bench" else ():
-                put(inbox, {"type": "bench.look"})
+        self.checked_at = now
+        for (kind, _), queues in self.queues.items():
+            for queue in queues if kind == "bench" else ():
+                put_message(queue, {"type": "bench.check_rights"})
 
 
 tail = Tail()
 
 
-def newest() -> int:
+def find_newest_id() -> int:
     return Event.objects.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-def read(floor: int) -> list[Row]:
+def read_events(floor: int) -> list[Row]:
     rows = Event.objects.filter(id__gt=floor).order_by("id")
     return list(rows.values_list("id", "experiment_id", "kind", "text", "public"))
 
 
-def news(window: Window) -> tuple[list[Row], list[int]]:
-    """What has not been passed on yet, and the participants whose pages it may change."""
-    rows = read(window.floor)
+def collect_news(window: Window) -> tuple[list[Row], list[int]]:
+    """The events that have not been passed on yet, and the participants whose pages they may change."""
+    rows = read_events(window.floor)
     public = {row[1] for row in rows if row[4] and row[0] not in window.seen}
     people = (
         Assignment.objects.filter(experiment__in=public).order_by().values_list("participant", flat=True).distinct()
     )
-    told = list(people)  # asked before the window moves: where the database goes away here, all is read again
-    return window.new(rows, time.monotonic()), told
+    participants = list(people)  # read before the window moves, so that a failure here loses no event
+    return window.new(rows, time.monotonic()), participants

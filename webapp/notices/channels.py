@@ -1,4 +1,4 @@
-"""Which ways to be told there are for a participant, and for how long."""
+"""The channels by which a participant can get notices, and for how long."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from webapp.notices.models import Address
 from webapp.studies.models import Participant
 
 KEPT_AFTER_CLOSING = timedelta(days=30)
-"""Who has begun when a study closes goes on, and is told; after so long nobody is any more."""
+"""How long participants who go on after a study has closed still get notices."""
 
 
 @dataclass(frozen=True)
-class Offer:
+class ChannelOffer:
     email: bool
     push: bool
     address: Address | None
-    """What this person has left."""
+    """The person's e-mail address, if they left one."""
     over: bool
-    """Nobody is told any more, whatever the study offered."""
+    """Whether notices have ended because the study closed long ago."""
 
 
-def of(participant: Participant) -> Offer:
+def find_offer(participant: Participant) -> ChannelOffer:
     study = participant.study
     address = Address.objects.filter(participant_id=participant.pk).first()
     over = study.closed_at is not None and study.closed_at < timezone.now() - KEPT_AFTER_CLOSING
     email = not over and study.notify_email and settings.EMAIL_READY
-    return Offer(email=email, push=not over and study.notify_push, address=address, over=over)
+    return ChannelOffer(email=email, push=not over and study.notify_push, address=address, over=over)

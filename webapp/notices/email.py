@@ -1,4 +1,4 @@
-"""The messages by e-mail: a link and how to stop them, and nothing of what the study compares."""
+"""Notices by e-mail. They contain a link and how to stop them, and nothing about what the study compares."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from webapp.notices.models import Address, Notice
 SUBJECTS = {Notice.Kind.READY: "Your next round is ready", Notice.Kind.REMINDER: "Your next round is still waiting"}
 
 
-def zone_of(name: str) -> ZoneInfo:
-    """A person's time zone; UTC where it is not one."""
+def find_timezone(name: str) -> ZoneInfo:
+    """The time zone with this name; UTC if there is none."""
     try:
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")
 
 
-def words(moment: datetime, zone: ZoneInfo) -> str:
+def format_moment(moment: datetime, zone: ZoneInfo) -> str:
     """For example: Friday 20 November, 15:42 (Europe/Berlin)."""
     return f"{moment.astimezone(zone):%A %-d %B, %H:%M} ({zone.key})"
 
@@ -37,7 +37,7 @@ def send(notice: Notice, address: Address) -> None:
         "study": study,
         "link": settings.SITE_URL.rstrip("/") + notice.participant.get_absolute_url(),
         "stop": stop,
-        "since": words(notice.request.created_at, zone_of(notice.participant.timezone)),
+        "since": format_moment(notice.request.created_at, find_timezone(notice.participant.timezone)),
     }
     message = EmailMessage(
         subject=SUBJECTS[Notice.Kind(notice.kind)],

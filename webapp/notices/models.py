@@ -1,4 +1,4 @@
-"""How a participant wants to be told, apart from the study's data, and what they were told."""
+"""Addresses and browsers for notices, kept apart from the study's data, and the notices themselves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from webapp.studies.models import Participant, new_token
 
 
 class Address(models.Model):
-    """An e-mail address that somebody left. Deleted when they finish or leave, and a month after the study closed."""
+    """A participant's e-mail address. Deleted when they finish or leave, and a month after the study closed."""
 
     participant = models.OneToOneField(Participant, on_delete=models.CASCADE, related_name="address")
     email = models.EmailField()
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
-    """Of the link that stops the messages."""
+    """The token of the link that stops the messages."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -27,13 +27,13 @@ class Address(models.Model):
 
     @property
     def masked(self) -> str:
-        """Enough to know one's own by."""
+        """Enough of the address for its owner to recognise it."""
         name, _, host = self.email.partition("@")
         return f"{name[:1]}…@{host}"
 
 
 class Subscription(models.Model):
-    """A browser that may be woken (Push API). Deleted as an address is, and when the browser has ended it."""
+    """A browser's subscription to notices (Push API). Deleted like an address, and when the browser ends it."""
 
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="subscriptions")
     endpoint = models.CharField(max_length=1000)
@@ -50,7 +50,7 @@ class Subscription(models.Model):
 
 
 class Notice(models.Model):
-    """One message about one request, by one way. Its row is what makes it one."""
+    """A message about one request by one channel. The row's uniqueness ensures that it is sent once."""
 
     class Kind(models.TextChoices):
         READY = "ready"
@@ -65,13 +65,13 @@ class Notice(models.Model):
     kind = models.CharField(max_length=8, choices=Kind)
     channel = models.CharField(max_length=5, choices=Channel)
     due_at = models.DateTimeField(default=timezone.now)
-    """When to send it; while it is being sent, when to take it up again if nobody says how that went."""
+    """When to send it; while it is being sent, when to try again if the notifier dies."""
     sent_at = models.DateTimeField(null=True)
     dropped = models.CharField(max_length=40, blank=True)
-    """Why it was not sent after all."""
+    """Why it was not sent."""
     attempts = models.PositiveSmallIntegerField(default=0)
     error = models.CharField(max_length=300, blank=True)
-    """Of the last attempt, without the address."""
+    """The error of the last attempt, without the address."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

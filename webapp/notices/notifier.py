@@ -1,4 +1,4 @@
-"""Who waits is told: rows say what is to be sent, and are taken one at a time. Any number of notifiers may run."""
+"""The notifier: it plans notices as rows and sends them one at a time. Any number of notifiers may run."""
 
 from __future__ import annotations
 
@@ -27,54 +27,54 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 2.0
 IDLE_SECONDS = 60.0
-"""Where nobody writes, all is looked at this often."""
-BEING_SENT = timedelta(minutes=5)
-"""A notifier that has not said so long how it went has died: another takes the message up."""
-PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
-"""After each failed attempt; then it is given up."""
+"""How often everything is checked when nothing is written to the database."""
+SEND_TIMEOUT = timedelta(minutes=5)
+"""After this time a notifier that has not recorded a result is taken for dead, and another sends the notice."""
+RETRY_DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
+"""The pause after each failed attempt; after the last one the notice is given up."""
 FIRST_HOUR, LAST_HOUR = 9, 20
-"""Reminders come in the daytime of the person's own zone."""
+"""Reminders are sent in the daytime of the person's time zone."""
 CHANNELS: dict[Notice.Channel, dict[str, bool]] = {
     Notice.Channel.EMAIL: {"participant__address__isnull": False, "participant__study__notify_email": True},
     Notice.Channel.PUSH: {"participant__subscriptions__isnull": False, "participant__study__notify_push": True},
 }
-"""Whom each reaches."""
+"""The places of participants whom each channel can reach."""
 
 
 def tick() -> None:
-    """Forget whom nobody needs to reach any more, note who waits, send what is due."""
-    forget()
-    plan()
-    due = unsent().filter(due_at__lte=timezone.now())
+    """Delete contacts that are no longer needed, plan notices, send what is due."""
+    delete_contacts()
+    plan_notices()
+    due = find_unsent().filter(due_at__lte=timezone.now())
     for pk in list(due.values_list("pk", flat=True)[:100]):
-        deliver(pk)
+        send_notice(pk)
 
 
-def unsent() -> QuerySet[Notice]:
+def find_unsent() -> QuerySet[Notice]:
     return Notice.objects.filter(sent_at=None, dropped="").order_by("due_at")
 
 
-def seconds_to_next() -> float:
-    """Until a notice is due, or all is looked at again."""
-    due_at = unsent().values_list("due_at", flat=True).first()
+def compute_wait_seconds() -> float:
+    """Seconds until a notice is due or everything is checked again."""
+    due_at = find_unsent().values_list("due_at", flat=True).first()
     return min(IDLE_SECONDS, (due_at - timezone.now()).total_seconds()) if due_at else IDLE_SECONDS
 
 
-def forget() -> None:
-    """Addresses and subscriptions of those whose part is over, and of studies that were closed a while ago."""
+def delete_contacts() -> None:
+    """Delete addresses and subscriptions of people whose part is over, and of studies that closed long ago."""
     over = ~Q(participant__outcome="") | ~Q(participant__withdrawn_at=None) | ~Q(participant__finished_at=None)
     over |= Q(participant__study__closed_at__lt=timezone.now() - KEPT_AFTER_CLOSING)
     for model in (Address, Subscription):
         model._default_manager.filter(over).delete()
 
 
-def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
-    """Who can be told so, has not been, and the request that waits for them. In a panel it waits for several."""
-    told = Notice.objects.filter(
+def find_waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
+    """The participants who can be reached by this channel and have no notice yet, with the request that waits."""
+    noticed = Notice.objects.filter(
         participant=OuterRef("participant"), request=OuterRef("experiment__requests"), channel=channel
     )
     places = Assignment.objects.filter(
-        ~Exists(told),
+        ~Exists(noticed),
         experiment__requests__kind__in=JUDGED_KINDS,
         experiment__requests__status=Request.Status.OPEN,
         experiment__judge__in=judges.ASKING_PEOPLE,
@@ -88,49 +88,49 @@ def waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
     return [(place.participant, place.waits) for place in found]
 
 
-def plan() -> None:
-    """A row for each person, request and way that has none. Two notifiers at once still make one."""
+def plan_notices() -> None:
+    """A row for each person, request and channel that has none. Two notifiers at once make one row."""
     for channel in CHANNELS:
-        for person, request_id in waiting(channel):
-            Notice.objects.bulk_create(_notices(person, request_id, channel), ignore_conflicts=True)
+        for person, request_id in find_waiting(channel):
+            Notice.objects.bulk_create(_make_notices(person, request_id, channel), ignore_conflicts=True)
 
 
-def _notices(person: Participant, request_id: int, channel: Notice.Channel) -> list[Notice]:
+def _make_notices(person: Participant, request_id: int, channel: Notice.Channel) -> list[Notice]:
     rows = [Notice(participant=person, request_id=request_id, channel=channel, kind=Notice.Kind.READY)]
     if settings.REMINDER_HOURS:
-        due = daytime(timezone.now() + timedelta(hours=settings.REMINDER_HOURS), person.timezone)
+        due = move_to_daytime(timezone.now() + timedelta(hours=settings.REMINDER_HOURS), person.timezone)
         reminder = Notice.Kind.REMINDER
         rows.append(Notice(participant=person, request_id=request_id, channel=channel, kind=reminder, due_at=due))
     return rows
 
 
-def daytime(moment: datetime, zone: str) -> datetime:
-    """This moment, or the next morning where it is night."""
-    local = moment.astimezone(email.zone_of(zone))
+def move_to_daytime(moment: datetime, zone: str) -> datetime:
+    """This moment, or the next morning if it is night."""
+    local = moment.astimezone(email.find_timezone(zone))
     if FIRST_HOUR <= local.hour < LAST_HOUR:
         return moment
     day = local.date() + timedelta(days=local.hour >= LAST_HOUR)
     return datetime(day.year, day.month, day.day, FIRST_HOUR, tzinfo=local.tzinfo)
 
 
-def deliver(pk: int) -> None:
-    """Send one, if it is still wanted and nobody else is sending it."""
+def send_notice(pk: int) -> None:
+    """Send a notice if it is still needed and no other notifier is sending it."""
     now = timezone.now()
     mine = Notice.objects.filter(pk=pk, sent_at=None, dropped="", due_at__lte=now)
-    if not mine.update(due_at=now + BEING_SENT, attempts=F("attempts") + 1):
+    if not mine.update(due_at=now + SEND_TIMEOUT, attempts=F("attempts") + 1):
         return
     notice = Notice.objects.select_related("participant__study", "request__experiment").get(pk=pk)
     if notice.request.experiment.paused:
-        Notice.objects.filter(pk=pk).update(attempts=F("attempts") - 1)  # looked at again when BEING_SENT is over
+        Notice.objects.filter(pk=pk).update(attempts=F("attempts") - 1)  # tried again after SEND_TIMEOUT
         return
-    reason = unwanted(notice)
+    reason = find_drop_reason(notice)
     if reason:
         Notice.objects.filter(pk=pk).update(dropped=reason)
         return
     try:
-        sent = _by_email(notice) if notice.channel == Notice.Channel.EMAIL else _by_push(notice)
+        sent = _send_by_email(notice) if notice.channel == Notice.Channel.EMAIL else _send_by_push(notice)
     except (SMTPException, OSError, push.PushFailed) as error:
-        _failed(notice, error)
+        _record_failure(notice, error)
         return
     if sent:
         Notice.objects.filter(pk=pk).update(sent_at=timezone.now(), error="")
@@ -138,8 +138,8 @@ def deliver(pk: int) -> None:
         Notice.objects.filter(pk=pk).update(dropped="no way to reach")
 
 
-def unwanted(notice: Notice) -> str:
-    """Why it should not be sent any more; empty where it should."""
+def find_drop_reason(notice: Notice) -> str:
+    """Why the notice should not be sent any more; empty if it should."""
     person, request = notice.participant, notice.request
     if person.withdrawn_at or person.outcome:
         return "left the study"
@@ -150,7 +150,7 @@ def unwanted(notice: Notice) -> str:
     return ""
 
 
-def _by_email(notice: Notice) -> bool:
+def _send_by_email(notice: Notice) -> bool:
     address = Address.objects.filter(participant=notice.participant).first()
     if address is None or not settings.EMAIL_READY:
         return False
@@ -158,8 +158,8 @@ def _by_email(notice: Notice) -> bool:
     return True
 
 
-def _by_push(notice: Notice) -> bool:
-    """To each of the person's browsers. One that fails alone is not tried again once another was reached."""
+def _send_by_push(notice: Notice) -> bool:
+    """Send to each of the person's browsers. If one is reached, the failure of another is ignored."""
     topic = hashlib.sha256(f"{notice.request_id} {notice.participant.token}".encode()).hexdigest()[:32]
     text = {
         "title": email.SUBJECTS[Notice.Kind(notice.kind)],
@@ -172,7 +172,7 @@ def _by_push(notice: Notice) -> bool:
         try:
             push.send(subscription, text, topic)
             reached = True
-        except push.Ended:
+        except push.SubscriptionEnded:
             subscription.delete()
         except push.PushFailed as error:
             failure = error
@@ -181,30 +181,27 @@ def _by_push(notice: Notice) -> bool:
     return reached
 
 
-def _failed(notice: Notice, error: Exception) -> None:
-    """Try again later, ever later; the error without what a mail server may say about the address."""
-    text = str(error) if isinstance(error, push.PushFailed) else f"{type(error).__name__} {_code(error)}".strip()
+def _record_failure(notice: Notice, error: Exception) -> None:
+    """Record the error without the mail server's text, which may contain the address, and try again later."""
+    code = getattr(error, "smtp_code", "")
+    text = str(error) if isinstance(error, push.PushFailed) else f"{type(error).__name__} {code}".strip()
     log.warning("notice %s was not sent: %s", notice.pk, text)
     changes = {"error": text[:300]}
-    if notice.attempts > len(PAUSES):
+    if notice.attempts > len(RETRY_DELAYS):
         Notice.objects.filter(pk=notice.pk).update(dropped="given up", **changes)
     else:
-        Notice.objects.filter(pk=notice.pk).update(due_at=timezone.now() + PAUSES[notice.attempts - 1], **changes)
-
-
-def _code(error: Exception) -> str:
-    return str(getattr(error, "smtp_code", ""))
+        Notice.objects.filter(pk=notice.pk).update(due_at=timezone.now() + RETRY_DELAYS[notice.attempts - 1], **changes)
 
 
 def run(stop: threading.Event) -> None:
-    """Until told to stop. A database that is away is asked again."""
+    """Run until `stop` is set. If the database is away, try again."""
     watch = PollSchedule()
     while not stop.wait(TICK_SECONDS):
         if not watch.is_due():
             continue
         try:
             tick()
-            watch.rest(seconds_to_next())
+            watch.rest(compute_wait_seconds())
         except (OperationalError, InterfaceError) as error:
             log.warning("the database did not answer: %s", error)
         close_old_connections()

@@ -20,32 +20,32 @@ from py_vapid import Vapid02
 from webapp.notices.models import Subscription
 
 SECONDS_TO_LIVE = 24 * 3600
-"""How long a push service keeps it for a browser that is away."""
+"""How long a push service keeps a notice for a browser that is away."""
 TIMEOUT = 10.0
-GONE = (404, 410)
+ENDED_STATUSES = (404, 410)
 
 
 class PushFailed(Exception):
-    """The push service did not take it; the text says why."""
+    """The push service did not accept the notice; the text says why."""
 
 
-class Ended(Exception):
+class SubscriptionEnded(Exception):
     """The browser has ended this subscription."""
 
 
-def key() -> Vapid02:
-    """The installation's own key, drawn at the first use and kept in the data folder."""
-    return _key(settings.DATA_DIR / "vapid.pem")
+def load_key() -> Vapid02:
+    """The installation's key, created at the first use and kept in the data folder."""
+    return _load_key(settings.DATA_DIR / "vapid.pem")
 
 
 @cache
-def _key(path: Path) -> Vapid02:
+def _load_key(path: Path) -> Vapid02:
     if not path.exists():
-        drawn = Vapid02()
-        drawn.generate_keys()
+        created = Vapid02()
+        created.generate_keys()
         fresh = path.with_suffix(f".{os.getpid()}")
         fresh.touch(mode=0o600)
-        fresh.write_bytes(drawn.private_pem())
+        fresh.write_bytes(created.private_pem())
         try:
             os.link(fresh, path)  # the first process wins: browsers subscribe to one key
         except FileExistsError:
@@ -55,9 +55,9 @@ def _key(path: Path) -> Vapid02:
     return Vapid02.from_pem(path.read_bytes())
 
 
-def public_key() -> str:
+def encode_public_key() -> str:
     """What a browser needs to subscribe: `applicationServerKey`."""
-    return encode(key().public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
+    return encode(load_key().public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
 
 
 def encode(data: bytes) -> str:
@@ -65,45 +65,45 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Raises ValueError for what is not base64."""
+    """Raises ValueError if the text is not base64."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
-def acceptable(endpoint: str, p256dh: str, auth: str) -> bool:
-    """Whether this can be a browser's subscription: nobody may make this server ask any other address."""
+def is_acceptable(endpoint: str, p256dh: str, auth: str) -> bool:
+    """Whether this is a valid subscription of a known push service: the server sends requests to no other address."""
     try:
         point, secret = decode(p256dh), decode(auth)
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
     except ValueError:
         return False
-    return len(secret) == 16 and len(point) == 65 and len(endpoint) <= 1000 and known_service(endpoint)
+    return len(secret) == 16 and len(point) == 65 and len(endpoint) <= 1000 and is_known_service(endpoint)
 
 
-def known_service(endpoint: str) -> bool:
-    """Whether it is at one of PREFINE_PUSH_SERVICES: https://host, or https://*.host for all below it."""
+def is_known_service(endpoint: str) -> bool:
+    """Whether the address is at one of PREFINE_PUSH_SERVICES: https://host, or https://*.host for its subdomains."""
     try:
-        place = urlsplit(endpoint)
-        here = (place.scheme, place.port)
+        address = urlsplit(endpoint)
+        origin = (address.scheme, address.port)
     except ValueError:
         return False
-    if place.username or place.password or not place.hostname:
+    if address.username or address.password or not address.hostname:
         return False
-    return any(_at(here, place.hostname, urlsplit(service)) for service in settings.PUSH_SERVICES)
+    return any(_matches_service(origin, address.hostname, urlsplit(service)) for service in settings.PUSH_SERVICES)
 
 
-def _at(here: tuple[str, int | None], host: str, service: Any) -> bool:
-    if here != (service.scheme, service.port):
+def _matches_service(origin: tuple[str, int | None], host: str, service: Any) -> bool:
+    if origin != (service.scheme, service.port):
         return False
     name = service.hostname
     return host.endswith(name[1:]) if name.startswith("*.") else host == name
 
 
 def send(subscription: Subscription, message: dict[str, str], topic: str) -> None:
-    """Raises Ended or PushFailed. Of several with one topic, a browser that was away gets the last."""
+    """Raises SubscriptionEnded or PushFailed. A browser that was away gets only the last notice of a topic."""
     place = urlsplit(subscription.endpoint)
     claims = {"aud": f"{place.scheme}://{place.netloc}", "sub": f"mailto:{settings.CONTACT_EMAIL}"}
     headers = {
-        **key().sign(claims),
+        **load_key().sign(claims),
         "Content-Encoding": "aes128gcm",
         "Content-Type": "application/octet-stream",
         "TTL": str(SECONDS_TO_LIVE),
@@ -116,14 +116,14 @@ def send(subscription: Subscription, message: dict[str, str], topic: str) -> Non
         )
     except httpx2.HTTPError as error:
         raise PushFailed(f"{place.hostname}: {type(error).__name__}") from error
-    if answer.status_code in GONE:
-        raise Ended
+    if answer.status_code in ENDED_STATUSES:
+        raise SubscriptionEnded
     if answer.status_code not in (200, 201, 202, 204):
         raise PushFailed(f"{place.hostname} answered {answer.status_code}")
 
 
 def encrypt(subscription: Subscription, text: str) -> bytes:
-    """For this browser alone: the push service in between reads nothing."""
+    """Encrypt for this browser, so that the push service cannot read the text."""
     body = http_ece.encrypt(
         text.encode(),
         private_key=ec.generate_private_key(ec.SECP256R1()),

@@ -22,7 +22,7 @@ from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
-from webapp.votes import ballot, enrolment
+from webapp.votes import poll_ballot, poll_enrolment
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
@@ -48,7 +48,7 @@ def _render_unknown(request: HttpRequest) -> HttpResponse:
 @require_evaluator
 def show_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     state = _find_state(evaluator)
-    showing = ballot.current(evaluator) if state == "ballot" else None
+    showing = poll_ballot.find_current_showing(evaluator) if state == "ballot" else None
     if state == "ballot" and showing is None:
         state = "thanks"  # the last answer was saved after the evaluator was read
     context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
@@ -78,7 +78,7 @@ def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, An
         "medium": medium,
         "showing": showing,
         "count": evaluator.showings.count(),
-        "strengths": ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
+        "strengths": poll_ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
     }
 
 
@@ -102,19 +102,19 @@ def _make_answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
 @require_evaluator
 def give_consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     if _find_state(evaluator) == "consent" and check_agreement(request, evaluator.poll.consent_hash):
-        enrolment.consent(evaluator)
+        poll_enrolment.accept_consent(evaluator)
     return redirect(evaluator)
 
 
 @require_POST
 @require_evaluator
 def cast_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    answer = ballot.Answer(
+    answer = poll_ballot.Answer(
         choice=request.POST.get("choice", ""),
         strength=request.POST.get("strength", ""),
         client=_read_client(request.POST.get("client", "")),
     )
-    message = ballot.cast(evaluator, strip_nul(request.POST.get("showing", "")), answer)
+    message = poll_ballot.cast_vote(evaluator, strip_nul(request.POST.get("showing", "")), answer)
     if message:
         messages.info(request, message)
     return redirect(evaluator)
@@ -134,7 +134,7 @@ def _read_client(text: str) -> dict[str, int]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @require_evaluator
 def leave_poll(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
-    if request.method == "POST" and not enrolment.withdraw(evaluator):
+    if request.method == "POST" and not poll_enrolment.withdraw(evaluator):
         messages.info(request, "This study has ended, so its answers cannot be taken out any more.")
         return redirect(evaluator)
     if request.method == "POST" or evaluator.withdrawn_at:
@@ -149,33 +149,33 @@ def join_poll(request: HttpRequest, token: str) -> HttpResponse:
     poll = Poll.objects.filter(recruitment_token=strip_nul(token), recruiting=True).first()
     if poll is None:
         return _render_unknown(request)
-    came = _read_arrival(request, poll)
-    if came is None:
+    arrival = _read_arrival(request, poll)
+    if arrival is None:
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
-    known = enrolment.known(poll, came)
+    known = poll_enrolment.find_evaluator(poll, arrival)
     if known:
         return redirect(known)
-    if enrolment.elsewhere(poll, came):
+    if poll_enrolment.began_elsewhere(poll, arrival):
         return _refuse_other_browser(request, poll)
     if poll.status != Poll.Status.OPEN:
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "studio/votes/page.html", {"poll": poll, "state": state})
     if request.method == "POST" and check_agreement(request, poll.consent_hash):
-        return _enrol(request, poll, came)
+        return _enrol(request, poll, arrival)
     context = {"poll": poll, "state": "consent", "action": request.get_full_path()}
     return render(request, "studio/votes/page.html", context)
 
 
-def _read_arrival(request: HttpRequest, poll: Poll) -> enrolment.Arrival | None:
+def _read_arrival(request: HttpRequest, poll: Poll) -> poll_enrolment.Arrival | None:
     """The recruitment site's id of the person, with the tokens that confirm it; None if the id is not valid."""
     person = "PROLIFIC_PID" if request.GET.get("PROLIFIC_PID") else "id"
-    came = recruitment.read_parameters(request.GET, person, "SESSION_ID")
-    if came.problem or len(came.external_id) > enrolment.LONGEST_ID:
+    arrival = recruitment.read_parameters(request.GET, person, "SESSION_ID")
+    if arrival.problem or len(arrival.external_id) > poll_enrolment.LONGEST_ID:
         return None
     tokens = recruitment.derive_tokens(
-        poll.recruitment_token, came.external_id, came.session, read_browser_secret(request)
+        poll.recruitment_token, arrival.external_id, arrival.session, read_browser_secret(request)
     )
-    return enrolment.Arrival(came.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
+    return poll_enrolment.Arrival(arrival.external_id, tokens, request.session.get(f"poll {poll.pk}", ""))
 
 
 def _refuse_other_browser(request: HttpRequest, poll: Poll) -> HttpResponse:
@@ -184,17 +184,17 @@ def _refuse_other_browser(request: HttpRequest, poll: Poll) -> HttpResponse:
     return render(request, "studio/votes/page.html", {"poll": poll, "state": state}, status=status)
 
 
-def _enrol(request: HttpRequest, poll: Poll, came: enrolment.Arrival) -> HttpResponse:
+def _enrol(request: HttpRequest, poll: Poll, arrival: poll_enrolment.Arrival) -> HttpResponse:
     if limits.exceeds_limit(request, "join", limits.JOINS):
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "many"}, status=429)
-    evaluator = enrolment.newcomer(poll, came)
+    evaluator = poll_enrolment.enrol(poll, arrival)
     if evaluator is None:
         return (
             _refuse_other_browser(request, poll)
-            if enrolment.elsewhere(poll, came)
+            if poll_enrolment.began_elsewhere(poll, arrival)
             else redirect(request.get_full_path())
         )
-    enrolment.consent(evaluator)
+    poll_enrolment.accept_consent(evaluator)
     request.session[f"poll {poll.pk}"] = evaluator.token
     return redirect(evaluator)
 

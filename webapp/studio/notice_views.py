@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from webapp.base.http import HtmxHttpRequest, strip_nul
 from webapp.notices import channels, email
 from webapp.notices.models import Address, Subscription
-from webapp.notices.push import acceptable
+from webapp.notices.push import is_acceptable
 from webapp.studies import limits
 from webapp.studies.models import Participant
 from webapp.studio.links import require_participant
@@ -38,7 +38,7 @@ def save_address(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     form = AddressForm(request.POST)
     if limits.exceeds_limit(request, "tell", CHANGES):
         return _respond(request, participant, "Too many changes from here for now. Please try again a little later.")
-    if not channels.of(participant).email:
+    if not channels.find_offer(participant).email:
         return _respond(request, participant, "E-mail is not offered here.")
     if not form.is_valid():
         return _respond(request, participant, "That does not look like an e-mail address. Nothing was kept.")
@@ -49,7 +49,7 @@ def save_address(request: HtmxHttpRequest, participant: Participant) -> HttpResp
 
 def _save_timezone(participant: Participant, name: str) -> None:
     """Save the person's time zone, if the browser gave one."""
-    zone = email.zone_of(strip_nul(name)[:64]).key
+    zone = email.find_timezone(strip_nul(name)[:64]).key
     if name and zone != participant.timezone:
         participant.timezone = zone
         participant.save(update_fields=["timezone"])
@@ -70,7 +70,11 @@ def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
         return HttpResponse("Too many changes from here for now.", status=429, content_type="text/plain")
     endpoint, p256dh, auth = _read_subscription(request)
     mine = Subscription.objects.filter(participant=participant)
-    if not channels.of(participant).push or not acceptable(endpoint, p256dh, auth) or mine.count() >= MOST_BROWSERS:
+    if (
+        not channels.find_offer(participant).push
+        or not is_acceptable(endpoint, p256dh, auth)
+        or mine.count() >= MOST_BROWSERS
+    ):
         return HttpResponse("This browser cannot be told.", status=400, content_type="text/plain")
     mine.update_or_create(endpoint=endpoint, defaults={"participant": participant, "p256dh": p256dh, "auth": auth})
     return HttpResponse(status=204)

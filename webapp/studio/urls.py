@@ -4,7 +4,7 @@ from django.urls import path
 
 from webapp.review import media
 from webapp.studio import attachments, evaluators, notice_views, open_link, preview, steps, views, voting
-from webapp.votes import media as vote_media
+from webapp.votes import pair_media as vote_media
 
 urlpatterns = [
     path("", views.show_home, name="home"),
@@ -29,8 +29,8 @@ urlpatterns = [
     path("v/<str:token>/answer/", evaluators.cast_vote, name="evaluate_vote"),
     path("v/<str:token>/leave/", evaluators.leave_poll, name="evaluate_leave"),
     path("join/<str:token>/", evaluators.join_poll, name="join"),
-    path("view/<str:token>/", vote_media.clip, name="pair_clip"),
-    path("view/<str:token>/poster/", vote_media.poster, name="pair_poster"),
+    path("view/<str:token>/", vote_media.serve_clip, name="pair_clip"),
+    path("view/<str:token>/poster/", vote_media.serve_poster, name="pair_poster"),
     path("view/<str:token>/file/<int:number>/", evaluators.serve_attachment, name="pair_file"),
     path("s/<str:token>/tell/email/", notice_views.save_address, name="leave_address"),
     path("s/<str:token>/tell/email/stop/", notice_views.delete_address, name="take_address_back"),

@@ -7,7 +7,7 @@ class VotesConfig(AppConfig):
 
     def ready(self) -> None:
         from webapp.problems.signals import uses_requested, votes_requested
-        from webapp.votes import answers
+        from webapp.votes import answer_pairs
 
-        uses_requested.connect(answers.votes_on, dispatch_uid="votes")
-        votes_requested.connect(answers.votes_showing, dispatch_uid="votes")
+        uses_requested.connect(answer_pairs.find_polls_on, dispatch_uid="votes")
+        votes_requested.connect(answer_pairs.find_polls_showing, dispatch_uid="votes")

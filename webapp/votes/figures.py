@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webapp.base.charts import Chart, Series
 from webapp.base.statistics.proportions import power
 from webapp.votes.models import Poll
-from webapp.votes.results import Results
+from webapp.votes.poll_results import Results
 
 RATES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 DRAWN = (0.6, 0.7, 0.8, 0.9)

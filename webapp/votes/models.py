@@ -1,4 +1,4 @@
-"""Blinded A/B votes: a poll, its pairs, the people who vote, what each was shown and what they said."""
+"""Blinded A/B votes: polls, pairs, evaluators, what each evaluator was shown, and their votes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Poll(models.Model):
     )
     recruitment_token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     seed = models.PositiveBigIntegerField(default=new_seed, editable=False)
-    """Sides and orders are drawn from it (enrolment.py)."""
+    """Sides and orders are drawn from it (poll_enrolment.py)."""
     status = models.CharField(max_length=8, choices=Status, default=Status.DRAFT, editable=False)
     plan = models.TextField(blank=True, editable=False)
     """The analysis plan as it stood when the poll was opened."""
@@ -109,7 +109,7 @@ class Poll(models.Model):
     """Who closed it early; empty where N was reached."""
     unblinded_at = models.DateTimeField(null=True, editable=False)
     labels_given = models.PositiveIntegerField(default=0, editable=False)
-    """The last number in a label of an evaluator: none is given again, even after a deletion."""
+    """The highest number in labels of evaluators; no number is used again, even after a deletion."""
     unblinded_by = models.CharField(max_length=150, blank=True, editable=False)
     """Who first looked at the results."""
     created_at = models.DateTimeField(auto_now_add=True)
@@ -149,11 +149,11 @@ class Pair(models.Model):
     second_arm = models.CharField(max_length=60, blank=True)
     first_file = models.UUIDField(default=uuid.uuid4, editable=False)
     second_file = models.UUIDField(default=uuid.uuid4, editable=False)
-    """The poll's own copies, made of equal size when it opens: what was judged stays what was judged."""
+    """The poll's own copies, made at equal size when it opens, so that later changes do not affect them."""
     origin = models.JSONField(default=dict, editable=False)
     """What each clip or answer was when the poll opened: experiment, task, method, seed, candidate."""
     answers = models.JSONField(default=dict, editable=False)
-    """The poll's own copy of two answers and their problem, made when it opens (answers.py); empty for clips."""
+    """The poll's own copy of two answers and their problem, made when it opens (answer_pairs.py); empty for clips."""
 
     class Meta:
         ordering = ["position", "pk"]
@@ -164,7 +164,7 @@ class Pair(models.Model):
 
     @property
     def medium(self) -> Medium:
-        """Whether evaluators watch it or read it."""
+        """Whether the pair is watched or read."""
         read = self.answers or self.first_answer_id or self.second_answer_id
         return media.answers.MEDIUM if read else media.films.MEDIUM
 
@@ -177,15 +177,15 @@ class Pair(models.Model):
 
 
 class Evaluator(models.Model):
-    """A person who votes, behind a personal link or come by the open one. No personal data but a recruitment id."""
+    """A person who votes, with a personal link or by the open one. The only personal data is a recruitment id."""
 
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="evaluators")
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     label = models.CharField(max_length=40)
     external_id = models.CharField(max_length=64, blank=True)
-    """The recruitment site's id, to pay by. In no export."""
+    """The recruitment site's id, for paying. No export contains it."""
     slot = models.PositiveIntegerField(null=True)
-    """Place in the balanced plan of sides; of somebody who left it goes to the next."""
+    """Place in the balanced plan of sides; the slot of somebody who left is given to the next person."""
     consented_at = models.DateTimeField(null=True)
     consent_version = models.CharField(max_length=20, blank=True)
     consent_hash = models.CharField(max_length=64, blank=True)
@@ -233,7 +233,7 @@ class Showing(models.Model):
 
 
 class Vote(models.Model):
-    """What an evaluator said about a pair. Written before the page goes on; never changed."""
+    """An evaluator's answer about a pair. Written before the page goes on; never changed."""
 
     class Choice(models.TextChoices):
         LEFT = "left"
@@ -243,7 +243,7 @@ class Vote(models.Model):
     showing = models.OneToOneField(Showing, on_delete=models.CASCADE, related_name="vote")
     choice = models.CharField(max_length=5, choices=Choice)
     strength = models.PositiveSmallIntegerField(null=True)
-    """1 slightly, 2 clearly, 3 much; null where it was not asked or there is no difference."""
+    """1 slightly, 2 clearly, 3 much; null if it was not asked or there is no difference."""
     client = models.JSONField(default=dict)
     """What the browser measured: milliseconds to decide, plays, focus lost."""
     created_at = models.DateTimeField(auto_now_add=True)
@@ -253,7 +253,7 @@ class Vote(models.Model):
 
     @property
     def answer(self) -> str:
-        """first, second or equal: whatever the side was."""
+        """first, second or equal, whichever side they were on."""
         if self.choice == self.Choice.SAME:
             return "equal"
         return "first" if (self.choice == self.Choice.LEFT) == self.showing.first_left else "second"

@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from webapp.experiments.models import Candidate, Clip
-from webapp.votes import answers
+from webapp.votes import answer_pairs
 from webapp.votes.models import Pair, Poll
 
 PURPOSE = """\
@@ -60,7 +60,7 @@ ANSWER_PREFIX = "answer-"
 def winner_choices() -> list[tuple[str, Any]]:
     """The winners of finished experiments: final clips of robots and answers to problems."""
     clips = [(str(clip.pk), _label_winner(clip.candidate)) for clip in list_winning_clips()]
-    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in answers.winners()]
+    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in answer_pairs.find_winners()]
     groups = [("Robots", clips), ("Answers to problems", read)]
     return [("", "---------"), *((name, found) for name, found in groups if found)]
 
@@ -105,7 +105,7 @@ class PairForm(forms.ModelForm):
         for name in {"first", "second"} & set(data):
             is_read, number = data[name].startswith(ANSWER_PREFIX), data[name].removeprefix(ANSWER_PREFIX)
             clip = None if is_read else list_winning_clips().get(pk=number)
-            answer = answers.winners().get(pk=number) if is_read else None
+            answer = answer_pairs.find_winners().get(pk=number) if is_read else None
             data[name] = clip
             setattr(self.instance, f"{name}_answer", answer)
             candidate = answer or (clip.candidate if clip else None)

@@ -14,7 +14,7 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
-from webapp.votes import answers, enrolment, figures, opening, results
+from webapp.votes import answer_pairs, figures, lifecycle, poll_enrolment, poll_results
 from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
@@ -25,7 +25,7 @@ STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its p
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    rows = [(poll, opening.complete(poll)) for poll in Poll.objects.all()]
+    rows = [(poll, lifecycle.count_complete(poll)) for poll in Poll.objects.all()]
     return render(request, "bench/votes/index.html", {"rows": rows})
 
 
@@ -34,7 +34,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     people = Evaluator.objects.filter(poll=row).order_by("pk")
-    done = opening.complete(row)
+    done = lifecycle.count_complete(row)
     begun = people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count()
     pairs = list(row.pairs.all())
     context = {
@@ -45,9 +45,9 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
         "site": get_site_address(request),
         "most_at_once": MOST_AT_ONCE,
-        "read": [(pair, list(enumerate(answers.files_of(pair), 1))) for pair in pairs if pair.answers],
-        "plan": row.plan or (opening.plan_of(row) if pairs else ""),
-        "problems": opening.problems(row) if row.status == Poll.Status.DRAFT else [],
+        "read": [(pair, list(enumerate(answer_pairs.find_files(pair), 1))) for pair in pairs if pair.answers],
+        "plan": row.plan or (lifecycle.write_plan(row) if pairs else ""),
+        "problems": lifecycle.find_problems(row) if row.status == Poll.Status.DRAFT else [],
     }
     if row.status != Poll.Status.CLOSED:
         context |= _build_power_context(row, len(pairs))
@@ -57,7 +57,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 def _build_results_context(poll: Poll) -> dict[str, object]:
-    found = results.results_of(poll)
+    found = poll_results.compute_results(poll)
     plots = {
         chart.slug: draw_figure(chart, f"{poll.get_absolute_url()}{chart.slug}")
         for chart in figures.build_charts(found)
@@ -81,7 +81,7 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
     """A file that evaluators saw beside the answers of a pair, by its number."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
-    row = dict(enumerate(answers.files_of(pair), 1)).get(number)
+    row = dict(enumerate(answer_pairs.find_files(pair), 1)).get(number)
     if row is None:
         raise Http404("There is no such file.")
     return respond_with_file(row)
@@ -99,8 +99,8 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
     if row.unblinded_at is None:
         return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
-        return respond_with_download(results.to_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
-    plots = {chart.slug: [chart] for chart in figures.build_charts(results.results_of(row))}
+        return respond_with_download(poll_results.write_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
+    plots = {chart.slug: [chart] for chart in figures.build_charts(poll_results.compute_results(row))}
     if slug not in plots:
         raise Http404("There is no such figure.")
     return respond_with_charts(plots[slug], ending, f"{row.title}-{slug}")
@@ -120,7 +120,7 @@ def invite(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     elif not form.is_valid():
         messages.error(request, f"Add between 1 and {MOST_AT_ONCE} evaluators at a time.")
     else:
-        people = enrolment.invite(row, form.cleaned_data["count"])
+        people = poll_enrolment.invite_evaluators(row, form.cleaned_data["count"])
         messages.success(request, f"Added {people[0].label} to {people[-1].label}. Their links are below.")
     return redirect(row)
 
@@ -129,7 +129,7 @@ def invite(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @staff_only
 def open_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
-    found = opening.open_poll(row)
+    found = lifecycle.open_poll(row)
     for words in found:
         messages.error(request, words)
     if not found:
@@ -143,7 +143,7 @@ def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     if request.POST.get("sure") != "yes":
         messages.error(request, "Tick the box to close it early: it cannot be opened again.")
-    elif opening.close(row, request.user.get_username()):
+    elif lifecycle.close_poll(row, request.user.get_username()):
         messages.success(request, "Closed. Its results can be unblinded below.")
     else:
         messages.warning(request, "Nothing was changed. It was not open.")
@@ -158,5 +158,5 @@ def unblind(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if row.status != Poll.Status.CLOSED:
         messages.error(request, SEALED)
     else:
-        opening.unblind(row, request.user.get_username())
+        lifecycle.unblind_poll(row, request.user.get_username())
     return redirect(row)

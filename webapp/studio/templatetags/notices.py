@@ -11,10 +11,10 @@ register = template.Library()
 
 
 @register.simple_tag
-def find_channels(participant: Participant) -> channels.Offer:
-    return channels.of(participant)
+def find_channels(participant: Participant) -> channels.ChannelOffer:
+    return channels.find_offer(participant)
 
 
 @register.simple_tag
 def push_key() -> str:
-    return push.public_key()
+    return push.encode_public_key()

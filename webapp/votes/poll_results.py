@@ -1,4 +1,4 @@
-"""What the votes of a closed poll say."""
+"""The results of a closed poll."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.statistics.corrections import CORRECTIONS
 from webapp.base.statistics.proportions import Preference, summarize_preference
-from webapp.votes.ballot import STRENGTHS
 from webapp.votes.models import Evaluator, Pair, Poll, Vote
+from webapp.votes.poll_ballot import STRENGTHS
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class PairResult:
     """p after the plan's correction."""
     significant: bool
     by_strength: tuple[tuple[str, int, int], ...]
-    """(word, votes for the first, votes for the second); empty where it was not asked."""
+    """(word, votes for the first, votes for the second); empty if it was not asked."""
 
     @property
     def p_words(self) -> str:
-        return p_words(self.preference.p)
+        return format_p(self.preference.p)
 
     @property
     def adjusted_words(self) -> str:
-        return p_words(self.adjusted)
+        return format_p(self.adjusted)
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The result in a sentence."""
         found, pair = self.preference, self.pair
         counts = f"{pair.first_arm} {found.first}, {pair.second_arm} {found.second}"
@@ -43,7 +43,7 @@ class PairResult:
         return f"{counts}: {pair.first_arm if found.first > found.second else pair.second_arm} was preferred."
 
 
-def p_words(p: float) -> str:
+def format_p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
@@ -55,38 +55,38 @@ class Results:
     """Evaluators whose answers are incomplete, and not counted."""
     pairs: tuple[PairResult, ...]
     sides: Preference
-    """Left against right, over all votes: 1/2 where sides play no part."""
+    """Left against right, over all votes: 1/2 if sides do not matter."""
     ratings: tuple[tuple[str, Rating], ...]
     """Bradley-Terry strength of each arm, the strongest first; empty for two arms."""
     plain: bool
     """Whether the strengths are the maximum-likelihood estimate."""
 
 
-def counted(poll: Poll) -> list[Vote]:
-    """The votes of everybody who answered every pair, in the order of their labels."""
-    of = Vote.objects.filter(
+def find_counted_votes(poll: Poll) -> list[Vote]:
+    """The votes of everybody who answered every pair, by evaluator."""
+    votes = Vote.objects.filter(
         showing__evaluator__poll=poll,
         showing__evaluator__finished_at__isnull=False,
         showing__evaluator__withdrawn_at=None,
     )
     return list(
-        of.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "showing__position")
+        votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "showing__position")
     )
 
 
-def results_of(poll: Poll) -> Results:
-    votes = counted(poll)
-    pairs = _pairs(poll, votes)
+def compute_results(poll: Poll) -> Results:
+    votes = find_counted_votes(poll)
+    pairs = _compute_pairs(poll, votes)
     left = sum(vote.choice == Vote.Choice.LEFT for vote in votes)
     right = sum(vote.choice == Vote.Choice.RIGHT for vote in votes)
-    ratings, plain = _ratings([result.pair for result in pairs], votes)
+    ratings, plain = _compute_ratings([result.pair for result in pairs], votes)
     done = Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
     begun = Evaluator.objects.filter(poll=poll, consented_at__isnull=False, finished_at=None, withdrawn_at=None)
     level = 1 - poll.alpha
     return Results(done, begun.count(), pairs, summarize_preference(left, right, level), ratings, plain)
 
 
-def _pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
+def _compute_pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
     pairs = list(poll.pairs.all())
     found = []
     for pair in pairs:
@@ -100,27 +100,27 @@ def _pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
             equal=sum(vote.answer == "equal" for vote in votes if vote.showing.pair_id == pair.pk),
             adjusted=p,
             significant=p <= poll.alpha,
-            by_strength=_by_strength(poll, [vote for vote in votes if vote.showing.pair_id == pair.pk]),
+            by_strength=_count_by_strength(poll, [vote for vote in votes if vote.showing.pair_id == pair.pk]),
         )
         for pair, one, p in zip(pairs, found, adjusted, strict=True)
     )
 
 
-def _by_strength(poll: Poll, votes: Iterable[Vote]) -> tuple[tuple[str, int, int], ...]:
+def _count_by_strength(poll: Poll, votes: Iterable[Vote]) -> tuple[tuple[str, int, int], ...]:
     if not poll.ask_strength:
         return ()
-    said = [(vote.strength, vote.answer) for vote in votes]
-    return tuple((word, said.count((n, "first")), said.count((n, "second"))) for n, word in STRENGTHS.items())
+    given = [(vote.strength, vote.answer) for vote in votes]
+    return tuple((word, given.count((n, "first")), given.count((n, "second"))) for n, word in STRENGTHS.items())
 
 
-def _ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tuple[tuple[str, Rating], ...], bool]:
+def _compute_ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tuple[tuple[str, Rating], ...], bool]:
     arms = list(dict.fromkeys(arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)))
     seen: list[Comparison] = []
     for vote in votes:
         seen += read_comparison(vote.showing.pair.first_arm, vote.showing.pair.second_arm, vote.answer)
     if len(arms) < 3 or not seen:
         return (), True
-    rated, plain = strengths(seen, arms)
+    rated, plain = estimate_strengths(seen, arms)
     return tuple(sorted(rated.items(), key=lambda item: -item[1].value)), plain
 
 
@@ -130,18 +130,18 @@ COLUMNS = (
 )
 
 
-def to_csv(poll: Poll) -> str:
-    """Every vote, one row each, by pseudonym; those that are not counted say so."""
+def write_csv(poll: Poll) -> str:
+    """All votes with pseudonyms, one row each; the last column says whether the vote is counted."""
     votes = Vote.objects.filter(showing__evaluator__poll=poll, showing__evaluator__withdrawn_at=None)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for vote in votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "pk"):
-        writer.writerow(_row(vote))
+        writer.writerow(_make_row(vote))
     return out.getvalue()
 
 
-def _row(vote: Vote) -> list[object]:
+def _make_row(vote: Vote) -> list[object]:
     showing, pair = vote.showing, vote.showing.pair
     arms = (pair.first_arm, pair.second_arm)
     preferred = {"first": arms[0], "second": arms[1], "equal": ""}[vote.answer]
@@ -153,10 +153,10 @@ def _row(vote: Vote) -> list[object]:
     ]
 
 
-def strengths(seen: Sequence[Comparison], arms: Sequence[str]) -> tuple[dict[str, Rating], bool]:
+def estimate_strengths(seen: Sequence[Comparison], arms: Sequence[str]) -> tuple[dict[str, Rating], bool]:
     """Bradley-Terry strengths of all arms with 95% intervals (logits), and whether they are the plain estimate.
 
-    Where no finite maximum-likelihood estimate exists (an arm won or lost everything), every arm also plays one drawn
+    If no finite maximum-likelihood estimate exists (an arm won or lost everything), every arm also plays one drawn
     game against a player of strength 0 (llm.judges.panel), and the second value is False.
     """
     try:

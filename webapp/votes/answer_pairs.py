@@ -1,4 +1,4 @@
-"""Pairs of answers to a problem: the poll's own copy of both."""
+"""Pairs of answers to a problem, and the poll's own copy of them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OF_PROBLEM = (
 OF_ANSWER = ("source", "reason", "metric_trace")
 
 
-def winners() -> QuerySet[Candidate]:
-    """The answers with which experiments on problems ended, the newest first."""
-    of = "iteration__experiment"
-    found = Candidate.objects.filter(status=Candidate.Status.TRAINED, **{f"{of}__winner": F("pk")})
-    return found.exclude(**{f"{of}__task__in": catalog.tasks()}).select_related(of).order_by(f"-{of}")
+def find_winners() -> QuerySet[Candidate]:
+    """The winning answers of experiments on problems, the newest first."""
+    path = "iteration__experiment"
+    found = Candidate.objects.filter(status=Candidate.Status.TRAINED, **{f"{path}__winner": F("pk")})
+    return found.exclude(**{f"{path}__task__in": catalog.tasks()}).select_related(path).order_by(f"-{path}")
 
 
-def problems(first: Candidate, second: Candidate) -> list[str]:
+def find_problems(first: Candidate, second: Candidate) -> list[str]:
     """Why these two cannot be a pair."""
     tasks = {row.iteration.experiment.task for row in (first, second)}
     if len(tasks) > 1:
@@ -39,37 +39,37 @@ def problems(first: Candidate, second: Candidate) -> list[str]:
     return []
 
 
-def copied(first: Candidate, second: Candidate) -> dict[str, Any]:
-    """All text that evaluators will read: later changes and deletions leave it alone. Files are the problem's own."""
+def copy_answers(first: Candidate, second: Candidate) -> dict[str, Any]:
+    """A copy of all text that evaluators will read, which later changes do not affect. Files are not copied."""
     problem = find_problem(first.iteration.experiment.task)
     return {
         "problem": {name: getattr(problem, name) for name in OF_PROBLEM},
         "files": list(problem.attachments.values_list("pk", flat=True)),
-        "first": _copied(first),
-        "second": _copied(second),
+        "first": _copy_answer(first),
+        "second": _copy_answer(second),
     }
 
 
-def _copied(row: Candidate) -> dict[str, Any]:
+def _copy_answer(row: Candidate) -> dict[str, Any]:
     kept = {name: getattr(row, name) for name in OF_ANSWER}
     trace = {name: row.metric_trace[name] for name in ("subtasks", "cases") if name in row.metric_trace}
     return {**kept, "metric_trace": trace}
 
 
-def files_of(pair: Pair) -> list[Attachment | None]:
-    """The problem's files in the order in which evaluators had them; None for one that has been removed since."""
+def find_files(pair: Pair) -> list[Attachment | None]:
+    """The problem's files in the order in which evaluators saw them; None for one that has been removed since."""
     keys = pair.answers.get("files", ())
-    there = Attachment.objects.in_bulk([key for key in keys if key is not None])
-    return [there.get(key) for key in keys]
+    files = Attachment.objects.in_bulk([key for key in keys if key is not None])
+    return [files.get(key) for key in keys]
 
 
-def votes_on(problem: Problem, **_: Any) -> tuple[str, list[str]]:
+def find_polls_on(problem: Problem, **_: Any) -> tuple[str, list[str]]:
     """The open votes on answers to this problem, whose pages show its files."""
-    shown = Poll.objects.filter(status=Poll.Status.OPEN, pairs__answers__problem__name=problem.name)
-    return "open A/B vote", [poll.title for poll in shown.distinct().order_by("pk")]
+    polls = Poll.objects.filter(status=Poll.Status.OPEN, pairs__answers__problem__name=problem.name)
+    return "open A/B vote", [poll.title for poll in polls.distinct().order_by("pk")]
 
 
-def votes_showing(files: Iterable[Attachment], **_: Any) -> list[str]:
+def find_polls_showing(files: Iterable[Attachment], **_: Any) -> list[str]:
     """The titles of open votes whose pages show one of these files."""
     keys = {file.pk for file in files}
     pairs = Pair.objects.filter(poll__status=Poll.Status.OPEN).select_related("poll").order_by("pk")

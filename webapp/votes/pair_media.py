@@ -1,4 +1,4 @@
-"""A poll's copies of clips and posters, by ticket: as webapp.review.media serves a study's."""
+"""A poll's copies of clips and posters, by ticket, like those of studies in webapp.review.media."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
 from webapp.review.media import respond_with_range
+from webapp.votes.lifecycle import make_copy_name
 from webapp.votes.models import Poll, Showing
-from webapp.votes.opening import copy_name
 
 
 @require_safe
-async def clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    return await _answer(request, token, "mp4", "video/mp4")
+async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    return await _serve_copy(request, token, "mp4", "video/mp4")
 
 
 @require_safe
-async def poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    return await _answer(request, token, "jpg", "image/jpeg")
+async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    return await _serve_copy(request, token, "jpg", "image/jpeg")
 
 
-async def _answer(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
+async def _serve_copy(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
     token = strip_nul(token)
     showing = (
         await Showing.objects.select_related("pair")
@@ -34,4 +34,4 @@ async def _answer(request: HttpRequest, token: str, ending: str, content_type: s
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return respond_with_range(request, copy_name(file, ending), content_type, token)
+    return respond_with_range(request, make_copy_name(file, ending), content_type, token)

@@ -1,4 +1,4 @@
-"""Casting: one vote for each pair and evaluator, in order, until N have answered everything."""
+"""Casting votes: one for each pair and evaluator, in order, until N evaluators have answered everything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils import timezone
 
-from webapp.votes import opening
+from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
 CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
@@ -18,22 +18,22 @@ TOO_LATE = "Enough people had answered before this answer arrived, so it was not
 
 @dataclass(frozen=True)
 class Answer:
-    """What a form said."""
+    """What a form says."""
 
     choice: str = ""
     strength: str = ""
     client: dict[str, int] = field(default_factory=dict)
 
 
-def current(evaluator: Evaluator) -> Showing | None:
+def find_current_showing(evaluator: Evaluator) -> Showing | None:
     """The pair that this person should judge now; None when all are judged."""
     return Showing.objects.filter(evaluator=evaluator, vote=None).select_related("pair").order_by("position").first()
 
 
-def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
-    """Save an answer to the showing with this token. Returns what the person must know; empty when all is well."""
+def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
+    """Save an answer to the showing with this token. Returns a message about a problem; empty if there is none."""
     with transaction.atomic():
-        poll = opening.lock(evaluator.poll_id)
+        poll = lifecycle.lock_poll(evaluator.poll_id)
         evaluator = Evaluator.objects.get(pk=evaluator.pk)
         showing = Showing.objects.filter(evaluator=evaluator, token=token).select_related("vote").first()
         if showing is None or evaluator.withdrawn_at:
@@ -44,13 +44,13 @@ def cast(evaluator: Evaluator, token: str, answer: Answer) -> str:
             return "" if same else "You had already answered that question. Your first answer stands."
         if poll.status != Poll.Status.OPEN:
             return TOO_LATE
-        if showing != current(evaluator):
+        if showing != find_current_showing(evaluator):
             return OUT_OF_DATE
-        wrong = _wrong(poll, showing, answer)
-        return wrong or _save(poll, evaluator, showing, answer)
+        wrong = _find_mistake(poll, showing, answer)
+        return wrong or _save_vote(poll, evaluator, showing, answer)
 
 
-def _wrong(poll: Poll, showing: Showing, answer: Answer) -> str:
+def _find_mistake(poll: Poll, showing: Showing, answer: Answer) -> str:
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
         return f"Choose one of the two {showing.pair.medium.one}s, then confirm."
@@ -59,7 +59,7 @@ def _wrong(poll: Poll, showing: Showing, answer: Answer) -> str:
     return ""
 
 
-def _save(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answer) -> str:
+def _save_vote(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answer) -> str:
     asked = poll.ask_strength and answer.choice != Vote.Choice.SAME
     Vote.objects.create(
         showing=showing,
@@ -67,8 +67,8 @@ def _save(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answer) ->
         strength=int(answer.strength) if asked else None,
         client={key: value for key, value in answer.client.items() if key in CLIENT_KEYS},
     )
-    if current(evaluator) is None:
+    if find_current_showing(evaluator) is None:
         Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=timezone.now())
-        if opening.complete(poll) >= poll.evaluators_wanted:
-            opening.close(poll)
+        if lifecycle.count_complete(poll) >= poll.evaluators_wanted:
+            lifecycle.close_poll(poll)
     return ""

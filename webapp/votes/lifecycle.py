@@ -1,4 +1,4 @@
-"""A poll's way from draft to open to closed. Each happens once: results that were seen cannot be voted on again."""
+"""Opening, closing and unblinding a poll. Each happens once, so that nobody votes after seeing results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
-from webapp.votes import answers
+from webapp.votes import answer_pairs
 from webapp.votes.models import Evaluator, Pair, Poll
 
 BLOCK = 4096
@@ -20,22 +20,22 @@ FREE_BOX = 8
 """Bytes of the smallest MP4 box."""
 
 
-def lock(poll_pk: int) -> Poll:
-    """The poll, held until the transaction ends: votes, places and closing happen one after another."""
+def lock_poll(poll_pk: int) -> Poll:
+    """Lock the poll until the transaction ends, so that votes, slots and closing happen one at a time."""
     return Poll.objects.select_for_update().get(pk=poll_pk)
 
 
-def problems(poll: Poll) -> list[str]:
-    """What stands against opening, in words for the experimenter."""
-    pairs = list(_pairs(poll))
+def find_problems(poll: Poll) -> list[str]:
+    """Why the poll cannot be opened, in words for the experimenter."""
+    pairs = list(_read_pairs(poll))
     found = [] if pairs else ["Add at least one pair."]
     if not is_reachable(poll.contact):
         found.append(
             "The contact has no address: give an e-mail address, a telephone number or a page beside the name."
         )
     for pair in pairs:
-        found += [f"Pair {pair.position}: {words}" for words in _problems_of(pair)]
-    found += _wording(poll, pairs)
+        found += [f"Pair {pair.position}: {words}" for words in _check_pair(pair)]
+    found += _check_wording(poll, pairs)
     read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
     for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
         if arm and arm.casefold() in read:
@@ -43,8 +43,8 @@ def problems(poll: Poll) -> list[str]:
     return found
 
 
-def _wording(poll: Poll, pairs: list[Pair]) -> list[str]:
-    """What was written for videos, where there are none."""
+def _check_wording(poll: Poll, pairs: list[Pair]) -> list[str]:
+    """Words about videos in the texts of a poll that compares answers."""
     if not pairs or any(pair.medium.filmed for pair in pairs):
         return []
     usual = poll.question == Poll._meta.get_field("question").default
@@ -54,21 +54,21 @@ def _wording(poll: Poll, pairs: list[Pair]) -> list[str]:
     return found + [f"“Video” stands in the {name}, but answers are compared." for name in wrong]
 
 
-def _problems_of(pair: Pair) -> list[str]:
-    found = _of_clips(pair) if pair.medium.filmed else _of_answers(pair)
+def _check_pair(pair: Pair) -> list[str]:
+    found = _check_clips(pair) if pair.medium.filmed else _check_answers(pair)
     if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
         found.append("name what each side stands for, with different names.")
     return found
 
 
-def _of_answers(pair: Pair) -> list[str]:
+def _check_answers(pair: Pair) -> list[str]:
     if pair.first_answer and pair.second_answer:
-        return answers.problems(pair.first_answer, pair.second_answer)
+        return answer_pairs.find_problems(pair.first_answer, pair.second_answer)
     clip = pair.first or pair.second
     return ["an answer and a clip cannot be compared." if clip else "an answer was deleted. Choose another."]
 
 
-def _of_clips(pair: Pair) -> list[str]:
+def _check_clips(pair: Pair) -> list[str]:
     if pair.first is None or pair.second is None:
         return ["what it compares was deleted. Choose again."]
     if pair.first == pair.second:
@@ -81,46 +81,46 @@ def _of_clips(pair: Pair) -> list[str]:
 
 
 def open_poll(poll: Poll) -> list[str]:
-    """Fix the plan, copy what is compared, let people in. Returns what stands against it; empty when it is open."""
+    """Fix the plan, copy the clips or answers, let people in. Returns the problems that prevent it, if any."""
     with transaction.atomic():
-        held = _hold(poll)
-        poll = lock(poll.pk)
+        locked = _lock_experiments(poll)
+        poll = lock_poll(poll.pk)
         if poll.status != Poll.Status.DRAFT:
             return ["It was opened before."]
-        if not _compared(poll) <= held:
+        if not _find_experiments(poll) <= locked:
             return ["Its pairs were changed a moment ago. Look at them, then open it."]
-        _hold_problems(poll)
-        found = problems(poll)
+        _lock_problems(poll)
+        found = find_problems(poll)
         if found:
             return found
-        for pair in _pairs(poll):
-            _copy(pair)
-        poll.plan, poll.status, poll.opened_at = plan_of(poll), Poll.Status.OPEN, timezone.now()
+        for pair in _read_pairs(poll):
+            _copy_pair(pair)
+        poll.plan, poll.status, poll.opened_at = write_plan(poll), Poll.Status.OPEN, timezone.now()
         poll.save()
     return []
 
 
-def _compared(poll: Poll) -> set[int]:
-    """The experiments whose clips or answers its pairs are made of."""
+def _find_experiments(poll: Poll) -> set[int]:
+    """The experiments of the clips or answers in its pairs."""
     paths = ("first__candidate", "second__candidate", "first_answer", "second_answer")
     rows = poll.pairs.values_list(*(f"{path}__iteration__experiment" for path in paths))
     return {pk for row in rows for pk in row if pk}
 
 
-def _hold(poll: Poll) -> set[int]:
-    """Lock them until the transaction ends: nobody's words are erased there while they are copied here."""
-    compared = Experiment.objects.select_for_update(no_key=True).filter(pk__in=_compared(poll)).order_by("pk")
+def _lock_experiments(poll: Poll) -> set[int]:
+    """Lock the experiments until the transaction ends, so that no erasure changes their texts while they are copied."""
+    compared = Experiment.objects.select_for_update(no_key=True).filter(pk__in=_find_experiments(poll)).order_by("pk")
     return set(compared.values_list("pk", flat=True))
 
 
-def _hold_problems(poll: Poll) -> None:
-    """Lock the problems until the transaction ends: no import changes their files while the vote comes to show them."""
+def _lock_problems(poll: Poll) -> None:
+    """Lock the problems until the transaction ends, so that no import changes their files during the opening."""
     tasks = poll.pairs.values("first_answer__iteration__experiment__task")
     list(Problem.objects.select_for_update(no_key=True).filter(name__in=tasks).order_by("pk"))
 
 
-def close(poll: Poll, by: str = "") -> bool:
-    """No more votes: it may be unblinded from now on. `by`: who closed it before N was reached."""
+def close_poll(poll: Poll, by: str = "") -> bool:
+    """End voting, after which the poll may be unblinded. `by`: who closed it before N was reached."""
     changes = {"status": Poll.Status.CLOSED, "closed_at": timezone.now(), "closed_by": by}
     closed = bool(Poll.objects.filter(pk=poll.pk, status=Poll.Status.OPEN).update(**changes))
     if closed:
@@ -128,20 +128,20 @@ def close(poll: Poll, by: str = "") -> bool:
     return closed
 
 
-def unblind(poll: Poll, by: str) -> None:
-    """Note who saw the results first, and when."""
+def unblind_poll(poll: Poll, by: str) -> None:
+    """Record who saw the results first, and when."""
     first = Poll.objects.filter(pk=poll.pk, unblinded_at=None)
     if first.update(unblinded_at=timezone.now(), unblinded_by=by):
         record(by, "unblinded vote", poll)
 
 
-def complete(poll: Poll) -> int:
-    """How many have answered every pair and did not withdraw."""
+def count_complete(poll: Poll) -> int:
+    """How many evaluators have answered every pair and have not withdrawn."""
     return Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
 
 
-def plan_of(poll: Poll) -> str:
-    """The analysis in words: what is fixed at the opening and shown with the results."""
+def write_plan(poll: Poll) -> str:
+    """The analysis plan in words, which is fixed at the opening and shown with the results."""
     pairs = list(poll.pairs.all())
     compared = "\n".join(f"  {pair.position}. {pair}" for pair in pairs)
     offered = "“no difference” is offered" if poll.allow_tie else "forced choice"
@@ -165,51 +165,51 @@ def plan_of(poll: Poll) -> str:
     return "\n".join([*lines, *([f"Hypothesis: {poll.hypothesis.strip()}"] if poll.hypothesis.strip() else [])])
 
 
-def _pairs(poll: Poll) -> list[Pair]:
-    of = "iteration__experiment"
-    clips, read = f"candidate__{of}", ("first_answer", "second_answer")
-    return list(poll.pairs.select_related(f"first__{clips}", f"second__{clips}", *(f"{side}__{of}" for side in read)))
+def _read_pairs(poll: Poll) -> list[Pair]:
+    path = "iteration__experiment"
+    clips, read = f"candidate__{path}", ("first_answer", "second_answer")
+    return list(poll.pairs.select_related(f"first__{clips}", f"second__{clips}", *(f"{side}__{path}" for side in read)))
 
 
-def copy_name(file: object, ending: str) -> str:
+def make_copy_name(file: object, ending: str) -> str:
     return f"votes/{file}.{ending}"
 
 
-def _copy(pair: Pair) -> None:
-    """Copies of both clips and posters under new names, the two of a kind equal in size; or of both answers."""
+def _copy_pair(pair: Pair) -> None:
+    """Copy both clips and posters under new names and at equal size, or both answers."""
     if pair.first_answer and pair.second_answer:
-        pair.answers = answers.copied(pair.first_answer, pair.second_answer)
-        pair.origin = {"first": _origin(pair.first_answer), "second": _origin(pair.second_answer)}
+        pair.answers = answer_pairs.copy_answers(pair.first_answer, pair.second_answer)
+        pair.origin = {"first": _describe_origin(pair.first_answer), "second": _describe_origin(pair.second_answer)}
         pair.save(update_fields=["answers", "origin"])
         return
     assert pair.first and pair.second
-    _equal((pair.first.video, pair.second.video), pair, "mp4")
-    _equal((pair.first.poster, pair.second.poster), pair, "jpg")
-    pair.origin = {"first": _of_clip(pair.first), "second": _of_clip(pair.second)}
+    _copy_at_equal_size((pair.first.video, pair.second.video), pair, "mp4")
+    _copy_at_equal_size((pair.first.poster, pair.second.poster), pair, "jpg")
+    pair.origin = {"first": _describe_clip(pair.first), "second": _describe_clip(pair.second)}
     pair.save(update_fields=["origin"])
 
 
-def _equal(names: tuple[str, str], pair: Pair, ending: str) -> None:
+def _copy_at_equal_size(names: tuple[str, str], pair: Pair, ending: str) -> None:
     contents = []
     for name in names:
         with store.open(name) as file:
             contents.append(file.read())
     size = (max(map(len, contents)) + FREE_BOX) // BLOCK * BLOCK + BLOCK
     for content, copy in zip(contents, (pair.first_file, pair.second_file), strict=True):
-        store.publish(copy_name(copy, ending), content + _padding(size - len(content), ending))
+        store.publish(make_copy_name(copy, ending), content + _make_padding(size - len(content), ending))
 
 
-def _padding(length: int, ending: str) -> bytes:
+def _make_padding(length: int, ending: str) -> bytes:
     """Bytes that players skip: a `free` box at the end of an MP4; whatever follows the end of a JPEG image."""
     head = length.to_bytes(4, "big") + b"free" if ending == "mp4" else b""
     return head + secrets.token_bytes(length - len(head))
 
 
-def _of_clip(clip: Clip) -> dict[str, object]:
-    return {**_origin(clip.candidate), "clip": str(clip.name)}
+def _describe_clip(clip: Clip) -> dict[str, object]:
+    return {**_describe_origin(clip.candidate), "clip": str(clip.name)}
 
 
-def _origin(candidate: Candidate) -> dict[str, object]:
+def _describe_origin(candidate: Candidate) -> dict[str, object]:
     experiment = candidate.iteration.experiment
     return {
         "experiment": str(experiment.public_id),
