@@ -62,7 +62,7 @@ def test_n_is_reached_while_somebody_votes(client):
     poll_rows.answer(client, slow)
     poll_rows.answer(client, quick), poll_rows.answer(client, quick)
     html = poll_rows.answer(client, slow).content.decode()
-    assert "was not counted" in html and "Enough people have answered meanwhile" in html and "C0DE-7" in html
+    assert "was not counted" in html and "Enough people have answered, so there" in html and "C0DE-7" in html
     assert Vote.objects.count() == 3
     newcomer = poll_rows.evaluator(poll, consented=False)
     html = page(client, newcomer)

@@ -66,9 +66,9 @@ def find_current(participant: Participant, rounds: int, waits_for: int) -> Trial
     plan = TrialPlan.objects.filter(study=participant.study_id).select_related("study").first() if waits_for else None
     if plan is None:
         return None
-    made = set(Trial.objects.filter(participant=participant).values_list("number", flat=True))
+    begun_numbers = set(Trial.objects.filter(participant=participant).values_list("number", flat=True))
     for number, planned in enumerate(plan_trials(plan, participant, rounds)):
-        if number not in made and planned.round <= waits_for:
+        if number not in begun_numbers and planned.round <= waits_for:
             trial = _create_trial(participant, planned.kind, number, waits_for)
             if trial is not None:
                 return trial

@@ -17,16 +17,16 @@ def copy_study(study: Study) -> Study:
 
     The copy has no participants, its open link is off, and it has no completion codes, which belong to one study.
     """
-    made = Study.objects.get(pk=study.pk)
-    made.pk, made._state.adding = None, True
-    made.title = f"Copy of {study.title}"[:TITLE]
-    made.status, made.open_link = Study.Status.DRAFT, new_token()
-    made.recruiting = made.demonstration = False
-    made.opens_at = made.closes_at = made.closed_at = made.deleted_at = None
-    made.save()
+    copy = Study.objects.get(pk=study.pk)
+    copy.pk, copy._state.adding = None, True
+    copy.title = f"Copy of {study.title}"[:TITLE]
+    copy.status, copy.open_link = Study.Status.DRAFT, new_token()
+    copy.recruiting = copy.demonstration = False
+    copy.opens_at = copy.closes_at = copy.closed_at = copy.deleted_at = None
+    copy.save()
     plans = [study.trial_plan] if hasattr(study, "trial_plan") else []
     rows: list[Any] = [*study.arms.all(), *study.questions.all(), *study.gold_sets.all(), *plans]
     for row in rows:
-        row.pk, row._state.adding, row.study = None, True, made
+        row.pk, row._state.adding, row.study = None, True, copy
         row.save()
-    return made
+    return copy

@@ -18,9 +18,9 @@ WRONG_LINKS = 100
 PERIOD_SECONDS = 3600
 
 
-def exceeds_limit(request: HttpRequest, what: str, limit: int) -> bool:
+def exceeds_limit(request: HttpRequest, action: str, limit: int) -> bool:
     """Count this attempt of the request's address. Returns whether it goes over the limit."""
     period = int(time.time()) // PERIOD_SECONDS
-    key = f"{what}-{read_client_address(request)}-{period}"
+    key = f"{action}-{read_client_address(request)}-{period}"
     cache.add(key, 0, 2 * PERIOD_SECONDS)
     return cache.incr(key) > limit

@@ -60,7 +60,7 @@ def _make_question(participant: Participant, question: Question, given: Mapping[
 
 def _describe_wrong(count: int) -> str:
     answers = "One answer was" if count == 1 else f"{spell_number(count).capitalize()} answers were"
-    return f"{answers} not right. Below it says why."
+    return f"{answers} not right. The reasons are below."
 
 
 def _describe_attempts_left(left: int) -> str:

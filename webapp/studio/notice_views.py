@@ -20,7 +20,7 @@ from webapp.notices.models import Address, Subscription
 from webapp.notices.push import is_acceptable
 from webapp.studies import limits
 from webapp.studies.models import Participant
-from webapp.studio.links import require_participant
+from webapp.studio.personal_links import require_participant
 
 CHANGES = 60
 """How many e-mail addresses and browsers one network address may add or remove an hour."""

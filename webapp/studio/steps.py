@@ -15,8 +15,8 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.studies import comprehension, enrolment
 from webapp.studies.models import Participant
 from webapp.studio import check_page, practice
-from webapp.studio.links import require_participant
 from webapp.studio.pages import Page, find_page
+from webapp.studio.personal_links import require_participant
 
 OUT_OF_DATE = "That page was out of date, so nothing was taken from it. This is where you are now."
 
@@ -24,11 +24,13 @@ OUT_OF_DATE = "That page was out of date, so nothing was taken from it. This is 
 def add_session_state(page: Page, participant: Participant, session: Mapping[str, Any]) -> Page:
     """The page with what the browser's session holds: the practice choice and the answers of the last attempt."""
     if page.name == "practice":
-        said = practice.read_choice(session, participant)
-        if said is not None:
-            context = practice.make_feedback_context(participant, page.context["k"], said, page.context["presentation"])
+        choice = practice.read_choice(session, participant)
+        if choice is not None:
+            context = practice.make_feedback_context(
+                participant, page.context["k"], choice, page.context["presentation"]
+            )
             context["action"] = page.context["action"]
-            return Page("practised", context, str(sorted(said.items())))
+            return Page("practised", context, str(sorted(choice.items())))
     if page.name == "check":
         return Page("check", check_page.make_page_context(participant, session), page.key)
     return page

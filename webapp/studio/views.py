@@ -16,8 +16,8 @@ from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
-from webapp.studio.links import require_participant
 from webapp.studio.pages import Page, find_page, find_round
+from webapp.studio.personal_links import require_participant
 from webapp.studio.steps import add_session_state
 from webapp.studio.words import describe_plan
 

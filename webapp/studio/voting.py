@@ -14,7 +14,7 @@ from webapp.experiments import events
 from webapp.review import ballot, telemetry, trials
 from webapp.review.models import ClipTicket, Screening, Trial, Vote
 from webapp.studies.models import Participant
-from webapp.studio.links import require_participant
+from webapp.studio.personal_links import require_participant
 
 
 @require_POST
