@@ -1,4 +1,4 @@
-"""What a comparison runs: every arm on every task so many times, each at the same budget of candidates."""
+"""The plan of a comparison: every arm on every task, repeated, each experiment with the same budget of candidates."""
 
 from __future__ import annotations
 

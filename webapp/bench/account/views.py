@@ -1,4 +1,4 @@
-"""One's own account: the second factor."""
+"""The page of a staff member's own account: the second factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench: what experimenters watch and steer. Staff only; views -> loop -> models."""
+"""The pages of experiments, candidates, tasks and clips. Staff only."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @staff_only
 def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """The parts of the page that differ from those that the browser says it has."""
+    """The sections that differ from those that the browser has."""
     row = _get_experiment(public_id)
     have = set(request.GET.getlist("have"))
     return HttpResponse(sections.render_changed_sections(build_overview(row), _filter_events(request, row), have))
@@ -107,7 +107,7 @@ def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @require_safe
 @staff_only
 def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpResponse:
-    """A candidate's details: in a panel of the experiment's page, or a page of its own."""
+    """A candidate's details, as a panel of the experiment's page or as a page of their own."""
     details = read_details(_get_experiment(public_id), key)
     context = {
         "details": details,
@@ -186,7 +186,7 @@ async def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
 async def _respond_with_media(
     request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str
 ) -> HttpResponseBase:
-    """A clip's file for staff; participants have tickets of their own (webapp.review.media)."""
+    """A clip's file for staff; participants use tickets (webapp.review.media)."""
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
@@ -195,7 +195,7 @@ async def _respond_with_media(
 
 @require_POST
 async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """Ask the endpoint one short question, away from the thread that serves pages."""
+    """Ask the endpoint one short question, in another thread than the one that serves pages."""
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
@@ -214,7 +214,7 @@ async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 def ask_briefly(model: LanguageModel) -> Reply:
     """One short answer of this endpoint, without retries. Raises ModelError."""
-    from llm.client import OpenAIBackend  # not above: its library takes as long to import as everything else here
+    from llm.client import OpenAIBackend  # here, because importing its library is slow
 
     backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
     return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]

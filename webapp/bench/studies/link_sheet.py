@@ -21,7 +21,7 @@ from webapp.studies.models import Participant, Study
 @never_cache
 @permission_required("studies.view_participant", raise_exception=True)
 def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
-    """Every personal link of a study, to be handed out: a person who has one is that participant."""
+    """Every personal link of a study as CSV: a person who has one is that participant."""
     study = get_object_or_404(Study, pk=study_id)
     people = list(study.participants.filter(source=Participant.Source.LINK).order_by("label"))
     response = HttpResponse(content_type="text/csv; charset=utf-8")
