@@ -28,6 +28,14 @@ class Medium:
     """The same after its end."""
     unscored: str
     """What a task without scores lacks."""
+    subjects: str
+    """What participants judge, in their words."""
+    while_next: str
+    """What happens to the next ones meanwhile, in participants' words."""
+    waiting_phase: str
+    """The phase of a round in which people wait longest."""
+    ballot_class: str
+    """The style class of the form on which people choose."""
     explained: str = ""
     """What a comparison's report says about scores of this medium."""
     caveat: str = ""

@@ -86,7 +86,7 @@ def _make_consent_page(study: Study, plan: Arm) -> Page:
 
 
 def _make_instruction_page(study: Study, plan: Arm) -> Page:
-    now = make_progress(plan, "training" if plan.medium.filmed else "writing", 0.1, None)
+    now = make_progress(plan, plan.medium.waiting_phase, 0.1, None)
     return Page("instruction", {"progress": find_presentation(plan).describe_progress(now), **_make_task_context(plan)})
 
 
@@ -111,8 +111,8 @@ def _make_practised_page(study: Study, plan: Arm) -> Page:
 
 
 def _make_waiting_page(study: Study, plan: Arm, in_line: bool) -> Page:
-    phase = "training" if plan.medium.filmed else "writing"
-    now = make_progress(plan, phase, 0.0 if in_line else 0.4, None if in_line else 130.0, in_line)
+    fraction, seconds = (0.0, None) if in_line else (0.4, 130.0)
+    now = make_progress(plan, plan.medium.waiting_phase, fraction, seconds, in_line)
     early = make_clips(count_shown(plan)) if plan.medium.filmed and not in_line else []
     return Page(
         "waiting",

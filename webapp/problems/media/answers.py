@@ -13,6 +13,10 @@ MEDIUM = Medium(
     trying="Being tested",
     tried="tested",
     unscored="neither a final answer nor test cases",
+    subjects="answers",
+    while_next="are being written",
+    waiting_phase="writing",
+    ballot_class="answers",
     explained="""\
 On a problem a candidate is an answer or a program. Its RTS is 1 where the final answer is the reference answer, else 0;
 of a program the share of points. Answers that had to be asked for again cost calls and tokens beyond the budget of

@@ -13,6 +13,10 @@ MEDIUM = Medium(
     trying="Training",
     tried="trained",
     unscored="no metric",
+    subjects="robots",
+    while_next="practise",
+    waiting_phase="training",
+    ballot_class="review",
     caveat="""\
 Published numbers are the papers' own: other physics (IsaacGym), other language models, the papers' training settings
 and budgets. They say which order was found there, not which value should be reached here.""",
