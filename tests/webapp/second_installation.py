@@ -17,7 +17,7 @@ from webapp.archive import export, restore
 from webapp.experiments.models import Experiment
 from webapp.review import models as review
 from webapp.studies.models import Participant
-from webapp.votes import models as votes, results
+from webapp.votes import models as votes, poll_results
 export.write_export(restore.restore(Path({path!r}), "ada"), Path({again!r}))
 out["people"] = sorted(Participant.objects.values_list("label", "outcome"))
 out["votes"] = [review.Vote.objects.count(), review.Vote.objects.filter(undone_at=None).count()]
