@@ -8,7 +8,7 @@ from typing import Any
 
 from llm.judges import panel
 from llm.records import Judged, Outcome, Pick
-from webapp.experiments.models import Experiment, Request
+from webapp.experiments.models import Experiment, Job, Request
 
 Payload = Mapping[str, Any]
 
@@ -79,6 +79,16 @@ class Kind:
 
 def restore_nothing(experiment: Experiment, request: Request) -> None:
     """Nothing to restore."""
+
+
+def make_judged_kind(
+    name: str,
+    judgement: Judgement,
+    record_result: Callable[[Experiment, Request, Any], None],
+    restore_result: Callable[[Experiment, Request], None] = restore_nothing,
+) -> Kind:
+    """A kind that the experiment's judge answers."""
+    return Kind(name, Job.Kind.ASK, "judge", record_result, restore_result, "picking", "picked", judgement=judgement)
 
 
 def check_shown(payload: Payload, named: Sequence[str | None]) -> None:

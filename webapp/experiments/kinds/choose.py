@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from llm.records import Choose, Outcome
 from webapp.experiments import events
-from webapp.experiments.kind import Judgement, Kind, Payload, PersonChoice, check_shown, pool_picks, restore_nothing
-from webapp.experiments.models import Experiment, Job, Request
+from webapp.experiments.kind import Judgement, Payload, PersonChoice, check_shown, make_judged_kind, pool_picks
+from webapp.experiments.models import Experiment, Request
 
 
 def record_result(experiment: Experiment, request: Request, result: str) -> None:
@@ -54,13 +54,4 @@ JUDGEMENT = Judgement(
     count_pairs=count_pairs,
     is_final=True,
 )
-KIND = Kind(
-    name="Choose",
-    job=Job.Kind.ASK,
-    executor="judge",
-    record_result=record_result,
-    restore_result=restore_nothing,
-    phase="picking",
-    verb="picked",
-    judgement=JUDGEMENT,
-)
+KIND = make_judged_kind("Choose", JUDGEMENT, record_result)

@@ -8,8 +8,8 @@ from typing import Any
 from llm.judges import panel
 from llm.records import ANSWERS, Compare, Outcome
 from webapp.experiments import events
-from webapp.experiments.kind import Judgement, Kind, Payload, PersonChoice, restore_nothing, to_lists
-from webapp.experiments.models import Experiment, Job, Request
+from webapp.experiments.kind import Judgement, Payload, PersonChoice, make_judged_kind, to_lists
+from webapp.experiments.models import Experiment, Request
 
 
 def record_result(experiment: Experiment, request: Request, result: str) -> None:
@@ -55,13 +55,4 @@ JUDGEMENT = Judgement(
     count_pairs=lambda payload, result: 1,
     is_pair=True,
 )
-KIND = Kind(
-    name="Compare",
-    job=Job.Kind.ASK,
-    executor="judge",
-    record_result=record_result,
-    restore_result=restore_nothing,
-    phase="picking",
-    verb="picked",
-    judgement=JUDGEMENT,
-)
+KIND = make_judged_kind("Compare", JUDGEMENT, record_result)

@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 from llm.records import Judge, Outcome, result_to_json
 from webapp.experiments import events
 from webapp.experiments.candidates import find_candidate
-from webapp.experiments.kind import Judgement, Kind, Payload, PersonChoice, check_shown, pool_picks
+from webapp.experiments.kind import Judgement, Payload, PersonChoice, check_shown, make_judged_kind, pool_picks
 from webapp.experiments.kinds.train import order_clips
-from webapp.experiments.models import Candidate, Experiment, Job, Request
+from webapp.experiments.models import Candidate, Experiment, Request
 
 
 def record_result(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
@@ -75,13 +75,4 @@ JUDGEMENT = Judgement(
     count_pairs=count_pairs,
     asks_worst=True,
 )
-KIND = Kind(
-    name="Judge",
-    job=Job.Kind.ASK,
-    executor="judge",
-    record_result=record_result,
-    restore_result=restore_result,
-    phase="picking",
-    verb="picked",
-    judgement=JUDGEMENT,
-)
+KIND = make_judged_kind("Judge", JUDGEMENT, record_result, restore_result)
