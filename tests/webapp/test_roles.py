@@ -30,11 +30,11 @@ pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse 42"
 
 
-def account(name: str = "eve", role: str = roles.Role.VIEWER, extras: tuple[str, ...] = ()) -> User:
+def account(name: str = "eve", role: str = roles.Role.VIEWER, extra_rights: tuple[str, ...] = ()) -> User:
     user = User.objects.create_user(name, password=PASSWORD, is_staff=True)
     user.is_superuser = role == roles.Role.ADMINISTRATOR
     user.save()
-    roles.assign_role(user, role, list(extras))
+    roles.assign_role(user, role, list(extra_rights))
     return User.objects.get(pk=user.pk)
 
 
@@ -121,7 +121,7 @@ def test_who_may_only_see_a_language_model_sees_no_key() -> None:
 def test_a_right_is_given_and_taken_in_the_form() -> None:
     admin = signed_in(account("root", roles.Role.ADMINISTRATOR))
     form = {"username": "ann", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
-    form |= {"role": "experimenter", "extras": ["audit.view_entry"]}
+    form |= {"role": "experimenter", "extra_rights": ["audit.view_entry"]}
     answer = admin.post(reverse("admin:auth_user_add"), form)
     assert answer.status_code == 302, answer.context["errors"]
     ann = User.objects.get(username="ann")

@@ -48,13 +48,13 @@ def get_role(user: User) -> Role:
 
 
 @transaction.atomic
-def assign_role(user: User, role: str, extras: list[str]) -> None:
+def assign_role(user: User, role: str, extra_rights: list[str]) -> None:
     """Give a saved account exactly this role and these extra rights."""
     group = Group.objects.get_or_create(name=EXPERIMENTERS)[0]
     user.groups.add(group) if role == Role.EXPERIMENTER else user.groups.remove(group)
     offered = _find_permissions([extra.permission for extra in EXTRA_RIGHTS])
     user.user_permissions.remove(*offered)
-    user.user_permissions.add(*_find_permissions(extras))
+    user.user_permissions.add(*_find_permissions(extra_rights))
 
 
 def get_extra_rights(user: User) -> list[str]:

@@ -20,7 +20,7 @@ from webapp.experiments.candidates import set_status
 from webapp.experiments.kinds import KINDS, choose, write
 from webapp.experiments.models import Candidate, Experiment, Request
 
-REWRITTEN = "Today's flow tries what was written here in another way; it was written anew."
+REWRITTEN = "Today's flow tries what was written here in another way; it was written again."
 
 
 def read_answered(experiment: Experiment) -> list[Saved]:

@@ -27,7 +27,7 @@ class RoleFields(forms.Form):
     """The role of an account; its flags and groups are set when the account is saved."""
 
     role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER, widget=UnfoldAdminSelectWidget)
-    extras = forms.MultipleChoiceField(
+    extra_rights = forms.MultipleChoiceField(
         required=False,
         label="Also may",
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
@@ -36,9 +36,9 @@ class RoleFields(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        extras = self.fields.get("extras")
-        if isinstance(extras, forms.MultipleChoiceField):
-            extras.choices = roles.list_extra_rights()
+        extra_rights = self.fields.get("extra_rights")
+        if isinstance(extra_rights, forms.MultipleChoiceField):
+            extra_rights.choices = roles.list_extra_rights()
 
 
 class AccountForm(RoleFields, UserChangeForm):
@@ -46,7 +46,7 @@ class AccountForm(RoleFields, UserChangeForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk and "role" in self.fields:
             self.fields["role"].initial = roles.get_role(self.instance)
-            self.fields["extras"].initial = roles.get_extra_rights(self.instance)
+            self.fields["extra_rights"].initial = roles.get_extra_rights(self.instance)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -68,11 +68,11 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
     change_password_form = AdminPasswordChangeForm
     fieldsets = [
         (None, {"fields": ["username", "password", "email"]}),
-        ("Access", {"fields": ["is_active", "role", "extras"]}),
+        ("Access", {"fields": ["is_active", "role", "extra_rights"]}),
     ]
     add_fieldsets = [  # type: ignore[assignment]
         (None, {"fields": ["username", "usable_password", "password1", "password2"]}),
-        ("Access", {"fields": ["role", "extras"]}),
+        ("Access", {"fields": ["role", "extra_rights"]}),
     ]
     list_display = ["username", "role", "two_factor", "is_active", "last_login"]
     list_filter = ["is_active"]
@@ -106,7 +106,7 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        roles.assign_role(form.instance, form.cleaned_data["role"], form.cleaned_data["extras"])
+        roles.assign_role(form.instance, form.cleaned_data["role"], form.cleaned_data["extra_rights"])
 
     @admin.action(description="Forget the second factor: for people who lost phone and codes")
     def reset_two_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
