@@ -21,7 +21,14 @@ STORY = [{"role": "user", "content": "Tell a very long story of a king who count
 PATIENCE = 240.0
 
 
-@pytest.fixture(scope="module", params=list(real.SERVERS))
+LATE = ("transformers",)
+"""Takes 20 s to start: in the whole run alone."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.exhaustive if name in LATE else ()) for name in real.SERVERS],
+)
 def server(request):
     if absent := real.missing(request.param):
         pytest.skip(f"not installed: {absent}")

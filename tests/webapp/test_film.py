@@ -13,7 +13,7 @@ from tests.webapp.fake_workers import create_experiment, do_work, find_job
 from trainer import launch
 from webapp.base.store import store
 from webapp.experiments import jobs, loop, run_folder
-from webapp.experiments.execute import run, train
+from webapp.experiments.execute import run_job, train
 from webapp.experiments.kinds.train import order_clips as film_chosen
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
 
@@ -75,7 +75,7 @@ def statuses() -> list[str]:
 def test_a_process_killed_twice_costs_no_clip(deadly_film: Callable[[list[str]], list[int]]) -> None:
     crews = deadly_film(["0-100", "2-100", ""])
     row = trained(k=3, judge="human")
-    run(find_job(row, "film").pk)
+    run_job(find_job(row, "film").pk)
     assert statuses() == ["ready"] * 3 and crews == [3, 3, 3]
     assert all(store.size(clip.video) for clip in Clip.objects.all())
     assert row.requests.get(kind="Train").status == Request.Status.DONE
@@ -86,7 +86,7 @@ def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
 ) -> None:
     deadly_film(["1-100"])
     row = trained(k=4, judge="human")
-    run(find_job(row, "film").pk)
+    run_job(find_job(row, "film").pk)
     assert statuses() == ["ready", "failed", "ready", "ready"]
     assert "ended before it came to this clip" in Clip.objects.get(status="failed").error
     assert row.requests.get(kind="Train").status == Request.Status.DONE
@@ -113,10 +113,10 @@ def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly_film: Callable[[l
     for request in row.requests.filter(kind="Train"):
         run_folder.get_folder(request).mkdir(parents=True)
     for film in row.jobs.filter(kind="film"):
-        run(film.pk)
+        run_job(film.pk)
     assert set(statuses()) == {"ready"}
     film_chosen(row, [Candidate.objects.get(iteration__number=1, index=2)])
-    run(find_job(row, "film", status="queued").pk)
+    run_job(find_job(row, "film", status="queued").pk)
     assert keys(row) == ["1-1", "1-2", "1-4", "2-1", "2-4"] and set(statuses()) == {"ready"}
 
 

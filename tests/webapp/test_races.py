@@ -91,7 +91,7 @@ def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypa
     quoting, other = Candidate.objects.order_by("pk")[:2]
     Candidate.objects.filter(pk=quoting.pk).update(source=f"As somebody said: {REASON}.")
     poll = poll_rows.poll_of_answers(quoting, other)
-    midway = Midway(monkeypatch, answer_pairs, "copied")
+    midway = Midway(monkeypatch, answer_pairs, "copy_answers")
     found, gone = both(midway, lambda: lifecycle.open_poll(poll), lambda: erasure.erase(person))
     assert found == [] and gone.total
     assert Pair.objects.get().answers["first"]["source"] == "As somebody said: [deleted]."
