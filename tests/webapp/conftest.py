@@ -37,6 +37,7 @@ def django_db_setup(django_test_environment, django_db_blocker):
             made = setup_databases(verbosity=0, interactive=False)
             patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: truncate_tables())
             yield
+            end_other_connections()
             teardown_databases(made, verbosity=0)
 
 
@@ -56,6 +57,15 @@ def truncate_tables():
     names = [name for name in connection.introspection.django_table_names() if name not in MIGRATED]
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(map(connection.ops.quote_name, names))}")
+
+
+def end_other_connections():
+    """Threads that outlive their test keep theirs, and PostgreSQL drops no database that is in use."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture(autouse=True)
