@@ -1,8 +1,9 @@
 """A classifier that gets everything a browser receives, pixels aside, cannot tell A from B better than chance.
 
 Received are: the page, the names in it and their order, and of every clip and still the status, all headers, lengths
-of the whole and of a range, and the time that the answer took. Half of the pairs train a logistic regression, the other
-half is guessed. Lengths in the coded pictures themselves (an MP4's table of frames) count as pixels.
+of the whole and of a range, and (in the exhaustive tests) the time that the answer took. Half of the pairs train a
+logistic regression, the other half is guessed. Lengths in the coded pictures themselves (an MP4's table of frames)
+count as pixels.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ EVALUATORS, PARTICIPANTS = 80, 28
 ALPHA = 0.001
 MILLISECONDS = 20
 """To this, times are rounded: a browser over a network sees no more."""
+TIMED = pytest.mark.parametrize("timed", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +41,7 @@ def the_same_draws_every_time(monkeypatch):
     monkeypatch.setattr(secrets, "token_urlsafe", lambda size=32: "".join(drawn.choices(letters, k=size * 4 // 3)))
 
 
-def features_of(browser: Client, html: str, addresses: list[str]) -> list[float]:
+def features_of(browser: Client, html: str, addresses: list[str], timed: bool) -> list[float]:
     """Numbers about one clip as received: where the page names it, and what its addresses answer."""
     found: list[float] = []
     for address in addresses:
@@ -47,7 +49,7 @@ def features_of(browser: Client, html: str, addresses: list[str]) -> list[float]
         for method, headers in (("head", {}), ("get", {"Range": "bytes=0-99"})):
             began = time.perf_counter()
             response = getattr(browser, method)(address, headers=headers)
-            took = 1000 * (time.perf_counter() - began)
+            took = 1000 * (time.perf_counter() - began) if timed else 0.0
             sent = "".join(f"{name}: {value}\n" for name, value in sorted(response.headers.items()))
             length = response.headers.get("Content-Range", "0").rpartition("/")[2]
             found += [response.status_code, len(sent), sum(map(ord, sent)), int(length), took // MILLISECONDS]
@@ -76,7 +78,7 @@ def told_apart(right: int, of: int) -> bool:
     return binomtest(right, of, 0.5, alternative="greater").pvalue < ALPHA
 
 
-def seen_by_evaluators() -> tuple[list[list[float]], list[bool]]:
+def seen_by_evaluators(timed: bool) -> tuple[list[list[float]], list[bool]]:
     """For every evaluator: what was received of the left clip, less of the right one; whether A was on the left."""
     poll, browser, features, labels = poll_rows.poll(evaluators_wanted=EVALUATORS), Client(), [], []
     for _ in range(EVALUATORS):
@@ -86,13 +88,13 @@ def seen_by_evaluators() -> tuple[list[list[float]], list[bool]]:
         sides = []
         for token in (showing.left_token, showing.right_token):
             addresses = [reverse("pair_clip", args=[token]), reverse("pair_poster", args=[token])]
-            sides.append(np.array(features_of(browser, html, addresses)))
+            sides.append(np.array(features_of(browser, html, addresses, timed)))
         features.append([len(html), *(sides[0] - sides[1])])
         labels.append(showing.first_left)
     return features, labels
 
 
-def seen_by_participants() -> tuple[list[list[float]], list[bool]]:
+def seen_by_participants(timed: bool = False) -> tuple[list[list[float]], list[bool]]:
     """For neighbouring clips on every participant's page: what was received of one less the other; which is better."""
     study, browser, features, labels = rows.study(), Client(), [], []
     for number in range(PARTICIPANTS):
@@ -100,7 +102,9 @@ def seen_by_participants() -> tuple[list[list[float]], list[bool]]:
         rows.create_round(person)
         screening = find_screening(rows.open_judgement(person), person)
         html = browser.get(person.get_absolute_url()).content.decode()
-        shown = [np.array(features_of(browser, html, [tile.video, tile.poster])) for tile in make_tiles(screening)]
+        shown = [
+            np.array(features_of(browser, html, [tile.video, tile.poster], timed)) for tile in make_tiles(screening)
+        ]
         scores = [Candidate.objects.get(pk=pk).rts or 0.0 for pk in screening.order]
         for first in (0, 2, 4):
             features.append([len(html), *(shown[first] - shown[first + 1])])
@@ -108,14 +112,16 @@ def seen_by_participants() -> tuple[list[list[float]], list[bool]]:
     return features, labels
 
 
-def test_evaluators_are_sent_nothing_that_tells_a_from_b():
-    features, labels = seen_by_evaluators()
+@TIMED
+def test_evaluators_are_sent_nothing_that_tells_a_from_b(timed):
+    features, labels = seen_by_evaluators(timed)
     right, of = accuracy(features, labels)
     assert of == EVALUATORS // 2 and not told_apart(right, of), f"{right} of {of} guessed"
 
 
-def test_participants_are_sent_nothing_that_tells_the_better_clip():
-    features, labels = seen_by_participants()
+@TIMED
+def test_participants_are_sent_nothing_that_tells_the_better_clip(timed):
+    features, labels = seen_by_participants(timed)
     right, of = accuracy(features, labels)
     assert of == 3 * PARTICIPANTS // 2 and not told_apart(right, of), f"{right} of {of} guessed"
 
