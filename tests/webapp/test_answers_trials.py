@@ -69,7 +69,7 @@ def test_an_attention_trial_says_which_answers_to_choose(client, person):
     assert "Choose the best and the worst answer" in answer(client, person, trial.token)
     html = answer(client, person, trial.token, best=best, worst=worst)
     assert "Saved, thank you." in html and "are being written" in html
-    assert quality.assess_participant(person).attention == (True,)
+    assert quality.assess_study(person.study)[person].attention == (True,)
 
 
 def test_a_round_of_answers_is_repeated(client, person):
@@ -80,7 +80,7 @@ def test_a_round_of_answers_is_repeated(client, person):
     assert (trial.expected_best, trial.expected_worst) == (vote.best, vote.worst)
     assert "5050" in html and set(trial.order) == set(Screening.objects.get().order)
     answer(client, person, trial.token, **picks(trial))
-    assert quality.assess_participant(person).consistency == 1.0
+    assert quality.assess_study(person.study)[person].consistency == 1.0
 
 
 def test_a_gold_set_of_answers(client, person):
@@ -99,7 +99,7 @@ def test_a_gold_set_of_answers(client, person):
     trial = Trial.objects.get()
     assert trial.kind == "gold" and set(trial.order) == {right.pk, wrong.pk}
     answer(client, person, trial.token, best=find_letters(trial, [wrong.pk])[0])
-    assert quality.assess_participant(person).gold == (False,)
+    assert quality.assess_study(person.study)[person].gold == (False,)
 
 
 def past():

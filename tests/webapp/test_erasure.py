@@ -274,7 +274,7 @@ class TestErasure:
         trial = Trial.objects.create(
             participant=other, order=[best, worst], expected_best_id=best, best_id=best, **answered
         )
-        assert quality.assess_participant(other).gold == (True,)
+        assert quality.assess_study(other.study)[other].gold == (True,)
         with pytest.raises(ProtectedError):  # staff are told; a person's wish comes first
             made.first.experiment.delete()
         gone = erasure.erase(made.first)
@@ -282,7 +282,9 @@ class TestErasure:
         entry = Entry.objects.get(action__startswith="lost gold sets", target_id=str(other.study_id))
         assert entry.detail == {"sets": 1}
         assert Trial.objects.filter(pk=trial.pk).exists()
-        assert quality.assess_participant(other).gold == () and quality.assess_participant(other).flags == ()
+        assert (
+            quality.assess_study(other.study)[other].gold == () and quality.assess_study(other.study)[other].flags == ()
+        )
 
     def test_the_link_leads_nowhere_then(self, client):
         person = rows.participant()

@@ -109,7 +109,7 @@ def test_an_attention_trial(client, person, reads):
     picked = {"best": best, "worst": worst} if reads else {"best": worst, "worst": best}
     html = answer(client, person, trial, **picked)
     assert "Saved, thank you." in html and "practising" in html, "one was planned, one was shown"
-    found = quality.assess_participant(person)
+    found = quality.assess_study(person.study)[person]
     assert found.attention == (reads,)
     assert found.flags == (() if reads else ("failed 1 of 1 attention trials",))
 
@@ -120,7 +120,7 @@ def test_whoever_cannot_judge_an_attention_trial_did_not_read_it(client, person)
     waits(person, 2)
     page(client, person)
     answer(client, person, Trial.objects.get(), cannot_tell="yes")
-    assert quality.assess_participant(person).attention == (False,)
+    assert quality.assess_study(person.study)[person].attention == (False,)
 
 
 # --- gold -----------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_gold_pair_is_judged_in_the_first_wait(client, person):
     assert "Which one does it better?" in html and "While the next robots practise" in html
     assert sorted(trial.order) == sorted([gold.best_id, gold.worst_id])
     answer(client, person, trial, **letters_for(trial, gold.best_id, None))
-    assert quality.assess_participant(person).gold == (True,)
+    assert quality.assess_study(person.study)[person].gold == (True,)
 
 
 @pytest.mark.parametrize(("places", "passed"), [((0, 5), True), ((0, 4), False), ((5, 0), False)])
@@ -153,7 +153,7 @@ def test_a_gold_round(client, person, places, passed):
     assert "Which of these six" in page(client, person)
     trial, made = Trial.objects.get(), list(gold.best.iteration.candidates.order_by("index"))
     answer(client, person, trial, **letters_for(trial, *(made[place].pk for place in places)))
-    assert quality.assess_participant(person).gold == (passed,)
+    assert quality.assess_study(person.study)[person].gold == (passed,)
 
 
 def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
@@ -213,7 +213,7 @@ def test_something_wrong_with_the_videos_is_no_failure(client, person):
     waits(person, 1)
     page(client, person)
     answer(client, person, Trial.objects.get(), broken="yes")
-    found = quality.assess_participant(person)
+    found = quality.assess_study(person.study)[person]
     assert found.gold == () and found.undecided == 1 and found.flags == ()
 
 
@@ -232,7 +232,7 @@ def test_a_repeated_round(client, person, again, consistency, flagged):
     assert "Which of these six" in html and trial.repeats == first
     assert sorted(trial.order) == sorted(first.order)
     answer(client, person, trial, **letters_for(trial, *(first.order[place] for place in again)))
-    found = quality.assess_participant(person)
+    found = quality.assess_study(person.study)[person]
     assert found.consistency == consistency and found.chance == pytest.approx(1 / 6)
     assert bool(found.flags) == flagged
     assert quality.assess_study(person.study) == {person: found}
@@ -329,7 +329,7 @@ def test_votes_that_were_cast_too_fast_or_unwatched_are_flagged(client, person):
     screening = find_screening(rows.open_judgement(person), person)
     fields = {"screening": screening.token, "best": "A", "worst": "B", "client": '{"enough": 0}'}
     client.post(reverse("vote", args=[person.token]), fields)
-    found = quality.assess_participant(person)
+    found = quality.assess_study(person.study)[person]
     assert (found.votes, found.hasty, found.unwatched) == (1, 1, 1) and len(found.flags) == 2
 
 

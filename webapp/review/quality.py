@@ -54,12 +54,6 @@ class Quality:
         return sum(chance * weight for chance, weight in weights) / total if total else None
 
 
-def assess_participant(participant: Participant) -> Quality:
-    trials = Trial.objects.filter(participant=participant, answered_at__isnull=False)
-    votes = Vote.objects.filter(screening__participant=participant, undone_at=None).select_related("screening")
-    return _assess(list(trials.order_by("answered_at")), list(votes))
-
-
 def assess_study(study: Study) -> dict[Participant, Quality]:
     """The quality of everybody who has answered anything in this study."""
     people = Participant.objects.filter(study=study).order_by("label")
