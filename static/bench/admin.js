@@ -59,6 +59,31 @@ document.addEventListener("change", ({ target }) => {
 document.addEventListener("formset:added", tell);
 document.addEventListener("DOMContentLoaded", tell);
 
+// An arm that is added gets the next free letter as its name.
+document.addEventListener("formset:added", ({ target, detail }) => {
+  const name = detail.formsetName === "arms" && target.querySelector('[name$="-name"]');
+  if (!name || name.value) return;
+  const taken = [...document.querySelectorAll('[name^="arms-"][name$="-name"]')].map((input) => input.value.trim());
+  name.value = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].find((letter) => !taken.includes(letter)) || "";
+});
+
+// A form that is refused shows its first error: what hides the field is opened, and the field gets the focus.
+addEventListener("load", () => {
+  const field = document.querySelector('#content-main [aria-invalid="true"]');
+  const place = field || document.querySelector("[data-inline-type] .errornote");
+  if (!place) return;
+  for (let folded = place.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
+  const tab = place.closest(".tab-wrapper");
+  if (tab) {
+    const tabs = [...tab.parentElement.querySelectorAll(":scope > .tab-wrapper")];
+    tab.parentElement.querySelectorAll("nav a")[tabs.indexOf(tab)]?.click();
+  }
+  requestAnimationFrame(() => {
+    field?.focus({ preventScroll: true });
+    place.scrollIntoView({ block: "center" });
+  });
+});
+
 // A click on an option writes it down, its value selected.
 document.addEventListener("click", ({ target }) => {
   const option = target.closest("[data-option]")?.dataset.option;

@@ -101,6 +101,12 @@ def test_validation_explains(staff, values, words):
     assert words in answer.content.decode()
 
 
+def test_a_missing_vision_model_is_an_error_at_its_field(staff):
+    values = experiment_form(judge="model", judge_options="frames = 2")
+    answer = staff.post(reverse("admin:experiments_experiment_add"), values)
+    assert list(answer.context["adminform"].form.errors) == ["vision"]
+
+
 def test_options_are_typed_as_lines_and_shown_again(staff):
     lines = {"method": "revolve_human", "options": "islands = 4\nreasons = false\n", "judge_options": "beta = 5"}
     staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**lines))

@@ -151,7 +151,6 @@ def test_a_study_has_arms_questions_and_codes(staff):
         ([{"method": "eureka"}], {}, "Select a valid choice. eureka is not one of the available choices"),
         ([{"k": 13}], {}, "A person compares at most 12 videos at a time"),
         ([{"task": "FrankaCabinet", "preset": "nonsense"}], {}, "nonsense is not one of the available choices"),
-        ([{"name": "A"}, {"name": "A"}], {}, "correct the duplicate"),
         ([{}], {"parameter_person": "a b"}, "Letters, digits, dots"),
         ([{}], {"experiments_each": 0}, "greater than or equal to 1"),
     ],
@@ -160,6 +159,34 @@ def test_a_study_that_cannot_be(staff, arms, values, words):
     page = staff.post(reverse("admin:studies_study_add"), study_form(*arms, **values)).content.decode()
     assert words in page
     assert not Study.objects.exists()
+
+
+def test_new_arms_get_the_letters_that_are_free(staff):
+    page = staff.get(reverse("admin:studies_study_add")).content.decode()
+    assert 'name="arms-0-name" value="A"' in page and 'name="arms-__prefix__-name" value=' not in page
+    arms = [{"name": "", "position": 0}, {"name": "A", "position": 1}, {"name": "", "position": 2}]
+    staff.post(reverse("admin:studies_study_add"), study_form(*arms))
+    study = Study.objects.get()
+    assert [arm.name for arm in study.arms.all()] == ["B", "A", "C"]
+    kept = [{"name": name, "position": place} for place, name in enumerate(["B", "A", "C", ""])]
+    staff.post(change(study), study_form(*kept, study=study))
+    assert [arm.name for arm in study.arms.all()] == ["B", "A", "C", "D"]
+
+
+def test_the_name_of_another_arm_is_an_error_at_its_field(staff):
+    def find_errors(answer):
+        return [form.errors.get("name") for form in answer.context["inline_admin_formsets"][0].formset.forms]
+
+    refused = ["Another arm of this study is called “A”: give this one another name."]
+    twice = [{"name": "A"}, {"name": "A", "k": 4}]
+    assert find_errors(staff.post(reverse("admin:studies_study_add"), study_form(*twice))) == [None, refused]
+    staff.post(reverse("admin:studies_study_add"), study_form({"name": "A"}, {"name": "B", "position": 1}))
+    study = Study.objects.get()
+    swapped = study_form({"name": "B"}, {"name": "A", "position": 1}, study=study)
+    assert find_errors(staff.post(change(study), swapped))[1] == refused
+    second = {"arms-0-DELETE": "on"}
+    staff.post(change(study), study_form({"name": "A"}, {"name": "A", "position": 1}, study=study) | second)
+    assert study.arms.get().name == "A"
 
 
 def test_a_study_without_arms_is_not_saved(staff):

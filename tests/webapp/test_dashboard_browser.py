@@ -222,6 +222,8 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
 def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
     page.goto(f"{site[0]}/admin/studies/study/add/")
     page.get_by_text("Add another Arm").click()
+    expect(page.locator("[name=arms-0-name]")).to_have_value("A")
+    expect(page.locator("[name=arms-1-name]")).to_have_value("B")
     page.locator("[name=arms-1-method]").focus()
     page.locator("[name=arms-1-method]").select_option("rda_judged")
     expect(page.locator("[name=arms-1-k]")).to_have_value("4")
@@ -230,3 +232,20 @@ def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
     expect(told.nth(0)).to_contain_text("sees which robot you liked best")
     expect(told.nth(1)).to_contain_text("a judge picks best and worst in place of the analysis")
     expect(told).to_have_count(2)
+
+
+def test_a_refused_form_leads_to_its_first_error(site, page):
+    page.goto(f"{site[0]}/admin/studies/study/add/")
+    page.locator("[name=title]").fill("S")
+    page.locator("[name=contact]").fill("c@example.org")
+    page.get_by_text("Add another Arm").click()
+    page.locator("[name=arms-1-name]").fill("A")
+    page.get_by_role("button", name="Save", exact=True).click()
+    name = page.locator("[name=arms-1-name]")
+    expect(name).to_be_focused()
+    expect(name).to_be_in_viewport()
+    expect(page.locator("#content-main")).to_contain_text("Another arm of this study is called “A”")
+    page.locator("[name=arms-1-name]").fill("B")
+    page.locator("[name=arms-0-token_budget]").evaluate("(field) => { field.value = -1; }")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("[name=arms-0-token_budget]")).to_be_focused()  # it was folded away

@@ -24,6 +24,7 @@ from webapp.bench.admin.study_forms import (
     ASSIGNMENT_FIELDS,
     MOST_AT_ONCE,
     ArmForm,
+    ArmFormSet,
     AssignmentForm,
     InviteForm,
     StatusForm,
@@ -55,6 +56,7 @@ FIXED_QUESTIONS = "While the study is open, everybody answers the same questions
 class ArmInline(StackedInline):
     model = Arm
     form = ArmForm
+    formset = ArmFormSet
     extra = 0
     min_num = 1
     ordering_field = "position"  # type: ignore[assignment]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import count, product
+from string import ascii_uppercase
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.formsets import DELETION_FIELD_NAME
+from unfold.forms import PaginationInlineFormSet
 
 from llm.methods import METHODS
 from webapp.bench.admin.experiments import LoopForm
@@ -131,7 +136,8 @@ class ArmForm(LoopForm):
         ]
         labels = {"quota": "Most participants", "panel": "People per experiment"}
         help_texts = LoopForm.Meta.help_texts | {
-            "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it.",
+            "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it. "
+            "Empty: the next free letter.",
             "quota": "Empty: no limit but the study's.",
             "method": describe_methods(METHODS_FOR_PEOPLE),
             "panel": "1: everybody has an experiment of their own. More: this many judge the same robots, a round "
@@ -140,6 +146,7 @@ class ArmForm(LoopForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["name"].required = False
         self.fields["method"].choices = [(method.name, method.title) for method in METHODS_FOR_PEOPLE]  # type: ignore[attr-defined]
         if self.instance.pk is None:
             self.fields["model"].initial = find_environment_model()
@@ -153,6 +160,41 @@ class ArmForm(LoopForm):
     def has_changed(self) -> bool:
         """An arm with the proposed values counts as an arm, too."""
         return self.instance.pk is None or bool(super().has_changed())
+
+    def validate_constraints(self) -> None:
+        """The formset compares the names."""
+
+
+class ArmFormSet(PaginationInlineFormSet):
+    def add_fields(self, form: Any, index: int | None) -> None:
+        super().add_fields(form, index)
+        if index is None:
+            form.fields["name"].initial = ""  # bench/admin.js names an arm that is added
+
+    def validate_unique(self) -> None:
+        """Name the arms without a name, and refuse a name that another arm has."""
+        deleted = [form for form in self.forms if form.cleaned_data.get(DELETION_FIELD_NAME)]
+        arms = [form for form in self.forms if form not in deleted and "name" in form.cleaned_data]
+        saved: dict[int, str] = {}
+        if self.instance.pk is not None:
+            kept = self.instance.arms.exclude(pk__in=[form.instance.pk for form in deleted])
+            saved = dict(kept.values_list("pk", "name"))
+        taken = {form.cleaned_data["name"] for form in arms} | set(saved.values())
+        free = (name for name in generate_letters() if name not in taken)
+        before: set[str] = set()
+        for form in arms:
+            name = form.cleaned_data["name"] or next(free)
+            if name in before or any(name == other for pk, other in saved.items() if pk != form.instance.pk):
+                form.add_error("name", f"Another arm of this study is called “{name}”: give this one another name.")
+            else:
+                form.cleaned_data["name"] = form.instance.name = name
+            before.add(name)
+
+
+def generate_letters() -> Iterator[str]:
+    """A to Z, then AA, AB and so on."""
+    for length in count(1):
+        yield from ("".join(letters) for letters in product(ascii_uppercase, repeat=length))
 
 
 class InviteForm(forms.Form):

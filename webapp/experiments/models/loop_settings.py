@@ -175,10 +175,11 @@ class LoopSettings(models.Model):
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
         if self.vision is None and (chosen.looks(self.options) or self.judge_frames):
-            raise ValidationError(
+            text = (
                 "Frames of the clips are shown to a vision model: choose one, or have the method go by numbers "
                 "(RDA: the option analyst = numbers), and the judge without frames."
             )
+            raise ValidationError({"vision": text})
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:
