@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows
 from tests.webapp.forms import model_form
+from webapp.audit.models import Entry as AuditEntry
 from webapp.experiments.models import Experiment, LanguageModel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -40,6 +41,32 @@ def test_the_key_is_kept_and_never_shown(staff):
     staff.post(page, model_form(forget_key="on"))
     model.refresh_from_db()
     assert model.api_key == ""
+
+
+def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
+    add = reverse("admin:experiments_languagemodel_add")
+    flag = '<input type="hidden" name="key_typed" value="1"'
+    assert flag not in staff.get(add).content.decode()
+    refused = [
+        staff.post(add, model_form(model="", api_key=KEY)),
+        staff.post(add, model_form(key_typed="1")),
+        staff.post(add, model_form(model="", key_typed="1")),
+    ]
+    for answer in refused:
+        assert "api_key" in answer.context["adminform"].form.errors and "type it again" in answer.content.decode()
+        assert flag in answer.content.decode() and KEY not in answer.content.decode()
+    assert not LanguageModel.objects.exists()
+
+    staff.post(add, model_form(api_key=KEY, key_typed="1"))
+    model = LanguageModel.objects.get()
+    assert model.api_key == KEY
+    page = reverse("admin:experiments_languagemodel_change", args=[model.pk])
+    staff.post(page, model_form(name="renamed", key_typed="1", forget_key="on"))
+    model.refresh_from_db()
+    assert (model.name, model.api_key) == ("renamed", "")
+    recorded = json.dumps([entry.detail for entry in AuditEntry.objects.all()])
+    assert "Name" in recorded and "typed" not in recorded
+    assert KEY not in recorded + caplog.text
 
 
 def test_an_endpoint_needs_address_and_model(staff):

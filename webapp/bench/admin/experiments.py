@@ -259,6 +259,12 @@ class ExperimentAdmin(ModelAdmin):
             self.message_user(request, f"Nothing was {done}: none is in a state for that.", messages.WARNING)
 
 
+KEY_NOT_KEPT = (
+    "The key that you typed is not saved, and this page never holds it: type it again. To save without a key, switch "
+    "on “Forget the stored key”."
+)
+
+
 class LanguageModelForm(forms.ModelForm):
     api_key = forms.CharField(
         label="API key",
@@ -268,6 +274,8 @@ class LanguageModelForm(forms.ModelForm):
         help_text="Kept on this server and never shown again. Leave empty to keep what is stored.",
     )
     forget_key = forms.BooleanField(label="Forget the stored key", required=False, widget=UnfoldBooleanSwitchWidget)
+    key_typed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    """A key was typed into this form, which was refused. The key itself is in no page."""
 
     class Meta:
         model = LanguageModel
@@ -276,6 +284,15 @@ class LanguageModelForm(forms.ModelForm):
             *["concurrency", "timeout", "context_tokens"],
         ]
         labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
+
+    def full_clean(self) -> None:
+        """Have a typed key typed again if the form is refused: no page holds it, and saving would lose it."""
+        typed, lost = bool(self.data.get("api_key")), bool(self.data.get("key_typed"))
+        self.initial["key_typed"] = lost  # it is no change of the model
+        super().full_clean()
+        if not self.data.get("forget_key") and ((typed and self.errors) or (lost and not typed)):
+            self.add_error("api_key", KEY_NOT_KEPT)
+            self.data = {name: self.data[name] for name in self.data} | {"key_typed": "1"}
 
     def clean_concurrency(self) -> int:
         return int(self.cleaned_data["concurrency"] or LanguageModel._meta.get_field("concurrency").default)
@@ -298,7 +315,7 @@ class LanguageModelAdmin(ModelAdmin):
     form = LanguageModelForm
     fieldsets = [
         (None, {"fields": ["name", "kind"]}),
-        ("Endpoint", {"fields": ["base_url", "model", "api_key", "forget_key"]}),
+        ("Endpoint", {"fields": ["base_url", "model", "api_key", "key_typed", "forget_key"]}),
         (
             "Prices",
             {
