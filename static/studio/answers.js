@@ -119,6 +119,7 @@
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape" && why?.open && !helping) { why.open = false; why.querySelector("summary").focus(); return; }
       if (on.matches("textarea, select")) return;
+      if (!Studio.keysAct()) return;
       if (event.key === "?") return help.togglePopover();
       if (helping) return;
       const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];

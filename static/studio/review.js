@@ -160,6 +160,7 @@ Studio.review = (form) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && !helping) { const open = [why, cannotBox].find((box) => box?.open); if (open) shutBox(open); else enlarge(null); return; }
     if (on.matches("textarea, select")) return;
+    if (!Studio.keysAct()) return;
     if (event.key === "?") return help.togglePopover();
     if (helping) return;
     const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];

@@ -49,6 +49,7 @@
   function keys(event) {
     const on = event.target;
     if (event.ctrlKey || event.metaKey || event.altKey || on.matches("select")) return;
+    if (!Studio.keysAct()) return;
     if (event.key === "?") return help.togglePopover();
     if (help.matches(":popover-open")) return;
     if (event.key === "Tab") tabbed = true;

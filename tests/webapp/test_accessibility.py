@@ -4,7 +4,7 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.sites import BROWSER, serve
 
@@ -18,7 +18,7 @@ RUN = """async () => {
 }"""
 MADE = """
 from django.utils import timezone
-from tests.webapp import poll_rows
+from tests.webapp import poll_rows, problem_rows
 from webapp.experiments.models import Experiment
 from webapp.review import ballot
 from webapp.review.ballot import Choice
@@ -102,6 +102,7 @@ while ballot_now := poll_rows.poll_ballot.find_current_showing(finished):
     poll_rows.vote_for(finished, "ICPL", strength="1")
 out["votes thanks"] = finished.get_absolute_url()
 out["votes unknown link"] = "/v/nobody/"
+out["answers"] = problem_rows.open_judgement(problem_rows.sum_problem(), ["# One", "# Two"])
 """
 
 
@@ -156,3 +157,26 @@ def test_the_search_finds_what_is_wrong(chromium, site):
     found = " ".join(page.evaluate(RUN))
     page.close()
     assert "button-name" in found and "image-alt" in found
+
+
+@pytest.mark.parametrize("name", ["review", "votes ballot", "answers"])
+def test_single_key_shortcuts_can_be_switched_off(chromium, site, addresses, name):
+    page = chromium.new_page()
+    page.goto(site.url + addresses[name])
+    chosen, help_sheet = page.locator("main input[type=radio]:checked"), page.locator("#help")
+
+    def switch():
+        page.get_by_role("button", name="Help").click()
+        page.get_by_label("Use single-key shortcuts").click()
+        help_sheet.get_by_role("button", name="Close").click()
+
+    switch()
+    page.reload()
+    for key in ("1", "?", "Space"):
+        page.keyboard.press(key)
+    expect(chosen).to_have_count(0)
+    expect(help_sheet).to_be_hidden()
+    switch()
+    page.keyboard.press("1")
+    expect(chosen).to_have_count(1)
+    page.close()
