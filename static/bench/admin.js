@@ -51,13 +51,29 @@ function propose(select) {
   select.dataset.before = select.value;
 }
 
+/** The methods and judges that this task refuses are not offered. A saved one stays; after a change another one is chosen. */
+function offer(task, changed) {
+  for (const field of ["method", "judge"]) {
+    const select = beside(task, "task", field);
+    if (!select?.dataset.refused) continue;
+    const refused = JSON.parse(select.dataset.refused)[task.value] || [];
+    for (const option of select.options) option.hidden = option.disabled = refused.includes(option.value) && (changed || !option.selected);
+    if (!select.selectedOptions[0]?.disabled) continue;
+    select.value = [...select.options].find((option) => !option.disabled).value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+}
+const offerAll = () => { for (const task of document.querySelectorAll('select[name$="task"]')) offer(task, false); };
+
 document.addEventListener("focusin", ({ target }) => { if (target.matches('select[name$="method"]')) target.dataset.before = target.value; });
 document.addEventListener("change", ({ target }) => {
   if (target.matches('select[name$="method"]')) propose(target);
   if (target.matches('select[name$="method"], select[name$="judge"]')) tell();
+  if (target.matches('select[name$="task"]')) offer(target, true);
 });
 document.addEventListener("formset:added", tell);
 document.addEventListener("DOMContentLoaded", tell);
+document.addEventListener("DOMContentLoaded", offerAll);
 
 // An arm that is added gets the next free letter as its name.
 document.addEventListener("formset:added", ({ target, detail }) => {

@@ -81,7 +81,7 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
 @pytest.mark.parametrize(
     "values, words",
     [
-        ({"task": "HumanoidJump"}, "HumanoidJump has no metric: only a person can judge it."),
+        ({"task": "HumanoidJump"}, "HumanoidJump has no metric: a person or a language model can judge it."),
         ({"judge": "human"}, "set up a study"),
         ({"k": 1}, "ICPL needs at least 2 candidates per iteration."),
         ({"n": 101}, "less than or equal to 100"),
@@ -105,6 +105,16 @@ def test_a_missing_vision_model_is_an_error_at_its_field(staff):
     values = experiment_form(judge="model", judge_options="frames = 2")
     answer = staff.post(reverse("admin:experiments_experiment_add"), values)
     assert list(answer.context["adminform"].form.errors) == ["vision"]
+
+
+def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
+    def list_judges(**values):
+        return [name for name, _ in ExperimentForm(**values).fields["judge"].choices]
+
+    assert list_judges() == list_judges(instance=fake_workers.create_experiment()) == ["proxy", "model"]
+    assert "human" in list_judges(instance=rows.participant().experiment)
+    page = staff.get(reverse("admin:experiments_experiment_add")).content.decode()
+    assert "data-refused=" in page and '<option value="human"' not in page
 
 
 def test_options_are_typed_as_lines_and_shown_again(staff):

@@ -214,6 +214,10 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
     expect(options).to_have_value("rollouts = 2\nanalyst = frames")
     page.get_by_role("button", name="beta = -1.0").click()
     expect(page.locator("[name=judge_options]")).to_have_value("beta = -1.0")
+    page.locator("[name=task]").select_option("HumanoidJump")
+    expect(page.locator("[name=judge]")).to_have_value("model")
+    expect(page.locator("[name=judge] option:not([disabled])")).to_have_text(["A language model"])
+    page.locator("[name=task]").select_option("Ant")
     k.fill("3")
     method.select_option("eureka")
     expect(k).to_have_value("3")  # somebody's own stays

@@ -22,7 +22,7 @@ class TestCommand:
             (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
             (["--preset", "huge"], "unknown preset 'huge'"),
             (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: offline"),
-            (["--task", "HumanoidJump"], "only a person can judge it"),
+            (["--task", "HumanoidJump"], "a person or a language model can judge it"),
             (["--judge", "human"], "in the browser"),
             (["--judge", "oracle"], "judge: "),
             (["--k", "1"], "k: ICPL needs at least 2"),

@@ -16,9 +16,12 @@ from django.db import connection, transaction
 from django.db.models import ProtectedError
 
 from llm.forms import form_of
+from llm.methods import METHODS
 from tests.webapp import rows
+from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
+from webapp.experiments.models.loop_settings import find_refused
 from webapp.problems import exchange, lookup
 from webapp.problems.models import Attachment, Problem
 
@@ -177,17 +180,33 @@ def test_settings_that_fit_a_problem(problems, model):
     ("values", "field", "said"),
     [
         ({"task": "nothing"}, "task", "unknown task"),
-        ({"method": "eureka"}, "method", "designs rewards"),
+        ({"method": "eureka"}, "method", "Problems are solved by: ICPL; "),
         ({"model": None}, "model", "solves no problems"),
-        ({"task": "open"}, "judge", "no metric"),
+        ({"task": "open"}, "judge", "Prove a thing has no metric"),
         ({"task": "open", "judge": "model", "method": "scaling_batch_score"}, "method", "no metric"),
     ],
 )
 def test_settings_that_do_not(problems, model, values, field, said):
-    Problem.objects.create(name="open", title="Open", statement="Prove it.")
+    Problem.objects.create(name="open", title="Prove a thing", statement="Prove it.")
     with pytest.raises(ValidationError) as refused:
         experiment(**{"model": model, **values}).full_clean()
     assert said in " ".join(refused.value.message_dict[field])
+
+
+@pytest.mark.parametrize("field, choices", [("method", METHODS), ("judge", JUDGES)])
+def test_what_a_form_leaves_out_is_what_the_task_refuses(problems, model, field, choices):
+    Problem.objects.create(name="open", title="Open", statement="Prove it.")
+    refused = find_refused(field)
+    assert "Cartpole" not in refused
+    for task in ("sum", "open", "HumanoidJump", "Cartpole"):
+        for name in choices:
+            values = {"method": "scaling_3d", "judge": "model", field: name}
+            try:
+                experiment(task=task, model=model, **values).clean()
+                errors = {}
+            except ValidationError as error:
+                errors = error.message_dict
+            assert (field in errors) == (name in refused.get(task, [])), (task, name, errors)
 
 
 def test_where_there_is_no_problem_yet_it_says_how_to_get_some():

@@ -26,7 +26,7 @@ def test_every_request_has_a_kind_and_every_kind_somebody_who_works_on_it():
 def test_a_judge_answers_in_one_way(judge):
     assert [judge.asks_people, judge.decide is not None, judge.asks_model].count(True) == 1
     assert judge.check_options({}) == {}
-    with pytest.raises(ValueError, match=f"the judge '{judge.name}' has no option 'nerve'"):
+    with pytest.raises(ValueError, match=f"the judge “{judge.label}” has no option 'nerve'"):
         judge.check_options({"nerve": 1})
 
 

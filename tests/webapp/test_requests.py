@@ -238,7 +238,7 @@ def test_options_changed_meanwhile_that_change_words_alone_end_nothing() -> None
         ({"k": 13, "judge": "human"}, "at most 12 videos"),
         ({"method": "scaling_turn", "k": 0}, "at least 1"),
         ({"options": {"magic": 1}}, "ICPL has no option 'magic'"),
-        ({"judge": "model", "judge_options": {"beta": 1}}, "the judge 'model' has no option 'beta'"),
+        ({"judge": "model", "judge_options": {"beta": 1}}, "the judge “A language model” has no option 'beta'"),
     ],
 )
 def test_what_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:

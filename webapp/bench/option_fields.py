@@ -62,7 +62,7 @@ def describe_method_options(methods: Collection[Method] = tuple(METHODS.values()
 def describe_judge_options() -> SafeString:
     """Every judge's options, for the form."""
     return _describe_options(
-        "judge", "judge_options", [(judge.name, judge.name, judge.options) for judge in JUDGES.values()]
+        "judge", "judge_options", [(judge.name, judge.title, judge.options) for judge in JUDGES.values()]
     )
 
 

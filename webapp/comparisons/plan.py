@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
 from llm.method import Method
@@ -213,18 +213,26 @@ class Plan:
         found = []
         first: Sequence[Cell] = [cell for cell in self.cells() if cell.index == 0]
         for cell in first:
+            experiment = self.draft(cell)
             try:
-                self.draft(cell).full_clean(validate_unique=False)
+                experiment.full_clean(validate_unique=False)
             except ValidationError as error:
-                texts = "; ".join(f"{name}: {' '.join(t)}" for name, t in error.message_dict.items())
-                found.append(f"{cell.arm.label} on {cell.task}: {texts}")
+                texts = "; ".join(f"{_get_label(name)}: {' '.join(t)}" for name, t in error.message_dict.items())
+                found.append(f"{cell.arm.label} on {experiment.task_title}: {texts}")
         return found
+
+
+def _get_label(name: str) -> str:
+    """What forms call a field of an experiment."""
+    field = None if name == NON_FIELD_ERRORS else Experiment._meta.get_field(name)
+    return str(getattr(field, "verbose_name", "plan"))
 
 
 def _check_task(task: str, preset: str, iterations: int | None) -> None:
     """Raises ValueError where methods cannot be compared on this task or problem with these settings."""
     if lookup.find_task(task).metric is None:
-        raise ValueError(f"{task} has {get_medium(task).unscored} by which methods could be compared")
+        lack = get_medium(task).unscored
+        raise ValueError(f"{lookup.find_title(task)} has {lack} by which methods could be compared")
     if not get_medium(task).filmed:
         return
     most = 10 * catalog.preset(task, preset).iterations

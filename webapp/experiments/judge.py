@@ -16,8 +16,10 @@ Options = Mapping[str, Any]
 class Plan(Protocol):
     """The settings that a judge may refuse."""
 
-    task: str
     k: int
+
+    @property
+    def task_title(self) -> str: ...
 
 
 def refuse_nothing(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
@@ -55,4 +57,4 @@ class Judge:
 
     def check_options(self, options: Options) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""
-        return check_settings(self.options, options, f"the judge {self.name!r}")
+        return check_settings(self.options, options, f"the judge “{self.label}”")

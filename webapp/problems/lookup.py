@@ -35,6 +35,12 @@ def find_task(task: str) -> TaskInfo:
     return catalog.task(task) if get_medium(task).filmed else find_problem(task)
 
 
+def find_title(task: str) -> str:
+    """What staff call the task: a robot's name, a problem's title."""
+    titles = Problem.objects.filter(name=task).values_list("title", flat=True)
+    return task if get_medium(task).filmed else titles.first() or task
+
+
 def find_still(info: TaskInfo) -> str:
     """The static file with a picture of the task's robot in its scene; empty if there is none."""
     name = f"studio/robots/{info.folder}.jpg"

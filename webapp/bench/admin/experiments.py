@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ from webapp.experiments.models import (
     Request,
     Run,
 )
+from webapp.experiments.models.loop_settings import find_refused
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 from webapp.studies.assigning import find_participants
@@ -117,13 +119,15 @@ class LoopForm(forms.ModelForm):
         if "task" in self.fields:
             robots = [(name, name) for name in catalog.tasks()]
             self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]
+            for name in {"method", "judge"} & set(self.fields):  # bench/admin.js offers what the chosen task takes
+                self.fields[name].widget.attrs["data-refused"] = json.dumps(find_refused(name))
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
         if task and preset and get_medium(task).filmed and preset not in catalog.task(task).presets:
-            known = ", ".join(catalog.task(task).presets)
-            self.add_error("preset", f"{task} has no {preset} settings yet. It has: {known}.")
+            known = ", ".join(f"“{catalog.PRESETS[name]}”" for name in catalog.task(task).presets)
+            self.add_error("preset", f"{task} has no settings “{catalog.PRESETS[preset]}” yet. It has: {known}.")
         return data
 
     class Meta:
@@ -142,8 +146,21 @@ class LoopForm(forms.ModelForm):
         }
 
 
+PEOPLE_JUDGE_IN_STUDIES = (
+    "People judge in studies, each in an experiment of their own: set up a study, and its experiments start with its "
+    "participants. One that is started here is judged by the hidden metric or by a language model."
+)
+
+
 class ExperimentForm(LoopForm):
     judge_options = OptionsField(label="Judge's options", help_text=describe_judge_options())
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        without_people = self.instance.pk is None or not find_participants(self.instance)
+        if without_people and "judge" in self.fields:
+            self.fields["judge"].choices = judges.CHOICES_WITHOUT_PEOPLE  # type: ignore[attr-defined]
+            self.fields["judge"].error_messages["invalid_choice"] = PEOPLE_JUDGE_IN_STUDIES
 
     class Meta(LoopForm.Meta):
         model = Experiment
@@ -151,17 +168,6 @@ class ExperimentForm(LoopForm):
             *["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"],
             *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
         ]
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean()
-        without_people = self.instance.pk is None or not find_participants(self.instance)
-        if without_people and data.get("judge") in judges.ASKING_PEOPLE:
-            self.add_error(
-                "judge",
-                "People judge in studies, each in an experiment of their own: set up a study, and its experiments "
-                "start with its participants. One that is started here is judged by the hidden metric.",
-            )
-        return data
 
 
 @admin.register(Experiment)

@@ -10,7 +10,8 @@ from webapp.experiments.judge import Judge, Plan
 
 
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
-    return {} if metric else {"judge": f"{plan.task} has no metric: only a person can judge it."}
+    refusal = {"judge": f"{plan.task_title} has no metric: a person or a language model can judge it."}
+    return {} if metric else refusal
 
 
 JUDGE = Judge(

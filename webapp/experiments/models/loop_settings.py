@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.db.models import Prefetch
 
 from llm import methods
 from llm.method import Method
@@ -18,6 +19,7 @@ from webapp.experiments.judge import Judge
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 from webapp.problems.medium import Medium
+from webapp.problems.models import Problem, TestCase
 
 LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
 """Limits of a model's context, in tokens."""
@@ -25,6 +27,22 @@ LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
 
 def task_choices() -> list[tuple[str, str]]:
     return [(name, name) for name in catalog.tasks()]
+
+
+def find_refused(field: str) -> dict[str, list[str]]:
+    """The methods, or the judges, that a task refuses whatever the other settings are, by task."""
+    found = {}
+    cases = Prefetch("cases", TestCase.objects.only("problem"))
+    tasks: list[lookup.TaskInfo] = [*catalog.tasks().values(), *Problem.objects.prefetch_related(cases)]
+    for info in tasks:
+        metric, filmed = info.metric, get_medium(info.name).filmed
+        if field == "method":
+            every = methods.METHODS.values()
+            names = [m.name for m in every if (m.uses_metric and metric is None) or not (m.reasoning or filmed)]
+        else:
+            names = [judge.name for judge in judges.JUDGES.values() if judge.uses_metric and metric is None]
+        found[info.name] = names
+    return {task: names for task, names in found.items() if names}
 
 
 def preset_choices() -> list[tuple[str, str]]:
@@ -159,7 +177,8 @@ class LoopSettings(models.Model):
         if not self.medium.filmed:
             self._clean_problem(chosen)
         if chosen.uses_metric and info.metric is None:
-            raise ValidationError({"method": f"{self.task} has no metric, and {chosen.title} cannot do without one."})
+            text = f"{self.task_title} has no metric, and {chosen.title} cannot do without one."
+            raise ValidationError({"method": text})
         if refusals:
             raise ValidationError(refusals)
         if self.k < chosen.least_k:
@@ -183,7 +202,7 @@ class LoopSettings(models.Model):
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:
-            able = ", ".join(name for name, method in methods.METHODS.items() if method.reasoning)
+            able = "; ".join(method.title for method in methods.METHODS.values() if method.reasoning)
             raise ValidationError({"method": f"{chosen.title} designs rewards. Problems are solved by: {able}."})
         if self.model is None or self.model.kind == LanguageModel.Kind.OFFLINE:
             text = "The offline writer writes rewards and solves no problems: choose a language model (docs/models.md)."
@@ -212,6 +231,10 @@ class LoopSettings(models.Model):
     @property
     def task_info(self) -> lookup.TaskInfo:
         return lookup.find_task(self.task)
+
+    @property
+    def task_title(self) -> str:
+        return lookup.find_title(self.task)
 
     @property
     def medium(self) -> Medium:
