@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.machine import machine
 from simulation import catalog
+from simulation.names import find_name, match_name
 from trainer.commands.train import duration
 from trainer.process import ROOT
 
@@ -117,21 +118,18 @@ def main() -> int:
     parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="for these tasks")
     parser.add_argument("--out", type=Path, help="the file; bench/<date>.md in the data folder by default")
     options, rest = parser.parse_known_args()
-    if options.help and len(options.names) == 1 and options.names[0] in names():
-        return subprocess.run([sys.executable, "-m", f"benchmarks.{options.names[0]}", "--help"], cwd=ROOT).returncode
+    alone = match_name(options.names[0], names()) if len(options.names) == 1 else None
+    if options.help and alone:
+        return subprocess.run([sys.executable, "-m", f"benchmarks.{alone}", "--help"], cwd=ROOT).returncode
     if options.help:
         parser.print_help()
         return 0
-    chosen = options.names or list(USUAL)
-    if rest and len(chosen) != 1:
+    if rest and len(options.names) != 1:
         parser.error(f"{' '.join(rest)}: give options of a benchmark with its name alone")
     try:
-        for name in chosen:
-            if name not in names():
-                raise ValueError(f"no benchmark {name}; there are: {' '.join(names())}")
-        for task in options.tasks:
-            catalog.task(task)
-        return run_benchmarks(chosen, options.tasks, rest, options.out or default_file())
+        chosen = [find_name("benchmark", name, names()) for name in options.names or USUAL]
+        tasks = [catalog.find_task_name(task) for task in options.tasks]
+        return run_benchmarks(chosen, tasks, rest, options.out or default_file())
     except (OSError, ValueError) as error:
         print(f"prefine: {error}", file=sys.stderr)
         return 1

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+from simulation import names
+
 TASKS_FOLDER = Path(__file__).parent / "tasks"
 PRESETS = {
     "quick": "Quick: PPO, two CPU cores",
@@ -20,6 +22,7 @@ PRESETS = {
     "paper-sac": "Paper with SAC: the published settings of RDA",
 }
 """Every preset's name and title; not every task has every one."""
+ALGORITHMS = ("ppo", "sac")
 
 
 @dataclass(frozen=True)
@@ -155,21 +158,33 @@ def tasks() -> dict[str, TaskInfo]:
 def task(name: str) -> TaskInfo:
     """The task of this name. Raises ValueError naming the known ones."""
     if name not in tasks():
-        raise ValueError(f"unknown task {name!r}; known: {', '.join(tasks())}")
+        raise ValueError(names.describe_unknown("task", name, tasks()))
     return tasks()[name]
+
+
+def find_task_name(text: str) -> str:
+    """The task's name that a person typed in any case. Raises ValueError naming the known ones."""
+    return names.find_name("task", text, tasks())
 
 
 def preset(task_name: str, preset_name: str) -> AnyPreset:
     """A task's preset. Raises ValueError naming the known ones."""
     presets = task(task_name).presets
     if preset_name not in presets:
-        raise ValueError(f"unknown preset {preset_name!r} of {task_name}; known: {', '.join(presets)}")
+        raise ValueError(names.describe_unknown("preset", preset_name, presets, task_name))
     return presets[preset_name]
 
 
-def preset_name(name: str, algorithm: str) -> str:
-    """What a preset (quick, paper) is called for an algorithm (ppo, sac)."""
-    return name if algorithm == "ppo" or name.endswith(f"-{algorithm}") else f"{name}-{algorithm}"
+def find_preset_name(task_name: str, text: str, algorithm: str) -> str:
+    """The name of a task's preset that a person typed in any case: quick with sac is quick-sac. Raises ValueError."""
+    name = text if algorithm == "ppo" or text.lower().endswith(algorithm) else f"{text}-{algorithm}"
+    return names.find_name("preset", name, task(task_name).presets, task_name)
+
+
+def describe_presets() -> str:
+    """Every task with its presets, a line each, for the help of commands."""
+    lines = [f"  {name:<20} {', '.join(info.presets)}" for name, info in tasks().items()]
+    return "\n".join(["tasks and their presets:", *lines])
 
 
 def observation_source(name: str) -> str:

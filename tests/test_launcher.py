@@ -242,6 +242,10 @@ def test_unknown_verb_shows_the_known_ones():
     assert "./prefine up" in said.stderr
 
 
+def test_an_unknown_verb_suggests_the_nearest():
+    assert launch("trian").stderr.endswith("prefine: there is no verb 'trian'. Did you mean train?\n")
+
+
 def test_wrong_python_is_one_clear_line(bare_checkout):
     said = launch(
         "up",
@@ -310,5 +314,5 @@ def test_check_says_why_a_reward_is_refused(tmp_path):
 def test_unknown_benchmark_names_the_known_ones():
     said = launch("benchmark", "nonsense")
     assert said.returncode == 1
-    assert "no benchmark nonsense; there are:" in said.stderr
+    assert "unknown benchmark 'nonsense'; known:" in said.stderr
     assert "stepping" in said.stderr

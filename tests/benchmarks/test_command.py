@@ -50,7 +50,7 @@ def test_it_says_how_long_a_program_took_last_time(monkeypatch, tmp_path, capsys
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nonsense"], "no benchmark nonsense; there are: bias bridge"),
+        (["stepings"], "unknown benchmark 'stepings'; known: bias, bridge, "),
         (["filming", "--tasks", "Atn"], "unknown task 'Atn'"),
     ],
 )

@@ -149,7 +149,7 @@ def test_the_command_line_prints_a_list_for_several(tmp_path: Path, capsys: pyte
     ("task", "name", "reason"),
     [
         ("Ant", "missing.py", "missing.py"),
-        ("Cartpol", "reward.py", "unknown task 'Cartpol'"),
+        ("Cartpol", "reward.py", "Did you mean Cartpole?"),
         ("Ant", ".", "directory"),
     ],
 )

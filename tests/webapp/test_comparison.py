@@ -80,6 +80,7 @@ def test_an_experiment_has_the_rounds_that_its_budget_pays(db: None) -> None:
     ("text", "candidates", "words"),
     [
         ("magic", 30, "unknown method 'magic'"),
+        ("ICLP:k=3", 30, "Did you mean icpl?"),
         ("icpl:k=1", 30, "at least 2 candidates a round, not 1"),
         ("icpl:k=many", 30, "k=many: a whole number"),
         ("icpl:colour=red", 30, "has no option 'colour'"),
@@ -517,7 +518,7 @@ def test_a_comparison_that_cannot_be_is_refused(db: None, arguments: list[str], 
 
 
 def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("compare", "--tasks", "Cartpole", "Ant", "--methods", "icpl", "rf_agent", "rda", "--plan")
+    call_command("compare", "--tasks", "cartpole", "ANT", "--methods", "ICPL", "RF-Agent", "rda", "--plan")
     said = capsys.readouterr().out
     assert re.search(r"Cartpole +ICPL +6 x 5 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +5 +0", said)
     assert re.search(r"Ant +RDA +5 x 6 +5 +0", said)

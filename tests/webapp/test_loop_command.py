@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from webapp.experiments import headless
-from webapp.experiments.models import Experiment
+from webapp.experiments.models import Experiment, LanguageModel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,11 +20,12 @@ class TestCommand:
         [
             (["--task", "Unicycle"], "unknown task 'Unicycle'; robots: "),
             (["--method", "magic"], "unknown method 'magic'; known: eureka, icpl"),
+            (["--method", "evreka"], "Did you mean eureka?"),
             (["--preset", "huge"], "unknown preset 'huge'"),
             (["--model", "gpt-9"], "unknown language model 'gpt-9'; known: offline"),
             (["--task", "HumanoidJump"], "a person or a language model can judge it"),
             (["--judge", "human"], "in the browser"),
-            (["--judge", "oracle"], "judge: "),
+            (["--judge", "oracle"], "unknown judge 'oracle'; known: human, proxy, model"),
             (["--k", "1"], "k: ICPL needs at least 2"),
             (["--option", "reasons=maybe"], "options: option reasons: 'maybe' is not true or false"),
             (["--option", "reasons"], "'reasons' is not an option: write it as name=value"),
@@ -39,6 +40,16 @@ class TestCommand:
         with pytest.raises(CommandError, match="(?s).*" + message.replace("(", r"\(")):
             call_command("run_experiment", *arguments)
         assert not Experiment.objects.exists()
+
+    def test_names_are_taken_in_any_case(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        LanguageModel.objects.create(name="My model", kind="openai", base_url="http://x.example/v1", model="m")
+        monkeypatch.setattr(headless, "run_to_end", lambda *_: None)
+        typed = {"task": "ant-lie-down", "method": "RF-Agent", "judge": "Proxy", "preset": "QUICK", "model": "my-model"}
+        with pytest.raises(CommandError, match="is running"):
+            call_command("run_experiment", **typed)
+        row = Experiment.objects.get()
+        found = (row.task, row.method, row.judge, row.preset, str(row.model))
+        assert found == ("AntLieDown", "rf_agent", "proxy", "quick", "My model")
 
     def test_a_full_disk_is_said_with_how_to_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(*_: Any) -> None:

@@ -8,19 +8,25 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from simulation import catalog
 from simulation.rewards import sandbox
 from simulation.rewards.verdict import Verdict
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict on one file as a JSON object, on several as a list; 0 when all are good, else 1."""
-    parser = argparse.ArgumentParser(prog="./prefine check", description=main.__doc__)
-    parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
+    parser = argparse.ArgumentParser(
+        prog="./prefine check",
+        description=main.__doc__,
+        epilog=catalog.describe_presets(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--task", required=True, help="a task's name, in any case")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file that defines compute_reward")
     options = parser.parse_args(arguments)
     try:
         sources = [path.read_text() for path in options.files]
-        verdicts = sandbox.check(options.task, sources)
+        verdicts = sandbox.check(catalog.find_task_name(options.task), sources)
     except OSError as error:
         verdicts = [Verdict(False, "input", f"cannot read {error.filename}: {error.strerror}")]
     except (ValueError, sandbox.SandboxError) as error:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from simulation import catalog
+from simulation import catalog, names
 from trainer import launch
 from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result
 
@@ -26,9 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     Ctrl-C.
     """
     options = _options(arguments)
-    folder = options.out or Path("runs", f"{options.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
     try:
         job = _job(options)
+        folder = options.out or Path("runs", f"{job.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
         return _train(folder, job, options.reward) if _executable(job, options.reward) else 1
     except (OSError, ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
@@ -37,14 +37,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="./prefine train", description="Train reward functions of one task together and film what each one learns."
+        prog="./prefine train",
+        description="Train reward functions of one task together and film what each one learns.",
+        epilog=catalog.describe_presets(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--task", required=True, help="a task's name, e.g. Ant")
+    parser.add_argument("--task", required=True, help="a task's name, in any case")
     parser.add_argument(
         "--reward", required=True, nargs="+", type=Path, metavar="FILE", help="files defining compute_reward"
     )
-    parser.add_argument("--preset", default="quick", help="quick (two CPU cores) or paper (%(default)s)")
-    parser.add_argument("--algorithm", choices=["ppo", "sac"], default="ppo", help="which of the preset (%(default)s)")
+    parser.add_argument("--preset", default="quick", help="training settings of the task; see below (%(default)s)")
+    parser.add_argument("--algorithm", default="ppo", help="ppo or sac (%(default)s); sac takes a preset's own for it")
     parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", type=int, default=0, help="of weights, resets and exploration (%(default)s)")
@@ -75,11 +78,13 @@ def _job(options: argparse.Namespace) -> TrainJob:
     if options.iterations is not None:
         overrides["iterations"] = options.iterations
     seeds = options.seeds or [options.seed]
+    task = catalog.find_task_name(options.task)
+    algorithm = names.find_name("algorithm", options.algorithm, catalog.ALGORITHMS)
     sources = tuple(_source(path) for path in options.reward)
     job = TrainJob(
-        options.task,
+        task,
         sources * len(seeds),
-        catalog.preset_name(options.preset, options.algorithm),
+        catalog.find_preset_name(task, options.preset, algorithm),
         seeds[0],
         overrides,
         seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),

@@ -12,9 +12,11 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
 from llm.method import Method
+from llm.methods import METHODS
 from llm.methods import method as find_method
 from llm.records import canonical
 from simulation import catalog
+from simulation.names import find_name
 from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.options import parse_options
@@ -67,7 +69,8 @@ def parse_arm(text: str, candidates: int) -> Arm:
 
     K stays the method's own where it divides the budget; else it is the divisor next to it.
     """
-    name, _, rest = text.strip().partition(":")
+    typed, _, rest = text.partition(":")
+    name = find_name("method", typed.strip(), METHODS)
     method = find_method(name)
     given = parse_options(part for part in rest.split(",") if part.strip())
     k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k
@@ -264,6 +267,8 @@ def make_plan(
     """
     if experiments < 1:
         raise ValueError("--experiments must be at least 1")
+    tasks, judge = [lookup.find_name(task) for task in tasks], find_name("judge", judge, judges.JUDGES)
+    preset = find_name("preset", preset, catalog.PRESETS)
     if judge in judges.ASKING_PEOPLE:
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:

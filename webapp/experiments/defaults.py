@@ -1,4 +1,4 @@
-"""The language model that environment variables name."""
+"""The language models that environment variables and the command line name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 from django.conf import settings
 
+from simulation.names import find_name
 from webapp.experiments.models import LanguageModel
+from webapp.experiments.options import OFFLINE
 
 ENDPOINT_NAME = "From the environment"
 LOCAL_NAME = "Local model"
@@ -28,6 +30,16 @@ def find_environment_model() -> LanguageModel | None:
     limits = {"context_tokens": settings.MODEL_CONTEXT} if settings.MODEL_CONTEXT else {}
     endpoint = {"base_url": settings.MODEL_BASE_URL, "model": settings.MODEL_NAME}
     return _find_or_create(ENDPOINT_NAME, kind=LanguageModel.Kind.OPENAI, **endpoint, **limits)
+
+
+def find_model(name: str | None) -> LanguageModel | None:
+    """The model of this name, typed in any case; without a name, that of the environment. None for the offline writer.
+    Raises ValueError for an unknown name.
+    """
+    if not name:
+        return find_environment_model()
+    known = [*LanguageModel.objects.values_list("name", flat=True), OFFLINE]
+    return LanguageModel.objects.filter(name=find_name("language model", name, known)).first()
 
 
 def _find_or_create(name: str, **named: str | int) -> LanguageModel:

@@ -7,7 +7,7 @@ import base64
 from django.contrib.staticfiles import finders
 
 from llm import records
-from simulation import catalog
+from simulation import catalog, names
 from webapp.problems.forms import get_form
 from webapp.problems.media import get_medium
 from webapp.problems.models import Problem
@@ -21,12 +21,24 @@ def task_exists(task: str) -> bool:
     return get_medium(task).filmed or Problem.objects.filter(name=task).exists()
 
 
+def find_name(text: str) -> str:
+    """The name of the robot's task or the problem that a person typed in any case. Raises ValueError."""
+    if text in catalog.tasks():
+        return text
+    return names.match_name(text, _list_names()) or find_problem(text).name
+
+
+def _list_names() -> list[str]:
+    return [*catalog.tasks(), *Problem.objects.values_list("name", flat=True)]
+
+
 def find_problem(name: str) -> Problem:
     """The problem of this name. Raises ValueError, which lists the names that exist."""
     found = Problem.objects.filter(name=name).first()
     if found is None:
         problems = ", ".join(Problem.objects.values_list("name", flat=True)) or NO_PROBLEMS
-        raise ValueError(f"unknown task {name!r}; robots: {', '.join(catalog.tasks())}; problems: {problems}")
+        known = f"robots: {', '.join(catalog.tasks())}; problems: {problems}"
+        raise ValueError(f"unknown task {name!r}; {known}{names.suggest_name(name, _list_names())}")
     return found
 
 

@@ -20,8 +20,8 @@ from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, judges, progress
-from webapp.experiments.defaults import find_environment_model
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.defaults import find_model
+from webapp.experiments.models import Experiment
 from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE
 from webapp.problems.lookup import NO_PROBLEMS
 
@@ -179,7 +179,7 @@ def read_plan(options: dict[str, Any]) -> Plan:
             preset=options["preset"],
             iterations=options["iterations"],
             seed=options["seed"],
-            model=find_model(options["model"]) if options["model"] else find_environment_model(),
+            model=find_model(options["model"]),
             **{role: find_model(options[role]) for role in ROLES if options[role]},
             label=options["label"],
             token_budget=options["token_budget"],
@@ -198,17 +198,6 @@ def parse_budget(text: str) -> int:
     if name.strip() != "candidates" or not value.strip().isdecimal() or int(value) < 1:
         raise ValueError(f"--budget {text}: write it as candidates=N")
     return int(value)
-
-
-def find_model(name: str) -> LanguageModel | None:
-    """The model of this name; None for the offline writer. Raises ValueError for an unknown name."""
-    model = LanguageModel.objects.filter(name=name).first()
-    if model is None and name == OFFLINE:
-        return None
-    if model is None:
-        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or OFFLINE
-        raise ValueError(f"unknown language model {name!r}; known: {known}")
-    return model
 
 
 # --- words ----------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
-from simulation import catalog
+from simulation import catalog, names
 from webapp.experiments import headless, judges, loop, progress
-from webapp.experiments.defaults import find_environment_model
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.defaults import find_model
+from webapp.experiments.models import Experiment
 from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE, describe_options, parse_options
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
@@ -144,10 +144,10 @@ class Command(BaseCommand):
 
 def create_experiment(options: dict[str, Any]) -> Experiment:
     """Create and start an experiment. Raises CommandError for invalid settings."""
-    if options["judge"] in judges.ASKING_PEOPLE:
-        raise CommandError("A person judges in the browser: create a study in the admin and open its link.")
     try:
-        options["task"] = options["problem"] or options["task"]
+        options |= find_names(options)
+        if options["judge"] in judges.ASKING_PEOPLE:
+            raise ValueError("A person judges in the browser: create a study in the admin and open its link.")
         method = methods.method(options["method"])
         iterations = limit_iterations(options)
         experiment = Experiment(
@@ -176,23 +176,21 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
     return experiment
 
 
+def find_names(options: dict[str, Any]) -> dict[str, str]:
+    """What the arguments name, as it is known. Raises ValueError."""
+    return {
+        "task": lookup.find_name(options["problem"] or options["task"]),
+        "method": names.find_name("method", options["method"], methods.METHODS),
+        "judge": names.find_name("judge", options["judge"], judges.JUDGES),
+        "preset": names.find_name("preset", options["preset"], catalog.PRESETS),
+    }
+
+
 def limit_iterations(options: dict[str, Any]) -> int:
     """The most training iterations that may be set; 0 if nothing is trained. Raises ValueError."""
     if not get_medium(lookup.find_task(options["task"]).name).filmed:
         return 0
     return 10 * catalog.preset(options["task"], options["preset"]).iterations
-
-
-def find_model(name: str | None) -> LanguageModel | None:
-    if name is None:
-        return find_environment_model()
-    model = LanguageModel.objects.filter(name=name).first()
-    if model is None and name == OFFLINE:
-        return None
-    if model is None:
-        known = ", ".join(LanguageModel.objects.values_list("name", flat=True)) or OFFLINE
-        raise ValueError(f"unknown language model {name!r}; known: {known}")
-    return model
 
 
 def resume_experiment(public_id: str) -> Experiment:
