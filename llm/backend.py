@@ -37,6 +37,14 @@ class Reply:
     seed: int
     at: str
     """When it arrived, UTC, ISO 8601."""
+    first_token: float | None = None
+    """Seconds until its first piece of text, thoughts included; None where the answer came whole."""
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """How fast it was written, from its first piece of text on; None where that is unknown."""
+        seconds = self.latency - (self.first_token or 0.0)
+        return self.usage.output_tokens / seconds if self.usage and seconds > 0 else None
 
 
 def reply_to_json(reply: Reply) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class OpenAIBackend:
         refused for good starts no others. Raises errors.ModelError where none was answered, or one refused for good.
         """
         if self._strange_key:
-            raise errors.Unauthorized("the API key holds characters that no key has: copy it again")
+            raise errors.Unauthorized(f"{self.endpoint} has an API key with characters that no key has: copy it again.")
         self._check_address()
         replies: list[Reply] = []
         failed: list[errors.ModelError] = []
@@ -135,6 +135,7 @@ class OpenAIBackend:
             usage=usage,
             cost=prices.cost(usage, self.prices, now.date()),
             latency=time.monotonic() - (turn.started or 0.0),
+            first_token=None if turn.first_heard is None else turn.first_heard - (turn.started or 0.0),
             model=_strip_unstorable(answer.model)[:MODEL_LETTERS] or self.model,
             fingerprint=_strip_unstorable(answer.fingerprint),
             request=request,

@@ -31,8 +31,16 @@ class Turn:
     started: float | None = None
     heard: list[str] = field(default_factory=list)
     """The pieces of text that the current try has brought, thoughts included."""
+    first_heard: float | None = None
+    """When the first of them came."""
     ticket: Any = None
     sent: Mapping[str, Any] = field(default_factory=dict)
+
+    def hear(self, piece: str) -> None:
+        """Keep a piece of text."""
+        if self.first_heard is None:
+            self.first_heard = time.monotonic()
+        self.heard.append(piece)
 
 
 @dataclass
@@ -90,9 +98,9 @@ class RequestBatch:
             if ticket is None:
                 return
             self.waiting.remove(turn)
-            turn.ticket, turn.heard, turn.sent = ticket, [], self.body(turn.seed)
+            turn.ticket, turn.heard, turn.first_heard, turn.sent = ticket, [], None, self.body(turn.seed)
             turn.tries, turn.started = turn.tries + 1, turn.started or now
-            asked = wire.ask(client, turn.sent, turn.heard.append)
+            asked = wire.ask(client, turn.sent, turn.hear)
             self.running[asyncio.run_coroutine_threadsafe(asked, wire.loop())] = turn
 
     def _wait(self) -> list[Future[wire.Answer]]:

@@ -36,6 +36,19 @@ def test_a_stream_becomes_one_reply_with_its_usage():
     assert not {"stream", "stream_options"} & set(reply.request)
 
 
+def test_a_stream_says_when_it_began_and_how_fast_it_was_written():
+    with serving(lambda body: stream("a", "b", "c", pause=0.1)) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert reply.first_token is not None and 0.1 <= reply.first_token <= reply.latency - 0.2
+    assert reply.tokens_per_second == pytest.approx(3 / (reply.latency - reply.first_token))
+
+
+def test_an_answer_that_comes_whole_has_no_first_token():
+    with serving(lambda body: completion("whole")) as server:
+        (reply,) = backend(server).complete(ASK, 1, 0)
+    assert (reply.first_token, reply.tokens_per_second) == (None, pytest.approx(20 / reply.latency))
+
+
 class Annotated(Stream):
     """With chunks that say something about the text and bring none, as Azure's content filter sends them."""
 

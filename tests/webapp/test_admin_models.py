@@ -74,6 +74,20 @@ def test_an_endpoint_needs_address_and_model(staff):
     assert "needs an address and a model name" in answer.content.decode()
 
 
+@pytest.mark.parametrize("kind, marked", [("openai", True), ("offline", False)])
+def test_what_an_endpoint_needs_is_marked(staff, kind, marked):
+    model = LanguageModel.objects.create(name="M", kind=kind, base_url="http://x.example/v1", model="m")
+    answer = staff.get(reverse("admin:experiments_languagemodel_change", args=[model.pk]))
+    fields = answer.context["adminform"].form.fields
+    assert [fields[name].required for name in ("name", "base_url", "model")] == [True, marked, marked]
+    assert "Fields with a * must be filled in." in answer.content.decode()
+
+
+def test_the_offline_writer_needs_no_address(staff):
+    staff.post(reverse("admin:experiments_languagemodel_add"), model_form(kind="offline", base_url="", model=""))
+    assert LanguageModel.objects.get().kind == "offline"
+
+
 @pytest.mark.parametrize("address", ["http://localhost:abc/v1", "http://[x/v1", "http://localhost:99999/v1"])
 def test_an_address_that_is_none_is_refused(staff, address):
     answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(base_url=address))
@@ -122,7 +136,10 @@ ANSWER = {
 @pytest.mark.parametrize(
     "status, body, words",
     [
-        (200, ANSWER, "It answers.</strong> “Ready.” in"),
+        (200, ANSWER, "It answers.</strong> “Ready.”"),
+        (200, ANSWER, "It came whole, not streamed, all after"),
+        (200, ANSWER, " tokens per second.\nModel: m-2026; 9 tokens in and 2 out"),
+        (500, {"error": {"message": "boom"}}, "Correct the fields below, save, and test again."),
         (401, {"error": {"message": f"bad key {KEY}"}}, "refuses the API key"),
         (404, {"error": {"message": "no such model"}}, "knows no model"),
         (500, {"error": {"message": "boom"}}, "failed with status 500"),

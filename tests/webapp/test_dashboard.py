@@ -12,7 +12,7 @@ from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, ModelCall
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
 
@@ -133,6 +133,18 @@ def test_every_state_has_its_words_and_controls(staff):
     Candidate.objects.filter(iteration__number=2).update(status="training")
     text = html(staff.get(page("experiment", row)))
     assert "Training stopped" in text and ">stopped<" in text
+
+
+def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):
+    row = fake_workers.create_experiment(status="failed")
+    for role, address in (("model", "http://x.example/v1"), ("vision", "http://y.example/v1")):
+        setattr(row, role, LanguageModel.objects.create(name=role, kind="openai", base_url=address, model="m"))
+    row.error = "Writing rewards for round 1 failed: http://x.example/v1 refuses the API key."
+    row.save()
+    text = html(staff.get(page("experiment", row)))
+    form = reverse("admin:experiments_languagemodel_change", args=[row.model_id])
+    assert f'<a href="{form}#test-connection">Open model and test its connection</a>' in text
+    assert "Open vision" not in text
 
 
 def test_the_list_shows_the_queues_and_what_runs(staff):

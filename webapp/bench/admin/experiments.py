@@ -291,6 +291,12 @@ class LanguageModelForm(forms.ModelForm):
         ]
         labels = {"base_url": "Address", "price_input": "Input price", "price_output": "Output price"}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """An endpoint needs an address and a model name; the offline writer needs neither."""
+        super().__init__(*args, **kwargs)
+        for name in ("base_url", "model"):
+            self.fields[name].required = self["kind"].value() == LanguageModel.Kind.OPENAI
+
     def full_clean(self) -> None:
         """Have a typed key typed again if the form is refused: no page holds it, and saving would lose it."""
         typed, lost = bool(self.data.get("api_key")), bool(self.data.get("key_typed"))
@@ -320,7 +326,7 @@ class LanguageModelForm(forms.ModelForm):
 class LanguageModelAdmin(ModelAdmin):
     form = LanguageModelForm
     fieldsets = [
-        (None, {"fields": ["name", "kind"]}),
+        (None, {"fields": ["name", "kind"], "description": "Fields with a * must be filled in."}),
         ("Endpoint", {"fields": ["base_url", "model", "api_key", "key_typed", "forget_key"]}),
         (
             "Prices",

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils import timezone
 
+from llm.backend import without_credentials
 from webapp.base import charts
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
-from webapp.experiments.models import Experiment, Job, Request
+from webapp.experiments.models import Experiment, Job, LanguageModel, Request
 from webapp.experiments.usage import Usage, sum_usage
 from webapp.review import panels
 from webapp.studies.assigning import find_participants
@@ -105,6 +106,16 @@ class ExperimentOverview:
             if step.status == Request.Status.FAILED
         )
         return next(failed, "the replay of the method")
+
+    @property
+    def failed_models(self) -> list[LanguageModel]:
+        """The language models at the endpoint that the error names; empty if it names none."""
+        row = self.experiment
+        models = {
+            model for model in (row.model, row.describer, row.judge_model, row.vision) if model and model.base_url
+        }
+        failed = [model for model in models if f"{without_credentials(model.base_url)} " in row.error]
+        return sorted(failed, key=lambda model: model.name)
 
     @property
     def asks(self) -> bool:

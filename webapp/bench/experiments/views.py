@@ -208,16 +208,21 @@ async def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     except ModelError as error:
         context["error"] = str(error)
     except TimeoutError:
-        context["error"] = f"No answer within {TEST_SECONDS} s. Is the server overloaded, or the address wrong?"
+        context["error"] = (
+            f"No whole answer came within {TEST_SECONDS} s. Check the address, and whether the server is overloaded. "
+            "Experiments wait longer: as long as the model's patience says."
+        )
     return render(request, "admin/_test_result.html", context)
 
 
 def ask_briefly(model: LanguageModel) -> Reply:
-    """One short answer of this endpoint, without retries. Raises ModelError."""
+    """One short answer of this endpoint, long enough to measure its speed, without retries. Raises ModelError."""
     from llm.client import OpenAIBackend  # here, because importing its library is slow
 
     backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
-    return backend.complete([{"role": "user", "content": "Answer with one word: ready."}], 1, 0)[0]
+    return backend.complete(
+        [{"role": "user", "content": "Describe in two sentences a robot that learns to walk."}], 1, 0
+    )[0]
 
 
 def _get_experiment(public_id: uuid.UUID) -> Experiment:
