@@ -87,6 +87,28 @@ class TestExport:
         assert files | saved_export.films <= set(package.namelist())
         assert "baseline" in {row["name"] for row in rows_of(package, "experiments")}
 
+    def test_choices_say_who_chose_what_among_what(self, saved_export):
+        package = saved_export.package()
+        rows = list(csv.DictReader(io.StringIO(package.read("choices.csv").decode())))
+        votes = {row["id"]: row for row in rows_of(package, "votes")}
+        screenings = {row["id"]: row for row in rows_of(package, "screenings")}
+        assert len(rows) == sum(len(screenings[vote["screening"]]["order"]) for vote in votes.values())
+        assert {row["participant"] for row in rows} == {"Person-A", "Person-B"}
+        choices = {(row["participant"], row["experiment"], row["round"]): [] for row in rows}
+        for row in rows:
+            choices[row["participant"], row["experiment"], row["round"]].append(row)
+        assert len(choices) == len(votes) == 6
+        for shown in choices.values():
+            assert [row["position"] for row in shown] == list("ABCDEF")[: len(shown)]
+            assert shown[0]["choice"] == "best" and [row["choice"] for row in shown].count("best") == 1
+        candidates = {f"{row['iteration']}-{row['index']}": row for row in rows_of(package, "candidates")}
+        assert {float(row["score"]) for row in rows if row["score"]} <= {
+            row["final_score"] for row in candidates.values()
+        }
+        finals = [shown for (_, _, number), shown in choices.items() if not number]
+        assert len(finals) == 2 and all("worst" not in {row["choice"] for row in shown} for shown in finals)
+        assert {row["flags"] for row in rows} == {"hasty"}  # the rows of this test are made within a moment
+
     def test_csv_says_the_same_as_json_and_runs_nothing(self, saved_export):
         package = saved_export.package()
         for table in TABLES.values():

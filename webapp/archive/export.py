@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from webapp.archive import audit_rows, derived_files, dictionary, readme
+from webapp.archive import audit_rows, choices, derived_files, dictionary, readme
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
 from webapp.archive.row_reader import Pseudonyms, RowReader
@@ -115,8 +115,10 @@ def _write_tables(bundle: Bundle, reader: RowReader, names: Pseudonyms, report: 
                 counts[table.file] += 1
             out.close()
         bundle.write_csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
+    bundle.write_csv(f"{choices.FILE}.csv", list(choices.COLUMNS), choices.list_rows(reader.scope, names))
+    lines = [[choices.FILE, column, *about, ""] for column, about in choices.COLUMNS.items()]
     entries = list(dictionary.list_entries(TABLES.values()))
-    lines = [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]
+    lines += [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]
     bundle.write_csv("dictionary.csv", ["table", "column", "type", "unit", "meaning", "pseudonymisation"], lines)
     bundle.write_text("dictionary.md", dictionary.render_markdown(TABLES.values()))
     return counts

@@ -14,6 +14,7 @@ An export of a study made with Prefine: people watch robots, say which one they 
 model writes better reward functions from that.
 
 What is here
+  choices.csv      every video or answer in every confirmed choice: who, where on the page, best or worst, score
   tables/          every table as CSV (for spreadsheets and statistics) and as JSON (one row a line)
   dictionary.csv, dictionary.md    every column of these: meaning, unit, type
   seeds.csv        every seed in one list

@@ -81,9 +81,7 @@ def _assess(trials: list[Trial], votes: list[Vote]) -> Quality:
         if trial.kind == Trial.Kind.GOLD and trial.expected_best_id is not None
     )
     repeated = tuple(compare_repeat(trial) for trial in judged if trial.kind == Trial.Kind.REPEATED)
-    decided = [vote for vote in votes if not vote.cannot_tell]
-    hasty = sum(_count_seconds(vote) < vote.screening.watch_seconds for vote in decided)
-    unwatched = sum(vote.client.get("enough") == 0 for vote in decided)
+    hasty, unwatched = sum(map(_is_hasty, votes)), sum(map(_is_unwatched, votes))
     undecided = sum(trial.kind != Trial.Kind.ATTENTION and (trial.cannot_tell or trial.broken) for trial in trials)
     found = Quality(attention, gold, repeated, undecided, len(votes), hasty, unwatched)
     return replace(found, flags=tuple(_find_flags(found)))
@@ -101,8 +99,19 @@ def compare_repeat(trial: Trial) -> Agreement:
     return Agreement(trial.round, trial.best_id == trial.expected_best_id, same_worst, 1 / len(trial.order))
 
 
-def _count_seconds(vote: Vote) -> float:
-    return (vote.created_at - vote.screening.opened_at).total_seconds()
+def find_vote_flags(vote: Vote) -> list[str]:
+    """What makes one choice doubtful; empty if nothing does."""
+    found = {"hasty": _is_hasty(vote), "not watched": _is_unwatched(vote), "videos broken": vote.broken}
+    return [flag for flag, applies in found.items() if applies]
+
+
+def _is_hasty(vote: Vote) -> bool:
+    seconds = (vote.created_at - vote.screening.opened_at).total_seconds()
+    return not vote.cannot_tell and seconds < vote.screening.watch_seconds
+
+
+def _is_unwatched(vote: Vote) -> bool:
+    return not vote.cannot_tell and vote.client.get("enough") == 0
 
 
 def _find_flags(found: Quality) -> Iterable[str]:
