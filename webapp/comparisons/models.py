@@ -29,7 +29,7 @@ class Comparison(models.Model):
     name = models.CharField(max_length=120, blank=True, help_text="Empty: named after what is compared.")
     tasks = models.JSONField()
     methods = models.JSONField()
-    """As on the command line: "rf_agent:search=bfs". The first is what the others are tested against."""
+    """As on the command line: "rf_agent:search=bfs", "Few at once=icpl:k=3". The first is the baseline."""
     candidates = models.PositiveIntegerField(
         "candidates per experiment",
         default=30,

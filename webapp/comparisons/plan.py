@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -25,6 +27,7 @@ from webapp.problems.media import get_medium
 
 NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
 MOST_ROUNDS = 20
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,19 @@ class Arm:
     """The options that differ from their defaults, without the budget."""
     budget: int = 0
     """For a method that counts its candidates itself; else 0."""
+    name: str = field(default="", compare=False)
+    """The experimenter's own; empty: the method and its options."""
+    difference: str = field(default="", compare=False)
+    """What `name_arms` adds where arms of one comparison have the same method and options, for example "K=3"."""
 
     @property
     def label(self) -> str:
-        title = find_method(self.method).title
+        """What it is called; unique within its comparison (`name_arms`)."""
+        if self.name:
+            return self.name
         extra = ", ".join(f"{name}={_format_value(value)}" for name, value in self.options)
-        return f"{title} ({extra})" if extra else title
+        title = find_method(self.method).title + (f" ({extra})" if extra else "")
+        return f"{title}, {self.difference}" if self.difference else title
 
     @property
     def candidates(self) -> int:
@@ -65,12 +75,27 @@ def _format_value(value: Any) -> str:
 
 
 def parse_arm(text: str, candidates: int) -> Arm:
-    """An arm from "method" or "method:name=value,name=value"; k is one of the names. Raises ValueError.
+    """An arm from "method" or "method:name=value,name=value"; k is one of the names. "Own name=" may stand before it.
+    Raises ValueError.
 
     K stays the method's own where it divides the budget; else it is the divisor next to it.
     """
-    typed, _, rest = text.partition(":")
-    name = find_name("method", typed.strip(), METHODS)
+    head, _, rest = text.partition(":")
+    own, named, name = (part.strip() for part in head.rpartition("="))
+    if named:
+        _check_name(own)
+    return replace(_parse_method(name, rest, candidates), name=own)
+
+
+def _check_name(name: str) -> None:
+    if not re.match(r"\w", name) or len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"{name!r} cannot be a name: it begins with a letter or digit and has at most {LONGEST_NAME} characters"
+        )
+
+
+def _parse_method(typed: str, rest: str, candidates: int) -> Arm:
+    name = find_name("method", typed, METHODS)
     method = find_method(name)
     given = parse_options(part for part in rest.split(",") if part.strip())
     k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k
@@ -99,6 +124,32 @@ def _find_divisor(method: Method, k: int, candidates: int) -> int:
     if not fits:
         raise ValueError(f"{method.title} cannot spend {candidates} candidates: it needs {method.least_k} a round")
     return min(fits, key=lambda d: (abs(d - k), -d))
+
+
+def name_arms(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Each arm once, with a label that no other has. Raises ValueError for own names that are not unique."""
+    once: dict[Arm, Arm] = {}
+    for arm in arms:
+        known = once.setdefault(arm, arm)
+        if arm.name and known.name and arm.name != known.name:
+            raise ValueError(f"{known.name!r} and {arm.name!r} are the same method with the same options")
+        once[arm] = arm if arm.name else known
+    unnamed = [arm for arm in once.values() if not arm.name]
+    named = tuple(_tell_apart(arm, [o for o in unnamed if o.label == arm.label]) for arm in once.values())
+    if twice := [label for label, count in Counter(arm.label for arm in named).items() if count > 1]:
+        raise ValueError(f"two arms are called {twice[0]!r}: choose another name")
+    return named
+
+
+def _tell_apart(arm: Arm, alike: Sequence[Arm]) -> Arm:
+    """The arm with K, N or both in its label, where others are called the same without."""
+    if arm.name or len(alike) < 2:
+        return arm
+    shape = {"K": arm.k, "N": arm.n}
+    for letters in ("K", "N", "KN"):
+        if len({tuple(getattr(other, letter.lower()) for letter in letters) for other in alike}) == len(alike):
+            break
+    return replace(arm, difference=", ".join(f"{letter}={shape[letter]}" for letter in letters))
 
 
 @dataclass(frozen=True)
@@ -137,6 +188,12 @@ class Plan:
     dollar_budget: float | None = None
 
     @property
+    def labels(self) -> str:
+        """The labels of all arms, joined."""
+        labels = [arm.label for arm in self.arms]
+        return ("; " if any("," in label for label in labels) else ", ").join(labels)
+
+    @property
     def baseline(self) -> Arm:
         """The arm that the others are tested against."""
         return self.arms[0]
@@ -170,8 +227,8 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """A name for the report's folder: the same for the same plan."""
-        ids = [str(number) for number in self.public_ids]
+        """A name for the report's folder: the same for the same plan with the same own names."""
+        ids = [*map(str, self.public_ids), *(arm.name for arm in self.arms if arm.name)]
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
         return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
 
@@ -275,7 +332,7 @@ def make_plan(
         _check_task(task, preset, iterations)
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
-        arms=tuple(dict.fromkeys(parse_arm(text, candidates) for text in methods)),
+        arms=name_arms(parse_arm(text, candidates) for text in methods),
         experiments=experiments,
         candidates=candidates,
         judge=judge,

@@ -76,7 +76,7 @@ def render_markdown(
     finished = [result for result in results if result.finished]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
-        f"# {plan.candidates} candidates each: {', '.join(arm.label for arm in plan.arms)}",
+        f"# {plan.candidates} candidates each: {plan.labels}",
         f"{len(finished)} of {planned} experiments finished, {now}. {_describe_settings(plan)}",
         _describe_makers(finished),
         EXPLANATION,

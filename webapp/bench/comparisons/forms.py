@@ -65,7 +65,8 @@ class ComparisonForm(forms.ModelForm):
         label="Variants of methods",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text="One per line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10.",
+        help_text="One per line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10. A name "
+        "of your own stands before it: Few at once=icpl:k=3. Names must differ.",
     )
     baseline = forms.ChoiceField(
         choices=lambda: [("", "The first of them"), *method_choices(), (VARIANT, "The first variant")],
@@ -143,7 +144,7 @@ class ComparisonForm(forms.ModelForm):
         for problem in plan.problems():
             self.add_error(None, problem)
         self._read_elsewhere(plan, data["elsewhere_experiments"], data["elsewhere_rounds"])
-        data["name"] = data["name"] or f"{', '.join(arm.label for arm in plan.arms)} on {', '.join(plan.tasks)}"[:120]
+        data["name"] = data["name"] or f"{plan.labels} on {', '.join(plan.tasks)}"[:120]
         return data
 
     def _read_elsewhere(self, plan: Plan, experiments: UploadedFile | None, rounds: UploadedFile | None) -> None:

@@ -57,8 +57,8 @@ class Command(BaseCommand):
             nargs="+",
             required=True,
             metavar="METHOD",
-            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round). "
-            "The first is what the others are tested against",
+            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round), "
+            "and a name of its own as 'Few at once=icpl:k=3'. The first is what the others are tested against",
         )
         parser.add_argument("--judge", default=judges.WITHOUT_PEOPLE, help="proxy (default) or model")
         parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")

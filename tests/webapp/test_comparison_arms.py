@@ -1,0 +1,114 @@
+"""Arms of a comparison have names of their own."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons.models import Comparison
+from webapp.comparisons.plan import Plan, name_arms, parse_arm
+from webapp.experiments.models import Candidate, Experiment, Iteration
+
+pytestmark = pytest.mark.django_db
+NEW = "/bench/comparisons/new/"
+FORM: dict[str, Any] = {
+    **{"tasks": ["Cartpole"], "methods": ["icpl"], "variants": "icpl:k=3", "candidates": 6, "experiments": 2},
+    **{"judge": "proxy", "judge_options": "", "preset": "quick", "seed": 0},
+}
+
+
+def plan_of(*methods: str, candidates: int = 6, **values: Any) -> Plan:
+    arms = name_arms(parse_arm(text, candidates) for text in methods)
+    return Plan(**{"tasks": ("Cartpole",), "arms": arms, "experiments": 1, "candidates": candidates, **values})
+
+
+def finish(plan: Plan) -> None:
+    """Every experiment with one candidate, whose score is its place."""
+    for place, cell in enumerate(plan.cells(), 1):
+        row = plan.experiment(cell)
+        only = Candidate(iteration=Iteration.objects.create(experiment=row, number=1), index=1, status="trained")
+        only.rts = float(place)
+        only.save()
+        Experiment.objects.filter(pk=row.pk).update(status="finished", winner=only)
+
+
+@pytest.mark.parametrize(
+    ("methods", "labels"),
+    [
+        (["icpl", "icpl:k=3", "open_loop"], ["ICPL, K=6", "ICPL, K=3", "OpenLoop"]),
+        (["icpl:k=3", "rf_agent:search=bfs"], ["ICPL", "RF-Agent (search=bfs)"]),
+        (
+            ["rf_agent:search=bfs", "rf_agent:search=bfs,k=3"],
+            ["RF-Agent (search=bfs), K=6", "RF-Agent (search=bfs), K=3"],
+        ),
+        (["scaling_turn", "scaling_turn:k=1"], ["Turn scaling (reflection)"]),
+        (["icpl", "Few at once=icpl:k=3", "icpl:k=3"], ["ICPL", "Few at once"]),
+    ],
+)
+def test_a_label_is_unique_and_says_what_differs(methods: list[str], labels: list[str]) -> None:
+    assert [arm.label for arm in plan_of(*methods).arms] == labels
+
+
+@pytest.mark.parametrize(
+    ("methods", "words"),
+    [
+        (["A=icpl", "A=open_loop"], "two arms are called 'A'"),
+        (["ICPL=open_loop", "icpl"], "two arms are called 'ICPL'"),
+        (["A=icpl", "B=icpl"], "'A' and 'B' are the same method with the same options"),
+        (["=icpl"], "cannot be a name"),
+        (["-1=icpl"], "cannot be a name"),
+        ([f"{'A' * 61}=icpl"], "at most 60 characters"),
+    ],
+)
+def test_an_own_name_that_is_not_unique_is_refused(methods: list[str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        plan_of(*methods)
+
+
+def test_names_make_no_other_experiments() -> None:
+    plain, named = plan_of("icpl:k=3"), plan_of("Few at once=icpl:k=3")
+    assert plain.public_ids == named.public_ids == plan_of("icpl:k=3", "icpl").public_ids[:1]
+    assert plain.name != named.name  # the reports differ
+
+
+def test_variants_are_told_apart_in_every_table_and_figure(tmp_path: Path, admin_client: Client) -> None:
+    answer = admin_client.post(NEW, FORM)
+    comparison = Comparison.objects.get()
+    assert comparison.name == "ICPL, K=6; ICPL, K=3 on Cartpole"
+    finish(comparison.plan)
+    text = report.write_report(comparison.plan, tmp_path).read_text()
+    assert "each: ICPL, K=6; ICPL, K=3\n" in text and "against ICPL, K=6 |" in text
+    for name in ("summary.csv", "experiments.csv", "rounds.csv"):
+        with (tmp_path / name).open() as file:
+            assert {row["label"] for row in csv.DictReader(file)} == {"ICPL, K=6", "ICPL, K=3"}, name
+    for figure in tmp_path.glob("*.svg"):
+        assert "ICPL, K=6" in figure.read_text() and "ICPL, K=3" in figure.read_text()
+    page = admin_client.get(answer["Location"]).content.decode()
+    assert "baseline: ICPL, K=6" in page and '<th scope="row">ICPL, K=3</th>' in page
+
+
+def test_an_own_name_is_kept_and_shown(admin_client: Client) -> None:
+    answer = admin_client.post(NEW, {**FORM, "variants": "Few at once=icpl:k=3"})
+    page = admin_client.get(answer["Location"]).content.decode()
+    assert Comparison.objects.get().name == "ICPL, Few at once on Cartpole" and "Few at once</th>" in page
+    refused = admin_client.post(NEW, {**FORM, "variants": "ICPL=open_loop"})
+    assert refused.status_code == 422 and "two arms are called &#x27;ICPL&#x27;" in refused.content.decode()
+
+
+def test_a_report_with_labels_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    plan = plan_of("icpl", "icpl:k=3")
+    finish(plan)
+    report.write_report(plan, tmp_path)
+    for name in csv_tables.READ_BACK:
+        path = tmp_path / name
+        path.write_text(path.read_text().replace('"ICPL, K=6"', "ICPL").replace('"ICPL, K=3"', "ICPL"))
+        assert "K=" not in path.read_text()
+    Experiment.objects.all().delete()
+    found = csv_tables.read_reports(plan, [tmp_path])
+    results = experiment_results.read_results(plan, found)
+    assert [(result.arm.label, result.ts) for result in results] == [("ICPL, K=6", 1.0), ("ICPL, K=3", 2.0)]
