@@ -1,4 +1,4 @@
-"""Arms of a comparison have names of their own."""
+"""Arms of a comparison have names of their own, and those that cannot differ are named before it runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan, name_arms, parse_arm
 from webapp.experiments.models import Candidate, Experiment, Iteration
@@ -35,6 +37,9 @@ def finish(plan: Plan) -> None:
         only.rts = float(place)
         only.save()
         Experiment.objects.filter(pk=row.pk).update(status="finished", winner=only)
+
+
+# --- names --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -112,3 +117,28 @@ def test_a_report_with_labels_of_an_earlier_version_is_read(tmp_path: Path) -> N
     found = csv_tables.read_reports(plan, [tmp_path])
     results = experiment_results.read_results(plan, found)
     assert [(result.arm.label, result.ts) for result in results] == [("ICPL, K=6", 1.0), ("ICPL, K=3", 2.0)]
+
+
+# --- equal arms ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("candidates", [3, 6])
+def test_arms_that_one_round_makes_equal_are_named(candidates: int) -> None:
+    (words,) = describe_equal_arms(plan_of("icpl", "open_loop", "eureka", candidates=candidates))
+    assert words.startswith(f"ICPL and OpenLoop are equal here: in 1 round of {candidates} candidates")
+
+
+def test_arms_that_differ_are_not_named() -> None:
+    assert describe_equal_arms(plan_of("icpl:k=3", "open_loop:k=3", "icpl:k=2")) == []
+    assert describe_equal_arms(plan_of("icpl", "icpl:measures=true", "open_loop", "rf_agent", candidates=12)) == []
+
+
+def test_equal_arms_are_named_before_it_runs(admin_client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = admin_client.post(NEW, {**FORM, "methods": ["icpl", "open_loop"], "variants": ""})
+    page = admin_client.get(answer["Location"]).content.decode()
+    assert "ICPL and OpenLoop are equal here" in page and 'id="start"' in page
+    words = ["compare", "--tasks", "Cartpole", "--methods", "icpl", "open_loop", "--budget"]
+    call_command(*words, "candidates=6", "--plan")
+    assert "Warning: ICPL and OpenLoop are equal here" in capsys.readouterr().out
+    call_command(*words, "candidates=12", "--plan")
+    assert "Warning" not in capsys.readouterr().out

@@ -9,6 +9,7 @@ from webapp.base.charts import Chart
 from webapp.comparisons import experiment_results, published, report_figures
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
+from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.foreground import OVER, State, read_state
 from webapp.comparisons.models import Comparison
@@ -89,6 +90,11 @@ class ComparisonOverview:
     @property
     def baseline(self) -> Arm:
         return self.comparison.plan.baseline
+
+    @property
+    def equal_arms(self) -> list[str]:
+        """Warnings about methods that cannot differ under this plan."""
+        return describe_equal_arms(self.comparison.plan)
 
     @property
     def to_train(self) -> int:

@@ -16,6 +16,7 @@ from simulation import catalog
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons import plan as plans
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
+from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Cell, Plan
@@ -225,6 +226,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
     if known:
         lines.append(f"Measured here: {known}.")
     lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
+    lines += [f"Warning: {words}" for words in describe_equal_arms(plan)]
     return "\n".join(lines)
 
 

@@ -1,0 +1,131 @@
+"""Find methods that would ask for the same at every step, by running them on made-up answers."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llm.errors import MethodError
+from llm.methods import method as find_method
+from llm.records import (
+    PROGRAM,
+    REWARD,
+    Candidate,
+    Choose,
+    Compare,
+    Judge,
+    Outcome,
+    Pick,
+    Problem,
+    Request,
+    Run,
+    Train,
+    Write,
+    canonical,
+    payload,
+)
+
+Flow = tuple[str, int, int, Mapping[str, Any]]
+"""Method, K, N and options."""
+TRIALS = 3
+"""Flows must be equal on this many sets of answers: two that choose differently may choose alike once."""
+MOST_STEPS = 100
+"""Some methods ask until they can read the answer."""
+SAMPLES = {"samples": [0.0, 1.0], "max": 1.0, "mean": 0.5, "min": 0.0}
+HEIGHT = {"name": "height", "start": 0.5, "end": 0.4, "mean": 0.5, "min": 0.4, "max": 0.5, "travel": 0.1, "speed": 0.1}
+FILM = {"seconds": 10.0, "falls": 0, "coordinates": [HEIGHT]}
+
+
+def find_equal_flows(problem: Problem, flows: Sequence[Flow]) -> list[tuple[int, ...]]:
+    """The numbers of flows that make the same requests from the first to the last, in groups of two or more.
+
+    A flow that does not end within MOST_STEPS equals none.
+    """
+    groups = [tuple(range(len(flows)))]
+    for trial in range(TRIALS):
+        groups = [part for group in groups for part in _split_group(problem, flows, group, trial)]
+    return sorted(groups)
+
+
+def _split_group(problem: Problem, flows: Sequence[Flow], group: Sequence[int], trial: int) -> list[tuple[int, ...]]:
+    """The members of the group that go the same way in this trial, in groups of two or more."""
+    steps = {number: _begin(problem, flows[number]) for number in group}
+    respondent = _Respondent(problem, trial)
+    going_on: list[tuple[list[int], int, Any]] = [(list(group), 0, None)]
+    ended = []
+    while going_on:
+        members, step, answer = going_on.pop()
+        asked: dict[str, list[int]] = defaultdict(list)
+        answers: dict[str, Any] = {}
+        for number in members:
+            try:
+                request = steps[number].send(answer)
+            except StopIteration as stop:
+                asked[f"ends with {stop.value}"].append(number)
+            except (MethodError, ValueError):
+                continue  # it cannot go on with this answer
+            else:
+                words = _describe_step(request)
+                asked[words].append(number)
+                answers[words] = request
+        for words, same in asked.items():
+            if len(same) > 1 and words not in answers:
+                ended.append(tuple(same))
+            elif len(same) > 1 and step < MOST_STEPS:
+                going_on.append((same, step + 1, respondent.answer_step(answers[words], step)))
+    return ended
+
+
+def _begin(problem: Problem, flow: Flow) -> Any:
+    name, k, n, options = flow
+    return find_method(name).function(problem, random.Random(0), k, n, **options)
+
+
+def _describe_step(step: Request | list[Request]) -> str:
+    several = step if isinstance(step, list) else [step]
+    return canonical([isinstance(step, list), [[type(one).__name__, payload(one)] for one in several]])
+
+
+@dataclass(frozen=True)
+class _Respondent:
+    """Answers every request, by chance, with the same answer to the same request of a trial."""
+
+    problem: Problem
+    trial: int
+
+    def answer_step(self, step: Request | list[Request], number: int) -> Any:
+        rng = random.Random(f"{self.trial} {number}")
+        return [self._answer(one, rng) for one in step] if isinstance(step, list) else self._answer(step, rng)
+
+    def _answer(self, request: Request, rng: random.Random) -> Any:
+        match request:
+            case Write():
+                numbers = range(request.first, request.first + request.count)
+                return tuple(self._write(f"{request.iteration}-{number}", request, rng) for number in numbers)
+            case Train() | Run():
+                return tuple(self._try(candidate, rng) for candidate in request.candidates)
+            case Judge():
+                best, *others = rng.sample(
+                    [outcome.candidate.id for outcome in request.outcomes], len(request.outcomes)
+                )
+                return Pick(best, others[0] if request.worst and others else None, "It moves well.")
+            case Choose():
+                return rng.choice(request.outcomes).candidate.id
+            case Compare():
+                return rng.choice(("first", "second"))
+        choices = getattr(request, "choices", 0)
+        return f"Best: {rng.randint(1, max(1, choices))}\nWorst: 2"
+
+    def _write(self, name: str, request: Write, rng: random.Random) -> Candidate:
+        number = rng.randint(1, 3)
+        reward = f"def compute_reward(x{number}):\n    return x{number}, {{'{name}': x{number}}}\n"
+        answer = "\n\n".join(f"## {title}\n\n{number}" for title in self.problem.sections) + f"\n\n{name}"
+        source = reward if self.problem.form == REWARD else answer
+        return Candidate(name, source, request.parent, "A thought." if request.thought else "")
+
+    def _try(self, candidate: Candidate, rng: random.Random) -> Outcome:
+        states = {"outputs": str(rng.randint(1, 3))} if self.problem.form == PROGRAM else FILM
+        return Outcome(candidate, True, "", {"total": SAMPLES}, SAMPLES, rng.random(), states)

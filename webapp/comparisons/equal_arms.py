@@ -1,0 +1,25 @@
+"""Arms of a plan that ask for exactly the same, such as ICPL and OpenLoop in a single round."""
+
+from __future__ import annotations
+
+from llm.dry_run import find_equal_flows
+from webapp.comparisons.plan import Arm, Plan
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+
+
+def describe_equal_arms(plan: Plan) -> list[str]:
+    """A warning for each group of equal arms: which, and why. Raises ValueError for a task that is gone."""
+    tasks = [loop.describe_task(Experiment(task=task)) for task in plan.tasks]
+    problems = {problem.form: problem for problem in tasks}  # a flow depends on nothing else of its task
+    flows = [(arm.method, arm.k, arm.n, arm.settings) for arm in plan.arms]
+    groups = [group for problem in problems.values() for group in find_equal_flows(problem, flows)]
+    return [_describe([plan.arms[number] for number in group]) for group in dict.fromkeys(groups)]
+
+
+def _describe(arms: list[Arm]) -> str:
+    *others, last = [arm.label for arm in arms]
+    one = arms[0]
+    shape = f"{one.rounds} round{'s' if one.rounds > 1 else ''} of {one.k} candidates"
+    words = f"{', '.join(others)} and {last} are equal here: in {shape} they ask for exactly the same."
+    return words + (" A larger budget, or a smaller K, gives them more rounds." if one.rounds == 1 else "")
