@@ -1,5 +1,6 @@
 import re
 import uuid
+from datetime import datetime, timedelta
 
 import pytest
 from django.conf import settings
@@ -7,11 +8,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
-from webapp.experiments import loop
+from webapp.experiments import loop, request_results
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +149,36 @@ def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):
     assert "Open vision" not in text
 
 
+def test_time_stands_still_after_a_failure_and_in_a_pause(staff):
+    row = fake_workers.start_experiment()
+    begin = timezone.now() - timedelta(minutes=41)
+    fake_workers.do_work(row, until="Write")
+    Experiment.objects.update(started_at=begin)
+    row.events.update(created_at=begin)
+    row.requests.update(created_at=begin)
+    request_results.fail(row, "no such key", row.requests.get())
+    row.events.filter(kind="failed").update(created_at=begin + timedelta(seconds=23))
+    row.requests.update(finished_at=begin + timedelta(seconds=23))
+
+    def read_times():
+        text = html(staff.get(page("experiment", row)))
+        took = re.search(r"<span>(writing failed after|written in) (\d+) s</span>", text)
+        return re.search("<dt>Time</dt><dd>(.*?)</dd>", text)[1], took and (took[1], int(took[2]))
+
+    assert read_times() == ("23 s", ("writing failed after", 23))
+    loop.retry(row)
+    since = datetime.fromisoformat(re.search('data-since="(.*?)"', read_times()[0])[1])
+    assert 23 <= (timezone.now() - since).total_seconds() < 60
+    loop.pause(row)
+    assert re.fullmatch(r"\d\d s", read_times()[0])
+    loop.resume(row)
+    fake_workers.finish_request(row, row.requests.get())
+    verb, seconds = read_times()[1]
+    assert verb == "written in" and 23 <= seconds < 60
+    loop.cancel(row)
+    assert re.fullmatch(r"\d\d s", read_times()[0])
+
+
 def test_the_list_shows_the_queues_and_what_runs(staff):
     bench_rows.create_training_experiment()
     loop.start(fake_workers.create_experiment(name="second"))
@@ -158,10 +190,6 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
 
 
 def test_work_that_nobody_takes_is_said(staff):
-    from datetime import timedelta
-
-    from django.utils import timezone
-
     row = fake_workers.create_experiment()
     loop.start(row)
     assert "Is the worker running?" not in html(staff.get(page("experiment", row)))
@@ -359,7 +387,7 @@ def test_queries_do_not_grow_with_the_rounds(staff):
         bench_rows.create_finished_experiment(k=2, n=1, clips=False),
         bench_rows.create_finished_experiment(k=6, n=5, clips=False, name="large"),
     )
-    for name, most in (("experiment", 24), ("live", 22)):
+    for name, most in (("experiment", 25), ("live", 23)):
         few, many = queries(staff, page(name, small)), queries(staff, page(name, large))
         assert many <= few <= most, name
     assert queries(staff, page("candidate", large, "5-6")) <= 14

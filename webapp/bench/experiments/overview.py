@@ -15,6 +15,7 @@ from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
 from webapp.experiments.usage import Usage, sum_usage
+from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import panels
 from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant
@@ -33,6 +34,7 @@ class ExperimentOverview:
     """Queued or running."""
     queued_before: int
     """Jobs of other experiments that are ahead of this one's first."""
+    time: WorkingTime
     usage: Usage
     queries: int
     """Q: how many pairwise comparisons people were asked for."""
@@ -42,13 +44,6 @@ class ExperimentOverview:
     prompt_spans: tuple[PromptSpan, ...]
     answers_aside: int
     """Answers of an earlier flow of the method that today's flow does not use."""
-
-    @property
-    def seconds(self) -> float | None:
-        """From start to end; None before the end: while it runs, the page counts by itself."""
-        if self.experiment.started_at is None or self.experiment.finished_at is None:
-            return None
-        return float((self.experiment.finished_at - self.experiment.started_at).total_seconds())
 
     @property
     def can_end(self) -> bool:
@@ -134,11 +129,13 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
     """Everything about one experiment, in a fixed number of queries however many rounds it has."""
     jobs = tuple(experiment.jobs.filter(status__in=ACTIVE).select_related("request"))
     spans, answers_aside = read_prompt_spans(experiment)
+    time = read_working_time(experiment)
     return ExperimentOverview(
         experiment=experiment,
-        rounds=read_rounds(experiment, jobs),
+        rounds=read_rounds(experiment, jobs, time),
         jobs=jobs,
         queued_before=_count_queued_before(jobs),
+        time=time,
         usage=sum_usage([experiment.pk]),
         queries=experiment_results.count_queries(experiment) if experiment.judge_info.asks_people else 0,
         progress=progress.read_progress(experiment),

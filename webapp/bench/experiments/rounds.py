@@ -11,6 +11,7 @@ from webapp.base import charts
 from webapp.experiments import progress
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
+from webapp.experiments.working_time import WorkingTime
 from webapp.review import panels
 
 
@@ -55,10 +56,13 @@ class Step:
     kind: str
     status: str
     seconds: float | None
+    """None before it is answered or has failed."""
 
     @property
-    def verb(self) -> str:
-        return KINDS[self.kind].verb
+    def words(self) -> str:
+        """What the seconds are for."""
+        failed = self.status == Request.Status.FAILED
+        return f"{KINDS[self.kind].phase} failed after" if failed else f"{KINDS[self.kind].verb} in"
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Round:
         return "judging" if waiting.judgement and self.jobs else waiting.phase  # with a job, a model judges
 
 
-def read_rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, ...]:
+def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime) -> tuple[Round, ...]:
     candidates = list(
         Candidate.objects.filter(iteration__experiment=experiment)
         .select_related("iteration")
@@ -122,7 +126,7 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, .
     clips: dict[int, dict[int, Clip]] = defaultdict(dict)
     for clip in Clip.objects.filter(candidate__iteration__experiment=experiment):
         clips[clip.candidate_id][clip.percent] = clip
-    steps, pooled, iteration_of = _read_steps(experiment)
+    steps, pooled, iteration_of = _read_steps(experiment, time)
     keys = {candidate.pk: candidate.key for candidate in candidates}
     scores = [abs(score) for candidate in candidates if (score := charts.finite(candidate.rts)) is not None]
     rows = []
@@ -146,7 +150,7 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...]) -> tuple[Round, .
 
 
 def _read_steps(
-    experiment: Experiment,
+    experiment: Experiment, time: WorkingTime
 ) -> tuple[dict[int, list[Step]], dict[int, list[panels.PanelResult]], dict[int | None, int]]:
     """The requests of each round, how panels decided in it, and each request's round. The final choice counts to the
     last round."""
@@ -157,7 +161,7 @@ def _read_steps(
     rows = experiment.requests.exclude(status=Request.Status.ASIDE)
     for pk, kind, status, begun, ended, iteration, result in rows.values_list(*fields):
         if iteration is not None:
-            steps[iteration].append(Step(kind, status, (ended - begun).total_seconds() if ended else None))
+            steps[iteration].append(Step(kind, status, time.measure(begun, ended) if ended else None))
             iteration_of[pk] = iteration
         if result:
             pooled[iteration or max(steps, default=0)].append(panels.read_pooled(kind, result))
