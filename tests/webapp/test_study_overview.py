@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from llm.offline import MODEL
 from tests.webapp import bench_rows, problem_rows, rows
 from webapp.bench.studies import overview, reliability
 from webapp.experiments.models import Experiment, Iteration, Job, ModelCall, Request, Run
@@ -103,6 +104,21 @@ def test_what_is_used_and_still_to_come():
     assert (usage.train_seconds, usage.samples, usage.calls, usage.tokens) == (50, 1000, 1, 1200)
     assert usage.cost == pytest.approx(0.0125)
     assert (remaining.rounds, remaining.round_seconds, remaining.seconds) == (2, 60, 120)
+
+
+def test_the_offline_writer_is_counted_apart(staff_client):
+    study = rows.study()
+    person = rows.participant(study)
+    request = rows.open_training(person)
+    for number, model in enumerate(("writer-1", MODEL, MODEL)):
+        call = {**bench_rows.make_call("text"), "model": model}
+        ModelCall.objects.create(request=request, request_hash=f"{number}", seed=1, **call)
+    usage = overview.build_overview(study).usage
+    assert (usage.calls, usage.model_calls, usage.offline_calls) == (3, 1, 2)
+    for address in (f"/bench/studies/{study.pk}/", f"/bench/{person.experiment.public_id}/"):
+        text = staff_client.get(address).content.decode()
+        assert "<dt>Answers of language models</dt><dd>1</dd>" in text
+        assert "<dt>Answers of the offline writer <small>(not a language model)</small></dt><dd>2</dd>" in text
 
 
 def test_rounds_of_answers_to_a_problem_are_still_to_come_until_they_are_tested():

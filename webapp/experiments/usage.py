@@ -1,4 +1,4 @@
-"""What experiments have used up: answers of language models and training."""
+"""What experiments have used up: answers of their writers and training."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import astuple, dataclass, replace
 
 from django.db.models import Count, Q, QuerySet, Sum
 
+from llm.offline import MODEL
 from webapp.experiments.models import Experiment, ModelCall, Run
 
 
 @dataclass(frozen=True)
 class Usage:
     calls: int = 0
-    """Answers of language models."""
+    """Answers of language models and of the offline writer."""
+    offline_calls: int = 0
+    """Those of the offline writer, which is no language model."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: int = 0
@@ -25,6 +28,11 @@ class Usage:
     train_seconds: float = 0.0
     samples: int = 0
     nan_worlds: int = 0
+
+    @property
+    def model_calls(self) -> int:
+        """Answers of language models."""
+        return self.calls - self.offline_calls
 
     @property
     def tokens(self) -> int:
@@ -40,6 +48,7 @@ def read_usage(experiments: QuerySet[Experiment] | Collection[int]) -> dict[int,
     usage = {
         row["request__experiment"]: Usage(
             calls=row["answers"],
+            offline_calls=row["offline"],
             prompt_tokens=row["tokens_in"],
             completion_tokens=row["tokens_out"],
             estimated=row["counted"],
@@ -48,6 +57,7 @@ def read_usage(experiments: QuerySet[Experiment] | Collection[int]) -> dict[int,
         )
         for row in calls.annotate(
             answers=Count("pk"),
+            offline=Count("pk", filter=Q(model=MODEL)),
             tokens_in=Sum("prompt_tokens", default=0),
             tokens_out=Sum("completion_tokens", default=0),
             counted=Count("pk", filter=Q(estimated=True)),
