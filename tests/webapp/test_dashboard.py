@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from simulation import catalog
 from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
@@ -187,6 +188,14 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert re.search(r"Writing</strong> <span>0 running, 2 queued, the first <time", text)
     assert re.search(r"Filming</strong> <span>idle", text)
     assert "about 2 min left" in text and "half way" in text and "second" in text
+
+
+def test_the_presets_of_a_task_have_no_empty_cells(staff):
+    text = html(staff.get(reverse("bench:task", args=["Ant"])))
+    table = text[text.index("<h2>Presets</h2>") : text.index("Observation source")]
+    cells = [cell.strip() for cell in re.findall("<td>(.*?)</td>", table)]
+    assert len(cells) == 8 * len(catalog.task("Ant").presets) and not {"", "×", ","} & set(cells)
+    assert "64 batches of 256" in cells and "actor 1 × 128, critic 2 × 512" in cells
 
 
 def test_work_that_nobody_takes_is_said(staff):
