@@ -190,6 +190,15 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert "about 2 min left" in text and "half way" in text and "second" in text
 
 
+def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
+    row = bench_rows.create_finished_experiment(k=4, n=1)
+    Clip.objects.filter(candidate__index=1).update(status="pending")
+    Clip.objects.filter(candidate__index__in=(2, 3)).delete()
+    row.jobs.filter(kind="film").update(status="running", progress={"fraction": 0.0})
+    text = html(staff.get(page("experiment", row)))
+    assert "Filming 50%, 1 of 2 clips" in text and "Done 0%" not in text
+
+
 def test_the_presets_of_a_task_have_no_empty_cells(staff):
     text = html(staff.get(reverse("bench:task", args=["Ant"])))
     table = text[text.index("<h2>Presets</h2>") : text.index("Observation source")]

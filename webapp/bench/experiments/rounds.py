@@ -97,6 +97,34 @@ class Round:
         return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
 
     @property
+    def activity(self) -> str:
+        """What that job does, in a word: films of a round are also made once it is done."""
+        if self.job is None or self.job.request is None or self.job.status != Job.Status.RUNNING:
+            return self.phase
+        if self.job.kind == Job.Kind.FILM:
+            return "filming"
+        kind = KINDS[self.job.request.kind]
+        return "judging" if kind.judgement else kind.phase
+
+    @property
+    def fraction(self) -> float | None:
+        """How far that job is; for films, the share of the round's clips."""
+        if self.job is None or self.job.status != Job.Status.RUNNING:
+            return None
+        filmed, ordered = self.clips_filmed
+        if self.job.kind == Job.Kind.FILM and ordered:
+            return filmed / ordered
+        fraction = self.job.progress.get("fraction")
+        return None if fraction is None else float(fraction)
+
+    @property
+    def clips_filmed(self) -> tuple[int, int]:
+        """How many of the clips that are being filmed are ready, and how many were ordered."""
+        percent = self.job.percent if self.job else 0
+        clips = [card.clips[percent] for card in self.cards if percent in card.clips]
+        return sum(clip.status == Clip.Status.READY for clip in clips), len(clips)
+
+    @property
     def shown(self) -> Card | None:
         """The card that stands for the round in the timeline: the pick, or the first with a clip."""
         picked = (card for card in self.cards if "best" in card.badges)
