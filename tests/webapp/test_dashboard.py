@@ -190,6 +190,22 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert "about 2 min left" in text and "half way" in text and "second" in text
 
 
+def test_a_card_has_first_the_score_of_what_its_film_shows(staff):
+    row = bench_rows.create_finished_experiment(k=3, n=1)
+    Candidate.objects.update(rts=499, final_score=100)
+    Candidate.objects.filter(index=2).update(final_score=330)
+    Candidate.objects.filter(index=3).update(final_score=660)
+    text = html(staff.get(page("experiment", row)))
+    card = re.search('<a id="open-1-2".*?</a>', text, re.DOTALL)[0]
+    assert card.index(">final 330<") < card.index(">best in training 499<") and 'width="50.0"' in card
+    for part in (
+        re.search('<section class="champion".*?</section>', text, re.DOTALL)[0],
+        html(staff.get(page("candidate", row, "1-3"))),
+    ):
+        first = part.index("<dt>Final policy <small>(in the film)</small></dt><dd>660</dd>")
+        assert first < part.index("<dt>Best in training <small>(RTS)</small></dt><dd>499</dd>")
+
+
 def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
     row = bench_rows.create_finished_experiment(k=4, n=1)
     Clip.objects.filter(candidate__index=1).update(status="pending")

@@ -24,7 +24,7 @@ class Card:
     fraction: float | None
     """How far its training is, while it trains."""
     share: float | None
-    """Its score divided by the experiment's highest, for the bar."""
+    """The score of its final policy divided by the experiment's highest, for the bar."""
     badges: tuple[str, ...]
     """Among best, worst, winner."""
     parent_key: str
@@ -156,7 +156,7 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime
         clips[clip.candidate_id][clip.percent] = clip
     steps, pooled, iteration_of = _read_steps(experiment, time)
     keys = {candidate.pk: candidate.key for candidate in candidates}
-    scores = [abs(score) for candidate in candidates if (score := charts.finite(candidate.rts)) is not None]
+    highest = max((abs(score) for candidate in candidates if (score := _get_score(candidate)) is not None), default=0)
     rows = []
     for iteration in experiment.iterations.all():
         own = tuple(job for job in jobs if iteration_of.get(job.request_id) == iteration.number)
@@ -166,7 +166,7 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime
                 candidate=candidate,
                 clips=clips[candidate.pk],
                 fraction=fractions.get(candidate.key),
-                share=_scale_score(candidate.rts, max(scores, default=0)),
+                share=_scale_score(_get_score(candidate), highest),
                 badges=_list_badges(candidate, iteration, experiment),
                 parent_key=keys.get(candidate.parent_id or 0, ""),
             )
@@ -202,9 +202,14 @@ def _read_fractions(jobs: Iterable[Job]) -> dict[str, float]:
     return {key: float(str(entry["fraction"])) for job_entries in entries for key, entry in job_entries.items()}
 
 
-def _scale_score(rts: float | None, highest: float) -> float | None:
-    value = charts.finite(rts)
-    return None if value is None or not highest else max(0.0, value / highest)
+def _get_score(candidate: Candidate) -> float | None:
+    """The score of the final policy, which the film shows; the best of the training where no other is saved."""
+    final = charts.finite(candidate.final_score)
+    return charts.finite(candidate.rts) if final is None else final
+
+
+def _scale_score(score: float | None, highest: float) -> float | None:
+    return None if score is None or not highest else max(0.0, score / highest)
 
 
 def _list_badges(candidate: Candidate, iteration: Iteration, experiment: Experiment) -> tuple[str, ...]:

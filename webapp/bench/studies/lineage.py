@@ -52,9 +52,13 @@ class Pick:
         names = [*after, *(name for name in before if name not in after)]
         names.sort(key=lambda name: (name != "total", name != "episode_length", name))
         changes = [Change(name.replace("_", " "), before.get(name), after.get(name)) for name in names]
+        scores = []
+        if self.iteration.experiment.medium.filmed and self.best.final_score is not None:
+            before_final = self.parent.final_score if self.parent else None
+            scores.append(Change("final score", before_final, self.best.final_score))
         if self.best.rts is not None:
-            changes.insert(0, Change("RTS", self.parent.rts if self.parent else None, self.best.rts))
-        return changes
+            scores.append(Change("RTS", self.parent.rts if self.parent else None, self.best.rts))
+        return [*scores, *changes]
 
 
 def _read_last_samples(candidate: Candidate | None) -> dict[str, float]:
