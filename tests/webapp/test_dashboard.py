@@ -15,6 +15,7 @@ from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop, request_results
+from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
@@ -204,6 +205,28 @@ def test_a_card_has_first_the_score_of_what_its_film_shows(staff):
     ):
         first = part.index("<dt>Final policy <small>(in the film)</small></dt><dd>660</dd>")
         assert first < part.index("<dt>Best in training <small>(RTS)</small></dt><dd>499</dd>")
+
+
+def test_picks_among_equal_scores_are_called_tied(staff, monkeypatch):
+    def make_equal_outcomes(request, failed):
+        fake_workers.make_outcomes(request, failed)
+        Candidate.objects.update(rts=5.0)
+        Candidate.objects.filter(index=2).update(rts=4.0)
+        return read_outcomes(request)
+
+    monkeypatch.setitem(fake_workers.RESULTS, "Train", make_equal_outcomes)
+    row = fake_workers.start_experiment(k=4, n=2)
+    fake_workers.do_work(row)
+    iteration = row.iterations.get(number=1)
+    assert (iteration.best.key, iteration.worst.key, row.winner.key) == ("1-1", "1-2", "1-1")
+    said = [event.text for event in row.events.filter(kind="picked")]
+    assert said[0] == "Round 1: best 1-1, worst 1-2. Tied in score: 1-1, 1-3, 1-4."
+    assert said[-1] == "Winner of winners: 1-1. Tied in score: 1-1, 2-1."
+    text = html(staff.get(page("experiment", row)))
+    assert "<span>Tied in score: 1-1, 1-3, 1-4.</span>" in text and "Tied in score: 1-1, 2-1." in text
+    assert text.count("Best, tied") == 2 and "Worst, tied" not in text
+    Experiment.objects.update(judge="human")
+    assert "tied" not in html(staff.get(page("live", row))).partition('id="log"')[0]
 
 
 def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):

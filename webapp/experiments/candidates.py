@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from llm.records import Candidate as MethodCandidate
 from llm.records import Outcome
 from webapp.experiments.models import Candidate, Experiment, Request
@@ -31,6 +33,32 @@ def read_outcome(experiment: Experiment, key: str) -> Outcome:
         metric_trace=row.metric_trace,
         rts=row.rts,
     )
+
+
+def group_tied(picked: Iterable[Candidate | None], shown: Collection[Candidate]) -> list[list[str]]:
+    """The ids of candidates with the same RTS, for each score of a picked one that another has, too."""
+    scores = dict.fromkeys(row.rts for row in picked if row and row.rts is not None)
+    groups = [[row.key for row in shown if row.rts == score] for score in scores]
+    return [keys for keys in groups if len(keys) > 1]
+
+
+def describe_ties(groups: Iterable[Iterable[str]]) -> str:
+    """ "Tied in score: 1-1, 1-2; 1-3, 1-4."; empty without ties."""
+    words = "; ".join(", ".join(keys) for keys in groups)
+    return f"Tied in score: {words}." if words else ""
+
+
+def describe_ties_of(request: Request, *picked: Candidate | None) -> str:
+    """The ties of these with others of a judgement; empty if the judge does not go by scores."""
+    if not request.experiment.judge_info.uses_metric:
+        return ""
+    return describe_ties(group_tied(picked, find_candidates(request.experiment, request.payload["candidates"])))
+
+
+def find_candidates(experiment: Experiment, keys: Collection[str]) -> list[Candidate]:
+    rows = Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration")
+    rows = rows.defer("source", "trace", "metric_trace")
+    return [row for row in rows if row.key in keys]
 
 
 def set_status(experiment: Experiment, key: str, status: str) -> None:

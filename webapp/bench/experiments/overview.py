@@ -13,6 +13,7 @@ from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spa
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
+from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
 from webapp.experiments.usage import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
@@ -75,6 +76,16 @@ class ExperimentOverview:
     def winner(self) -> Card | None:
         cards = (card for row in self.rounds for card in row.cards)
         return next((card for card in cards if "winner" in card.badges), None)
+
+    @property
+    def winner_ties(self) -> str:
+        """Which bests of rounds had the winner's score, where the judge goes by scores."""
+        if self.winner is None or not self.experiment.judge_info.uses_metric:
+            return ""
+        bests = [
+            card.candidate for row in self.rounds for card in row.cards if "best" in card.badges and not card.aside
+        ]
+        return describe_ties(group_tied([self.winner.candidate], bests))
 
     @property
     def current(self) -> Round | None:

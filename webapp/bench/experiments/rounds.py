@@ -9,6 +9,7 @@ from functools import cached_property
 
 from webapp.base import charts
 from webapp.experiments import progress
+from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
 from webapp.experiments.working_time import WorkingTime
@@ -28,6 +29,8 @@ class Card:
     badges: tuple[str, ...]
     """Among best, worst, winner."""
     parent_key: str
+    tied: bool
+    """Whether the judge, who goes by scores, picked it among equals."""
 
     @property
     def key(self) -> str:
@@ -71,6 +74,8 @@ class Round:
     cards: tuple[Card, ...]
     steps: tuple[Step, ...]
     jobs: tuple[Job, ...]
+    ties: str
+    """Which candidates had the same score as the best or the worst, where the judge goes by scores."""
     pooled: tuple[panels.PanelResult, ...] = ()
 
     @property
@@ -161,6 +166,8 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime
     for iteration in experiment.iterations.all():
         own = tuple(job for job in jobs if iteration_of.get(job.request_id) == iteration.number)
         fractions = _read_fractions(own)
+        members = [candidate for candidate in candidates if candidate.iteration_id == iteration.pk]
+        tied = _group_tied(experiment, iteration, members)
         cards = tuple(
             Card(
                 candidate=candidate,
@@ -169,11 +176,12 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime
                 share=_scale_score(_get_score(candidate), highest),
                 badges=_list_badges(candidate, iteration, experiment),
                 parent_key=keys.get(candidate.parent_id or 0, ""),
+                tied=any(candidate.key in group for group in tied),
             )
-            for candidate in candidates
-            if candidate.iteration_id == iteration.pk
+            for candidate in members
         )
-        rows.append(Round(iteration, cards, tuple(steps[iteration.number]), own, tuple(pooled[iteration.number])))
+        taken, statistics = tuple(steps[iteration.number]), tuple(pooled[iteration.number])
+        rows.append(Round(iteration, cards, taken, own, describe_ties(tied), statistics))
     return tuple(rows)
 
 
@@ -210,6 +218,14 @@ def _get_score(candidate: Candidate) -> float | None:
 
 def _scale_score(score: float | None, highest: float) -> float | None:
     return None if score is None or not highest else max(0.0, score / highest)
+
+
+def _group_tied(experiment: Experiment, iteration: Iteration, members: Iterable[Candidate]) -> list[list[str]]:
+    """The candidates of a round that had the same score as its best or its worst, if the judge goes by scores."""
+    if not experiment.judge_info.uses_metric:
+        return []
+    shown = [candidate for candidate in members if candidate.status == Candidate.Status.TRAINED]
+    return group_tied((row for row in shown if row.pk in (iteration.best_id, iteration.worst_id)), shown)
 
 
 def _list_badges(candidate: Candidate, iteration: Iteration, experiment: Experiment) -> tuple[str, ...]:

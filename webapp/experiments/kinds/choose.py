@@ -9,12 +9,14 @@ from django.db.models import QuerySet
 
 from llm.records import Choose, Outcome
 from webapp.experiments import events
+from webapp.experiments.candidates import describe_ties_of, find_candidate
 from webapp.experiments.kind import Judgement, Payload, PersonChoice, check_shown, make_judged_kind, pool_picks
 from webapp.experiments.models import Experiment, Request
 
 
 def record_result(experiment: Experiment, request: Request, result: str) -> None:
-    events.emit(experiment, "picked", f"Winner of winners: {result}")
+    tied = describe_ties_of(request, find_candidate(experiment, result))
+    events.emit(experiment, "picked", ". ".join(filter(None, (f"Winner of winners: {result}", tied))))
     events.emit(experiment, "locked", public=True)
 
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from llm.records import Judge, Outcome, result_to_json
 from webapp.experiments import events
-from webapp.experiments.candidates import find_candidate
+from webapp.experiments.candidates import describe_ties_of, find_candidate
 from webapp.experiments.kind import Judgement, Payload, PersonChoice, check_shown, make_judged_kind, pool_picks
 from webapp.experiments.kinds.train import order_clips
 from webapp.experiments.models import Candidate, Experiment, Request
@@ -19,7 +19,7 @@ from webapp.experiments.models import Candidate, Experiment, Request
 def record_result(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
     best, worst = save_pick(experiment, request, result, Now())
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
-    events.emit(experiment, "picked", text)
+    events.emit(experiment, "picked", ". ".join(filter(None, (text, describe_ties_of(request, best, worst)))))
     events.emit(experiment, "locked", public=True)
     order_clips(experiment, [best, worst])
 
