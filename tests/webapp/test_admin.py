@@ -1,5 +1,7 @@
 """Every page of the admin, and experiments there."""
 
+import re
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -115,6 +117,14 @@ def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
     assert "human" in list_judges(instance=rows.participant().experiment)
     page = staff.get(reverse("admin:experiments_experiment_add")).content.decode()
     assert "data-refused=" in page and '<option value="human"' not in page
+
+
+def test_an_empty_seed_counts_up_among_equal_experiments(staff):
+    add = reverse("admin:experiments_experiment_add")
+    assert re.search(r'<input type="number" name="seed"(?![^>]*(value|required))', staff.get(add).content.decode())
+    for number, values in enumerate(({}, {"options": "reasons = true"}, {"seed": 7}, {}, {"k": 4}, {"seed": 0})):
+        staff.post(add, experiment_form(**{"name": number, "seed": "", **values}))
+    assert list(Experiment.objects.order_by("name").values_list("seed", flat=True)) == [0, 1, 7, 8, 0, 0]
 
 
 def test_options_are_typed_as_lines_and_shown_again(staff):

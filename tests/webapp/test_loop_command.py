@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from webapp.experiments import headless
+from webapp.experiments.management.commands import run_experiment
 from webapp.experiments.models import Experiment, LanguageModel
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,6 +59,15 @@ class TestCommand:
         monkeypatch.setattr(headless, "run_to_end", full)
         with pytest.raises(CommandError, match="No space left on device\nGo on with: ./prefine run --resume"):
             call_command("run_experiment", task="Cartpole")
+
+    def test_the_seed_counts_up_unless_one_is_given(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(run_experiment.Command, "finish", lambda command: None)
+        monkeypatch.setattr(headless, "run_to_end", lambda *_: None)
+        for values in ({}, {}, {"seed": 5}, {"seed": 0}, {"method": "eureka"}, {"name": "mine"}):
+            call_command("run_experiment", task="Cartpole", **values)
+        made = [row.name if row.name == "mine" else row.name[-6:] for row in Experiment.objects.order_by("pk")]
+        assert made == ["seed 0", "seed 1", "seed 5", "seed 0", "seed 0", "mine"]
+        assert list(Experiment.objects.order_by("pk").values_list("seed", flat=True)) == [0, 1, 5, 0, 0, 6]
 
     def test_demonstration_studies_are_created_once(self) -> None:
         from webapp.studies.models import Study

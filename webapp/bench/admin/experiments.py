@@ -37,6 +37,7 @@ from webapp.experiments.models import (
     Run,
 )
 from webapp.experiments.models.loop_settings import find_refused
+from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 from webapp.studies.assigning import find_participants
@@ -141,7 +142,8 @@ class LoopForm(forms.ModelForm):
             "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
             "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
-            "seed": "Experiments with equal settings and seed draw equal randomness. Change it for a repetition.",
+            "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
+            "one more than the highest seed of an equal experiment.",
             "name": "For you: how it appears on the bench.",
         }
 
@@ -161,6 +163,8 @@ class ExperimentForm(LoopForm):
         if without_people and "judge" in self.fields:
             self.fields["judge"].choices = judges.CHOICES_WITHOUT_PEOPLE  # type: ignore[attr-defined]
             self.fields["judge"].error_messages["invalid_choice"] = PEOPLE_JUDGE_IN_STUDIES
+        if "seed" in self.fields:
+            self.fields["seed"].required, self.fields["seed"].initial = False, None
 
     class Meta(LoopForm.Meta):
         model = Experiment
@@ -211,6 +215,9 @@ class ExperimentAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Model, form: forms.Form, change: Any) -> None:
         """Save the form's fields alone: the loop may have changed other fields since the row was read."""
+        assert isinstance(obj, Experiment)
+        if form.cleaned_data.get("seed", 0) is None:
+            obj.seed = find_next_seed(obj)
         if change:
             obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
         else:

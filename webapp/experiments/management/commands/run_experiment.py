@@ -14,6 +14,7 @@ from webapp.experiments import headless, judges, loop, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE, describe_options, parse_options
+from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
                 name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {owner}; see below"
             )
         parser.add_argument("--preset", default="quick", help="training settings: " + ", ".join(catalog.PRESETS))
-        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--seed", type=int, help="default: one more than the highest of an equal experiment, or 0")
         parser.add_argument(
             "--model",
             help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
@@ -72,7 +73,7 @@ class Command(BaseCommand):
         experiment = resume_experiment(options["resume"]) if options["resume"] else create_experiment(options)
         self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
         self.experiment = experiment
-        self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id})")
+        self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id}, seed {experiment.seed})")
         headless.end_on_signals()
         try:
             headless.run_to_end(experiment, self.report)
@@ -151,7 +152,8 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
         method = methods.method(options["method"])
         iterations = limit_iterations(options)
         experiment = Experiment(
-            name=options["name"] or f"{options['method']} on {options['task']}, seed {options['seed']}",
+            name=options["name"] or f"{options['method']} on {options['task']}",
+            seed=options["seed"] or 0,
             model=find_model(options["model"]),
             overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
             **{role: find_model(options[role]) for role in ROLES if options[role]},
@@ -161,7 +163,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             dollar_budget=options["dollar_budget"],
             options=parse_options(options["option"]),
             judge_options=parse_options(options["judge_option"]),
-            **{name: options[name] for name in ("task", "method", "judge", "preset", "seed")},
+            **{name: options[name] for name in ("task", "method", "judge", "preset")},
         )
         experiment.full_clean()
     except ValidationError as error:
@@ -171,6 +173,10 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
         raise CommandError(str(error)) from error
     if experiment.overrides and not 1 <= experiment.overrides["iterations"] <= iterations:
         raise CommandError(f"--iterations must be between 1 and {iterations}")
+    if options["seed"] is None:
+        experiment.seed = find_next_seed(experiment)
+    if not options["name"]:
+        experiment.name += f", seed {experiment.seed}"
     experiment.save()
     loop.start(experiment)
     return experiment
