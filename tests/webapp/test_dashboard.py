@@ -15,6 +15,7 @@ from tests.webapp import bench_rows, fake_workers, rows
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop, request_results
+from webapp.experiments.execute import reuse
 from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 
@@ -227,6 +228,20 @@ def test_picks_among_equal_scores_are_called_tied(staff, monkeypatch):
     assert text.count("Best, tied") == 2 and "Worst, tied" not in text
     Experiment.objects.update(judge="human")
     assert "tied" not in html(staff.get(page("live", row))).partition('id="log"')[0]
+
+
+def test_a_training_that_was_copied_names_where_it_comes_from(staff):
+    first, row = (
+        bench_rows.create_finished_experiment(k=2, n=2, clips=False, name=name) for name in ("first", "other")
+    )
+    reuse.report(row, row.requests.get(kind="Train", payload__iteration=2), first)
+    link = f'taken from <a href="{page("experiment", first)}">first</a>, where the same rewards were trained'
+    for address in (page("experiment", row), page("candidate", row, "2-1")):
+        assert html(staff.get(address)).count(link) == 1
+    assert "Not trained here" not in html(staff.get(page("candidate", row, "1-1")))
+    assert "in first; taken from there" in html(staff.get(page("live", row)))
+    first.delete()
+    assert "taken from an experiment that was deleted" in html(staff.get(page("experiment", row)))
 
 
 def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
@@ -444,7 +459,7 @@ def test_queries_do_not_grow_with_the_rounds(staff):
         bench_rows.create_finished_experiment(k=2, n=1, clips=False),
         bench_rows.create_finished_experiment(k=6, n=5, clips=False, name="large"),
     )
-    for name, most in (("experiment", 25), ("live", 23)):
+    for name, most in (("experiment", 26), ("live", 24)):
         few, many = queries(staff, page(name, small)), queries(staff, page(name, large))
         assert many <= few <= most, name
     assert queries(staff, page("candidate", large, "5-6")) <= 14

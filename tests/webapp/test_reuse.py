@@ -54,6 +54,7 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     assert {path.name for path in (run_folder.get_folder(other) / "rollouts").iterdir()} >= {"0-100.npz", "1-100.npz"}
     said = other.experiment.events.get(kind="trained before")
     assert "in first" in said.text and not said.public
+    assert said.payload["experiment"] == str(first.experiment.public_id)
     assert not first.experiment.events.filter(kind="trained before").exists()
 
 

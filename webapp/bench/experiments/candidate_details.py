@@ -11,6 +11,7 @@ from django.urls import reverse
 from llm import extract
 from webapp.base import charts
 from webapp.bench.experiments.code_diff import Line, Row, align_lines, highlight, summarize_rows
+from webapp.bench.experiments.reused_trainings import ReusedTraining, read_reused_trainings
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Request, Run
@@ -45,6 +46,8 @@ class CandidateDetails:
     writing: Request | None
     training: Request | None
     run: Run | None
+    reused: ReusedTraining | None
+    """Where its training was copied from."""
     siblings: list[str]
     """Keys of all candidates of the experiment, in order."""
 
@@ -136,8 +139,16 @@ def read_details(experiment: Experiment, key: str) -> CandidateDetails:
         writing=writing,
         training=training,
         run=Run.objects.filter(request=training).first() if training else None,
+        reused=_find_reused(experiment, training),
         siblings=[f"{number}-{index}" for number, index in keys],
     )
+
+
+def _find_reused(experiment: Experiment, training: Request | None) -> ReusedTraining | None:
+    if training is None:
+        return None
+    place = (training.step, training.slot)
+    return next((one for one in read_reused_trainings(experiment) if (one.step, one.slot) == place), None)
 
 
 def _list_written_indices(request: Request) -> range:

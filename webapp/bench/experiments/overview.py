@@ -10,6 +10,7 @@ from django.utils import timezone
 from llm.backend import without_credentials
 from webapp.base import charts
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
+from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
@@ -143,7 +144,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
     time = read_working_time(experiment)
     return ExperimentOverview(
         experiment=experiment,
-        rounds=read_rounds(experiment, jobs, time),
+        rounds=read_rounds(experiment, jobs, time, read_reused_trainings(experiment)),
         jobs=jobs,
         queued_before=_count_queued_before(jobs),
         time=time,

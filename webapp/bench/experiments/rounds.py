@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from webapp.base import charts
+from webapp.bench.experiments.reused_trainings import ReusedTraining
 from webapp.experiments import progress
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import KINDS
@@ -76,7 +77,8 @@ class Round:
     jobs: tuple[Job, ...]
     ties: str
     """Which candidates had the same score as the best or the worst, where the judge goes by scores."""
-    pooled: tuple[panels.PanelResult, ...] = ()
+    pooled: tuple[panels.PanelResult, ...]
+    reused: tuple[ReusedTraining, ...]
 
     @property
     def number(self) -> int:
@@ -150,7 +152,9 @@ class Round:
         return "judging" if waiting.judgement and self.jobs else waiting.phase  # with a job, a model judges
 
 
-def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime) -> tuple[Round, ...]:
+def read_rounds(
+    experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime, reused: Sequence[ReusedTraining]
+) -> tuple[Round, ...]:
     candidates = list(
         Candidate.objects.filter(iteration__experiment=experiment)
         .select_related("iteration")
@@ -181,7 +185,8 @@ def read_rounds(experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime
             for candidate in members
         )
         taken, statistics = tuple(steps[iteration.number]), tuple(pooled[iteration.number])
-        rows.append(Round(iteration, cards, taken, own, describe_ties(tied), statistics))
+        copied = tuple(training for training in reused if training.iteration == iteration.number)
+        rows.append(Round(iteration, cards, taken, own, describe_ties(tied), statistics, copied))
     return tuple(rows)
 
 

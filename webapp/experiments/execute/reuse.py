@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer import run
 from trainer.records import TrainJob, read_job, read_result
-from webapp.experiments import provenance, run_folder
+from webapp.experiments import events, provenance, run_folder
 from webapp.experiments.models import Experiment, Job, Request
 
 
@@ -25,6 +25,14 @@ def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) 
         if copy_if_equal(earlier, request, job, beat):
             return earlier.experiment
     return None
+
+
+def report(experiment: Experiment, request: Request, earlier: Experiment) -> None:
+    """Log where a training was copied from, for the pages of its round and candidates, too."""
+    number = request.payload["iteration"]
+    text = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
+    place = {"step": request.step, "slot": request.slot, "iteration": number, "experiment": str(earlier.public_id)}
+    events.emit(experiment, "trained before", text, place)
 
 
 def find_similar(request: Request) -> Iterator[Request]:

@@ -46,9 +46,7 @@ def train(lease: Lease) -> None:
     work = build_job(experiment, request, candidates)
     if earlier := reuse.copy_equal_training(request, work, lease.beat):
         with lease.lock_experiment() as locked:
-            number = request.payload["iteration"]
-            text = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
-            events.emit(locked, "trained before", text)
+            reuse.report(locked, request, earlier)
     run_folder.fetch(request, lease.job.owner, lease.beat)
     if not fetch_warm_policy(request):
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
