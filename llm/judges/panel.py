@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from llm.records import Pick
 
 QUANTILE = 1.959963984540054
@@ -103,54 +101,16 @@ def bradley_terry(seen: Sequence[Comparison], prior: float = 1.0, names: Sequenc
     player stands is known from the prior alone; by H^-1 J H^-1 with the Fisher information H and the variance J of the
     gradient, in which a comparison weighs 1 / share.
     """
+    from llm.judges.bradley_terry import estimate  # here, because numpy is slow to import, and few processes need it
+
     players = sorted({*names, *(c.winner for c in seen), *(c.loser for c in seen)})
     index = {name: i for i, name in enumerate(players)}
-    wins = np.zeros((2, len(players), len(players)))  # wins[0, i, j]: how often i beat j; wins[1]: over their shares
-    for c in seen:
-        wins[:, index[c.winner], index[c.loser]] += c.weight, c.weight / c.share
-    if not prior and not _is_connected(wins[0]):
-        raise ValueError("somebody always wins, always loses or met none of the others: give a prior above 0")
-    strengths = _fit(wins[0], prior)
-    inverse = np.linalg.pinv(_information(wins[0], prior, strengths))  # without a prior: under "strengths sum to zero"
-    centred = (np.eye(len(players)) - 1.0 / max(len(players), 1)) @ inverse
-    errors = np.sqrt(np.diag(centred @ _information(wins[1], prior, strengths) @ centred.T))
+    games = [(index[c.winner], index[c.loser], c.weight, c.share) for c in seen]
+    strengths, errors = estimate(len(players), games, prior)
     return {
         name: Rating(*(round(float(v), 9) for v in (b, b - QUANTILE * e, b + QUANTILE * e)))
         for name, b, e in zip(players, strengths, errors, strict=True)
     }
-
-
-def _fit(wins: np.ndarray, prior: float) -> np.ndarray:
-    """Newton's method on the log-likelihood, which is concave: strengths (n,)."""
-    strengths = np.zeros(len(wins))
-    for _ in range(200):
-        expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))  # P(i beats j)
-        against = 1.0 / (1.0 + np.exp(-strengths))  # P(i beats the player of strength 0)
-        # dL/db_i = sum_j (w_ij - n_ij p_ij) + prior (1/2 - p_i0)
-        gradient = (wins - (wins + wins.T) * expected).sum(axis=1) + prior * (0.5 - against)
-        information = _information(wins, prior, strengths)
-        step = np.linalg.solve(information, gradient) if prior else np.linalg.pinv(information) @ gradient
-        strengths = strengths + np.clip(step, -2.0, 2.0)
-        if np.abs(step).max(initial=0.0) < 1e-12:
-            break
-    return strengths
-
-
-def _information(wins: np.ndarray, prior: float, strengths: np.ndarray) -> np.ndarray:
-    """Fisher information (n, n) at these strengths: minus the second derivatives of the log-likelihood."""
-    expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))
-    against = 1.0 / (1.0 + np.exp(-strengths))
-    spread = (wins + wins.T) * expected * (1.0 - expected)
-    information: np.ndarray = np.diag(spread.sum(axis=1) + prior * against * (1.0 - against)) - spread
-    return information
-
-
-def _is_connected(wins: np.ndarray) -> bool:
-    """Whether everybody beat everybody else through some chain (Ford's condition for a finite estimate)."""
-    reach = (wins > 0) | np.eye(len(wins), dtype=bool)
-    for _ in range(len(wins)):
-        reach = reach @ reach
-    return bool(reach.all())
 
 
 def pool_picks(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
