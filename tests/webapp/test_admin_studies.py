@@ -8,8 +8,9 @@ from tests.webapp import bench_rows, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
 from webapp.bench.admin.studies import FIXED_QUESTIONS, invite
-from webapp.studies import enrolment
-from webapp.studies.models import Participant, Question, Study
+from webapp.experiments.models import LanguageModel
+from webapp.studies import enrolment, preflight
+from webapp.studies.models import CompletionCode, Participant, Question, Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -73,7 +74,7 @@ def test_open_and_close(staff):
     study = rows.study(status="draft")
     address = reverse("admin:study_status", args=[study.pk])
     for status in ("open", "closed"):
-        staff.post(address, {"status": status})
+        staff.post(address, {"status": status, "confirmed": "writer"})
         study.refresh_from_db()
         assert study.status == status
     staff.post(address, {"status": "nonsense"})
@@ -83,6 +84,45 @@ def test_open_and_close(staff):
     staff.post(page, {"action": "open_links", "_selected_action": [study.pk]})
     study.refresh_from_db()
     assert study.status == "open"
+
+
+def test_what_must_be_confirmed_before_a_study_opens(staff):
+    study = rows.study(status="draft", practice=False, recruiting=True)
+    CompletionCode.objects.create(study=study, outcome="finished", code="DONE")
+    local = {"headers": {"host": "127.0.0.1:8000"}}
+    page = staff.get(change(study), **local).content.decode()
+    assert "In every arm the offline writer writes the rewards" in page and "leads to this machine" in page
+    assert "There is no practice round" in page and "No completion code for “Left the study”" in page
+    assert page.count('name="confirmed"') == 2
+    address = reverse("admin:study_status", args=[study.pk])
+    for confirmed in ([], ["writer"], ["address"], ["writer", "nonsense"]):
+        staff.post(address, {"status": "open", "confirmed": confirmed}, **local)
+        assert Study.objects.get().status == "draft"
+    changelist = {"action": "open_links", "_selected_action": [study.pk]}
+    said = staff.post(reverse("admin:studies_study_changelist"), changelist, follow=True).content.decode()
+    assert "Confirm this on its page first: In every arm the offline writer" in said
+    staff.post(address, {"status": "open", "confirmed": ["writer", "address"]}, **local)
+    assert Study.objects.get().status == "open"
+    assert AuditEntry.objects.get(action="opened study").detail["confirmed"] == ["writer", "address"]
+
+
+@pytest.mark.parametrize(
+    ("address", "names"),
+    [
+        ("http://localhost:8000", ["address"]),
+        ("http://[::1]:8000", ["address"]),
+        ("http://10.0.0.7", ["network"]),
+        ("http://lab-3:8000", ["network"]),
+        ("https://prefine.example.org", []),
+    ],
+)
+def test_who_can_open_the_links(address, names):
+    model = LanguageModel.objects.create(name="M", kind="openai", base_url="https://example.org", model="m")
+    study = rows.study(status="draft")
+    study.arms.update(model=model)
+    assert [caution.name for caution in preflight.list_cautions(study, address) if caution.name != "practice"] == names
+    Study.objects.update(demonstration=True)
+    assert preflight.list_cautions(Study.objects.get(), address) == []
 
 
 def test_closing_tells_of_panels_that_nobody_new_completes(staff):
@@ -126,7 +166,7 @@ def test_a_saved_draft_says_so_and_what_is_still_to_do(staff):
     assert Study.objects.get().status == "draft"
     staff.post(change(study), study_form({}, study=study))
     assert "Open the links" in staff.get(change(study)).content.decode()
-    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"})
+    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open", "confirmed": "writer"})
     assert Study.objects.get().status == "open"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -30,7 +30,7 @@ from webapp.bench.admin.study_forms import (
     StatusForm,
     StudyForm,
 )
-from webapp.studies import assigning, copying, enrolment, opening
+from webapp.studies import assigning, copying, enrolment, opening, preflight
 from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, find_current
 
 CONSENT = """\
@@ -180,7 +180,7 @@ class StudyAdmin(ModelAdmin):
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         study = self.get_object(request, object_id)
         kwargs["extra_context"] = {
-            **(_study_box(study) if study else {}),
+            **(_study_box(study, get_site_address(request)) if study else {}),
             "site": get_site_address(request),
             **(kwargs.get("extra_context") or {}),
         }
@@ -208,7 +208,8 @@ class StudyAdmin(ModelAdmin):
     def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
         form = StatusForm(request.POST)
         if form.is_valid():
-            self._set(request, Study.objects.filter(pk=pk), form.cleaned_data["status"])
+            given = form.cleaned_data
+            self._set(request, Study.objects.filter(pk=pk), given["status"], given["confirmed"])
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
 
     @admin.action(description="Open: personal links work")
@@ -226,14 +227,22 @@ class StudyAdmin(ModelAdmin):
             record(request.user, "copied study", copy, of=study.title)
             self.message_user(request, f"“{copy}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
 
-    def _set(self, request: HttpRequest, studies: QuerySet[Study], status: str) -> None:
+    def _set(
+        self, request: HttpRequest, studies: QuerySet[Study], status: str, confirmed: Collection[str] = ()
+    ) -> None:
         """Open the studies, or say why one cannot be opened; or close them."""
         for study in studies:
-            found = opening.open_study(study) if status == Study.Status.OPEN else opening.close_study(study)
+            if status == Study.Status.OPEN:
+                unconfirmed = preflight.find_unconfirmed(study, get_site_address(request), confirmed)
+                asked = [f"Confirm this on its page first: {text}" for text in unconfirmed]
+                found = opening.find_problems(study) or asked or opening.open_study(study)
+            else:
+                found = opening.close_study(study)
             for words in found:
                 self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
             if not found:
-                audit.record(request.user, "opened study" if status == Study.Status.OPEN else "closed study", study)
+                action = "opened study" if status == Study.Status.OPEN else "closed study"
+                audit.record(request.user, action, study, **({"confirmed": list(confirmed)} if confirmed else {}))
                 self.message_user(request, _describe_status(study, status), messages.SUCCESS)
 
 
@@ -248,12 +257,13 @@ def _describe_status(study: Study, status: str) -> str:
     )
 
 
-def _study_box(study: Study) -> dict[str, Any]:
+def _study_box(study: Study, address: str) -> dict[str, Any]:
     """The context of the boxes around the form: what is still to be done, and where participants are."""
     people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
     by_hand = study.assignment == Study.Assigning.BY_HAND
     return {
         "problems": opening.find_problems(study) if study.status != Study.Status.OPEN else [],
+        "cautions": preflight.list_cautions(study, address),
         "inside": opening.count_active(study),
         "stranded": opening.count_stranded(study),
         "refused": opening.find_closed_reason(study) if study.status == Study.Status.OPEN else "",

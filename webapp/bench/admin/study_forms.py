@@ -17,6 +17,7 @@ from llm.methods import METHODS
 from webapp.bench.admin.experiments import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.defaults import find_environment_model
+from webapp.studies import preflight
 from webapp.studies.models import Arm, Assignment, Study
 
 MOST_AT_ONCE = 200
@@ -237,3 +238,5 @@ class AssignmentForm(forms.ModelForm):
 
 class StatusForm(forms.Form):
     status = forms.ChoiceField(choices=[(Study.Status.OPEN, "open"), (Study.Status.CLOSED, "closed")])
+    confirmed = forms.MultipleChoiceField(choices=[(name, name) for name in preflight.MUST_CONFIRM], required=False)
+    """Names of the cautions that were confirmed."""

@@ -1,0 +1,86 @@
+"""What an experimenter should know before a study opens for the first time; some of it they must confirm."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from webapp.experiments.models import LanguageModel
+from webapp.studies.models import Outcome, Study
+
+MUST_CONFIRM = ("writer", "address")
+"""Names of the cautions without whose confirmation a study does not open."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    name: str
+    text: str
+
+    @property
+    def must_confirm(self) -> bool:
+        return self.name in MUST_CONFIRM
+
+
+def list_cautions(study: Study, address: str) -> list[Caution]:
+    """The cautions of a draft whose links begin with this address; none for a demonstration."""
+    if study.demonstration or study.status != Study.Status.DRAFT:
+        return []
+    return [*_check_writer(study), *_check_address(address), *_check_codes(study), *_check_practice(study)]
+
+
+def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> list[str]:
+    """The texts of the cautions that must be confirmed and are not among these names."""
+    cautions = list_cautions(study, address)
+    return [caution.text for caution in cautions if caution.must_confirm and caution.name not in confirmed]
+
+
+def _check_writer(study: Study) -> Iterator[Caution]:
+    offline = LanguageModel.Kind.OFFLINE
+    arms = [arm.name for arm in study.arms.select_related("model") if not arm.model or arm.model.kind == offline]
+    if arms:
+        where = "every arm" if len(arms) == study.arms.count() else f"arm {', '.join(arms)}"
+        text = f"In {where} the offline writer writes the rewards: a built-in program, not a language model."
+        yield Caution("writer", text)
+
+
+def _check_address(address: str) -> Iterator[Caution]:
+    host = urlsplit(address).hostname or ""
+    way_out = "Set PREFINE_URL to the address that participants reach."
+    if _is_loopback(host):
+        text = f"Links begin with {address}, which leads to this machine: nobody elsewhere can open them. {way_out}"
+        yield Caution("address", text)
+    elif _is_local(host):
+        text = f"Links begin with {address}: only people in your own network can open them. {way_out}"
+        yield Caution("network", text)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".internal", ".lan"))
+
+
+def _check_codes(study: Study) -> Iterator[Caution]:
+    having = set(study.codes.values_list("outcome", flat=True))
+    missing = [str(label) for value, label in Outcome.choices if value not in having]
+    if missing and (having or study.recruiting):
+        listed = "; ".join(f"“{label}”" for label in missing)
+        text = f"No completion code for {listed}. People who end so have nothing to hand in at the recruitment site."
+        yield Caution("codes", text)
+
+
+def _check_practice(study: Study) -> Iterator[Caution]:
+    if not study.practice:
+        text = "There is no practice round: people learn the page in the first round that counts."
+        yield Caution("practice", text)
