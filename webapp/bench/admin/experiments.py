@@ -165,6 +165,7 @@ class ExperimentForm(LoopForm):
             self.fields["judge"].error_messages["invalid_choice"] = PEOPLE_JUDGE_IN_STUDIES
         if "seed" in self.fields:
             self.fields["seed"].required, self.fields["seed"].initial = False, None
+            self.fields["seed"].widget.attrs["placeholder"] = "the next one"
 
     class Meta(LoopForm.Meta):
         model = Experiment
