@@ -113,3 +113,12 @@ document.addEventListener("click", ({ target }) => {
   box.focus();
   if (!written) box.setSelectionRange(box.value.length - value.length, box.value.length);
 });
+
+// Names for parts of Unfold's pages that have none: the sidebar, what scrolls, the column for removal in inline forms.
+document.addEventListener("DOMContentLoaded", () => {
+  document.getElementById("nav-sidebar-inner")?.setAttribute("aria-label", "Pages");
+  for (const box of document.querySelectorAll("main [data-simplebar]")) {
+    box.dataset.simplebarAriaLabel = (box.closest("[data-inline-type]")?.querySelector("h2") || document.querySelector("h1")).textContent.trim();
+  }
+  for (const head of document.querySelectorAll("[data-inline-type] thead th:last-child")) if (!head.textContent.trim()) head.textContent = "Remove";
+});

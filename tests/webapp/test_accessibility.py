@@ -1,4 +1,4 @@
-"""Every participant's and evaluator's page through axe-core: WCAG 2.2 AA and best practices, light and dark."""
+"""Participants', evaluators' and the admin's pages through axe-core: WCAG 2.2 AA and best practices."""
 
 from pathlib import Path
 
@@ -71,7 +71,7 @@ experiment(person("failed"), status="failed")
 experiment(person("closed"), status="cancelled")
 person("withdrawn", withdrawn_at=timezone.now())
 out["leave"] = out["review"] + "leave/"
-out["home"], out["unknown link"] = "/", "/s/nobody/"
+out["home"], out["unknown link"], out["sign in"] = "/", "/s/nobody/", "/admin/login/"
 
 whole = rows.study(practice=True, recruiting=True, debriefing="What it was about.", most_attempts=2)
 Question.objects.create(study=whole, text="May you leave?", answers="Yes\\nNo", correct=1, explanation="At any time.")
@@ -103,6 +103,43 @@ while ballot_now := poll_rows.poll_ballot.find_current_showing(finished):
 out["votes thanks"] = finished.get_absolute_url()
 out["votes unknown link"] = "/v/nobody/"
 out["answers"] = problem_rows.open_judgement(problem_rows.sum_problem(), ["# One", "# Two"])
+"""
+
+STAFF = """
+from django.conf import settings
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+from tests.webapp import bench_rows, poll_rows, problem_rows
+from webapp.experiments.models import LanguageModel
+from webapp.studies.models import CompletionCode
+ada, client = bench_rows.create_staff(), Client()
+client.force_login(ada)
+out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
+experiment = bench_rows.create_finished_experiment(n=1)
+study = rows.study(recruiting=True, assignment="by hand")
+CompletionCode.objects.create(study=study, outcome="finished", code="C1")
+changed = {
+    "studies_study": study,
+    "experiments_experiment": experiment,
+    "experiments_languagemodel": LanguageModel.objects.create(name="M", kind="openai"),
+    "votes_poll": poll_rows.poll(status="draft", pairs=1),
+    "problems_problem": problem_rows.add_problem(),
+    "auth_user": ada,
+}
+out["forms"] = {"comparison, add": reverse("comparisons:new")}
+for name, row in changed.items():
+    out["forms"][f"{name}, add"] = reverse(f"admin:{name}_add")
+    out["forms"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
+out["others"] = {name: reverse(f"admin:{name}") for name in ("index", "problems_upload", "review_trialplan_add")}
+out["others"]["delete"] = reverse("admin:experiments_experiment_delete", args=[experiment.pk])
+out["others"]["history"] = reverse("admin:experiments_experiment_history", args=[experiment.pk])
+out["others"]["password"] = reverse("admin:auth_user_password_change", args=[ada.pk])
+for model in admin.site._registry:
+    name, row = f"{model._meta.app_label}_{model._meta.model_name}", model._default_manager.first()
+    out["others"][f"{name}, list"] = reverse(f"admin:{name}_changelist")
+    if row:
+        out["others"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
 """
 
 
@@ -180,3 +217,35 @@ def test_single_key_shortcuts_can_be_switched_off(chromium, site, addresses, nam
     page.keyboard.press("1")
     expect(chosen).to_have_count(1)
     page.close()
+
+
+@pytest.fixture(scope="module")
+def staff(chromium, site):
+    """A signed-in browser and the addresses of staff's pages."""
+    made = site.python(STAFF)
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.add_cookies([{**made["cookie"], "url": site.url}])
+    yield context, made
+    context.close()
+
+
+def find_violations(context, site, addresses):
+    page = context.new_page()
+    found = {}
+    for name, address in addresses.items():
+        assert page.goto(site.url + address).status == 200, name
+        page.evaluate(AXE)
+        found[name] = page.evaluate(RUN)
+    page.close()
+    return {name: violations for name, violations in found.items() if violations}
+
+
+def test_no_form_of_the_admin_has_a_violation(staff, site):
+    context, made = staff
+    assert find_violations(context, site, made["forms"]) == {}
+
+
+@pytest.mark.exhaustive
+def test_no_other_page_of_the_admin_has_a_violation(staff, site):
+    context, made = staff
+    assert find_violations(context, site, made["others"]) == {}
