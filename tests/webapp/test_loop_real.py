@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +23,14 @@ from simulation import catalog
 from tests import short_training
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
-from tests.webapp.servers import have_ended, processes, wait_for
+from tests.webapp.servers import ROOT, have_ended, processes, wait_for
 from trainer import launch
 from trainer.checkpoint import load_policy
+from trainer.evaluation import evaluate
 from trainer.records import WARM, read_progress
 from trainer.sac import SimbaPolicy
 from webapp.base.store import store
+from webapp.bench.experiments import winner_zip
 from webapp.experiments import headless, loop, progress, run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
@@ -52,7 +57,7 @@ def policy_file(index: int) -> str:
 
 
 class TestReal:
-    def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_headless_to_a_replayable_record(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         row = create_experiment(k=2, n=2, overrides=TINY)
         loop.start(row)
         headless.run_to_end(row, lambda said: None)
@@ -69,6 +74,17 @@ class TestReal:
             r.calls.count() for r in row.requests.all()
         )
         assert_the_metric_is_in_no_prompt(row)
+        self.run_the_downloaded_winner(row, tmp_path)
+
+    def run_the_downloaded_winner(self, row: Experiment, folder: Path) -> None:
+        with zipfile.ZipFile(io.BytesIO(winner_zip.write_zip(row))) as archive:
+            archive.extractall(folder)
+        (made,) = folder.iterdir()
+        assert (made / "reward.py").read_text() == row.winner.source
+        found, _ = evaluate(made / "policy.pt", [0], 1)
+        command = [sys.executable, str(made / "run.py")]
+        said = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True).stdout
+        assert found.task == "Cartpole" and said.startswith("Cartpole: mean of the metric over ")
 
     def test_rda_trains_with_sac_and_goes_on_from_its_best_policy(self) -> None:
         """Subtasks, rewards, training, analysis and reflection: nothing is made up but the small numbers."""

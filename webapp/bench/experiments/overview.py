@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from llm.backend import without_credentials
 from webapp.base import charts
+from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
@@ -77,6 +78,11 @@ class ExperimentOverview:
     def winner(self) -> Card | None:
         cards = (card for row in self.rounds for card in row.cards)
         return next((card for card in cards if "winner" in card.badges), None)
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether the winner's policy can be downloaded."""
+        return self.winner is not None and bool(winner_zip.find_policy(self.winner.candidate))
 
     @property
     def winner_ties(self) -> str:

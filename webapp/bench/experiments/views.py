@@ -18,9 +18,9 @@ from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
 from webapp.accounts.access import staff_only
-from webapp.base.http import HtmxHttpRequest
+from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.experiments import event_log, experiment_list, sections
+from webapp.bench.experiments import event_log, experiment_list, sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
@@ -141,6 +141,17 @@ def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, s
     if slug not in figures:
         raise Http404(f"Candidate {key} has no chart {slug!r}.")
     return respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
+
+
+@require_safe
+@staff_only
+def download_winner(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    row = _get_experiment(public_id)
+    try:
+        content = winner_zip.write_zip(row)
+    except FileNotFoundError as error:
+        raise Http404(str(error)) from error
+    return respond_with_download(content, "application/zip", f"{winner_zip.get_stem(row)}.zip")
 
 
 @require_POST

@@ -1,0 +1,69 @@
+"""The winner of an experiment as a zip: its reward function, its final policy, and a script that runs the policy."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from webapp.base.store import store
+from webapp.experiments import provenance
+from webapp.experiments.kinds import train
+from webapp.experiments.models import Candidate, Experiment
+
+RUN = '''\
+"""One episode of the policy beside this file. In a checkout of Prefine: PYTHONPATH=. .venv/bin/python FOLDER/run.py"""
+
+from pathlib import Path
+
+from simulation.environment import Environment
+from trainer.checkpoint import load_policy
+
+policy = load_policy(Path(__file__).with_name("policy.pt"))
+env, metrics, ended = Environment(policy.task, worlds=1, seed=0), [], False
+while not ended:
+    step = env.step(policy(env.obs_buf))
+    metrics += step.metric[step.metric_counts].tolist()
+    ended = bool((step.terminated | step.truncated).any())
+print(f"{policy.task}: mean of the metric over {len(metrics)} steps: {sum(metrics) / max(1, len(metrics)):.3f}")
+'''
+README = """\
+The winner of “{name}”, candidate {key}: {task}, {method}, seed {seed}. Written with Prefine {version}.
+
+reward.py   the reward function. Train it again: ./prefine train --task {task} --reward FOLDER/reward.py
+policy.pt   the final policy of its training (PyTorch, read without running code).
+            Its score and films: ./prefine evaluate FOLDER/policy.pt --film best worst
+run.py      one episode of the policy in plain Python
+"""
+
+
+def find_policy(candidate: Candidate) -> str:
+    """The key of the candidate's final policy in the store; empty if there is none."""
+    training = train.find_training(candidate.iteration.experiment, candidate.key)
+    if training is None:
+        return ""
+    request, position = training
+    key = f"{request.run_key}/checkpoints/policies/{position}.pt"
+    return key if store.size(key) is not None else ""
+
+
+def write_zip(experiment: Experiment) -> bytes:
+    """Raises FileNotFoundError if there is no winner, or no policy of it."""
+    winner = experiment.winner
+    key = find_policy(winner) if winner else ""
+    if winner is None or not key:
+        raise FileNotFoundError(f"no policy of the winner of {experiment}")
+    with store.open(key) as file:
+        policy = file.read()
+    about = {"name": experiment.name or experiment, "key": winner.key, "task": experiment.task}
+    about |= {"method": experiment.method, "seed": experiment.seed, "version": provenance.get_running_version()}
+    files = {"README.txt": README.format(**about), "reward.py": winner.source, "policy.pt": policy, "run.py": RUN}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"{get_stem(experiment)}/{name}", content)
+    return out.getvalue()
+
+
+def get_stem(experiment: Experiment) -> str:
+    """The name of the folder, and of the zip without its ending."""
+    return f"{experiment.task.lower()}-{experiment.method.replace('_', '-')}-{str(experiment.public_id)[:8]}"
