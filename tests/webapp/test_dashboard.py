@@ -1,6 +1,9 @@
+import io
 import re
 import uuid
+import zipfile
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -12,11 +15,13 @@ from django.utils import timezone
 
 from simulation import catalog
 from tests.webapp import bench_rows, fake_workers, rows
+from webapp.base.store import store
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
 from webapp.experiments import loop, request_results
 from webapp.experiments.execute import reuse
 from webapp.experiments.execute.train import read_outcomes
+from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db
@@ -443,6 +448,19 @@ async def test_clips_come_in_ranges(async_client):
     assert answer.status_code == 404
 
 
+def test_a_winner_is_downloaded_where_its_policy_is_kept(staff):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    address = reverse("bench:download_winner", args=[row.public_id])
+    assert staff.get(address).status_code == 404 and address not in html(staff.get(page("experiment", row)))
+    request, position = train.find_training(row, row.winner.key)
+    store.publish(f"{request.run_key}/checkpoints/policies/{position}.pt", b"weights")
+    assert address in html(staff.get(page("experiment", row)))
+    with zipfile.ZipFile(io.BytesIO(staff.get(address).content)) as archive:
+        held = {Path(name).name: archive.read(name).decode() for name in archive.namelist()}
+    assert held["policy.pt"] == "weights" and held["reward.py"] == row.winner.source
+    assert row.winner.key in held["README.txt"] and "load_policy" in held["run.py"]
+
+
 # --- cost -----------------------------------------------------------------------------------------------------
 
 
@@ -459,7 +477,7 @@ def test_queries_do_not_grow_with_the_rounds(staff):
         bench_rows.create_finished_experiment(k=2, n=1, clips=False),
         bench_rows.create_finished_experiment(k=6, n=5, clips=False, name="large"),
     )
-    for name, most in (("experiment", 26), ("live", 24)):
+    for name, most in (("experiment", 27), ("live", 25)):
         few, many = queries(staff, page(name, small)), queries(staff, page(name, large))
         assert many <= few <= most, name
     assert queries(staff, page("candidate", large, "5-6")) <= 14

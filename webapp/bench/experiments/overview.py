@@ -82,7 +82,7 @@ class ExperimentOverview:
     @property
     def has_policy(self) -> bool:
         """Whether the winner's policy can be downloaded."""
-        return self.winner is not None and bool(winner_zip.find_policy(self.winner.candidate))
+        return self.winner is not None and bool(winner_zip.find_policy(self.experiment, self.winner.key))
 
     @property
     def winner_ties(self) -> str:

@@ -8,7 +8,7 @@ import zipfile
 from webapp.base.store import store
 from webapp.experiments import provenance
 from webapp.experiments.kinds import train
-from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.models import Experiment
 
 RUN = '''\
 """One episode of the policy beside this file. In a checkout of Prefine: PYTHONPATH=. .venv/bin/python FOLDER/run.py"""
@@ -36,9 +36,9 @@ run.py      one episode of the policy in plain Python
 """
 
 
-def find_policy(candidate: Candidate) -> str:
-    """The key of the candidate's final policy in the store; empty if there is none."""
-    training = train.find_training(candidate.iteration.experiment, candidate.key)
+def find_policy(experiment: Experiment, candidate: str) -> str:
+    """The key in the store of the final policy of this candidate (its id as methods use it); empty without one."""
+    training = train.find_training(experiment, candidate)
     if training is None:
         return ""
     request, position = training
@@ -49,7 +49,7 @@ def find_policy(candidate: Candidate) -> str:
 def write_zip(experiment: Experiment) -> bytes:
     """Raises FileNotFoundError if there is no winner, or no policy of it."""
     winner = experiment.winner
-    key = find_policy(winner) if winner else ""
+    key = find_policy(experiment, winner.key) if winner else ""
     if winner is None or not key:
         raise FileNotFoundError(f"no policy of the winner of {experiment}")
     with store.open(key) as file:
