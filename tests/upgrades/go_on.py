@@ -6,6 +6,7 @@ python tests/upgrades/go_on.py PART FOLDER
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import re
 import sys
@@ -188,10 +189,12 @@ def code_of(person: Visitor) -> str:
 
 
 def votes(folder: Path) -> dict[str, Any]:
-    """Complete the open votes, which close; earlier answers count as before."""
+    """Complete the open votes, which close; earlier answers are as before, in the columns of then."""
     before = (folder / "votes.csv").read_text()
     closed = rows("votes.Poll").filter(title="A closed vote").order_by("pk").first()
     after = staff().get(f"/bench/votes/{closed.public_id}/votes.csv").content.decode()
+    width = len(before.partition("\n")[0].split(","))
+    table = list(csv.reader(after.splitlines()))
     ended = {}
     for poll in rows("votes.Poll").filter(status="open"):
         staff().post(f"/bench/votes/{poll.public_id}/invite/", {"count": 3})
@@ -201,7 +204,12 @@ def votes(folder: Path) -> dict[str, Any]:
         staff().post(f"/bench/votes/{poll.public_id}/unblind/")
         page = staff().get(f"/bench/votes/{poll.public_id}/votes.csv")
         ended[poll.title] = [poll.status, page.status_code, page.content.decode().count("\n")]
-    return {"before": before, "after": after, "ended": ended}
+    return {
+        "before": list(csv.reader(before.splitlines())),
+        "after": [row[:width] for row in table],
+        "named": [len(row) > width and row[width] for row in table],
+        "ended": ended,
+    }
 
 
 def answers_all(person: Visitor) -> None:

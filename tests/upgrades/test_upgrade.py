@@ -107,7 +107,7 @@ def test_people_go_to_their_end_and_get_their_code(site: Site) -> None:
 
 def test_votes_are_cast_and_closed(site: Site) -> None:
     seen = site.part("votes")
-    assert seen["before"] == seen["after"]
+    assert seen["before"] == seen["after"] and all(seen["named"])
     assert {title: status for title, (status, _, _) in seen["ended"].items()} == {
         "An open vote": "closed",
         "A vote on answers": "closed",

@@ -14,10 +14,10 @@ ARMS = ("ICPL", "OpenLoop", "Eureka")
 METHODS = {"ICPL": "icpl", "OpenLoop": "open_loop", "Eureka": "eureka"}
 
 
-def winner(arm: str, number: int = 1, task: str = "Ant") -> Clip:
+def winner(arm: str, number: int = 1, task: str = "Ant", seed: int = rows.SEED) -> Clip:
     """The final clip of a finished experiment's winner."""
     experiment = Experiment.objects.create(
-        name=f"sentinel_experiment {arm} {number}", task=task, method=METHODS[arm], seed=rows.SEED, status="finished"
+        name=f"sentinel_experiment {arm} {number}", task=task, method=METHODS[arm], seed=seed, status="finished"
     )
     candidate = Candidate.objects.create(
         iteration=Iteration.objects.create(experiment=experiment, number=3),
@@ -56,6 +56,18 @@ def poll(pairs: int = 1, opened: bool = True, **values: object) -> Poll:
     if opened:
         assert lifecycle.open_poll(made) == []
         made.refresh_from_db()
+    return made
+
+
+def poll_of_equal_arms(*pairs: dict[str, object], names: tuple[str, ...] = (), **values: object) -> Poll:
+    """A draft of pairs that are all ICPL against OpenLoop; `pairs` are the arguments of their winners."""
+    made = poll(0, opened=False, **values)
+    for place, arguments in enumerate(pairs):
+        clips = [winner(arm, **arguments) for arm in ("ICPL", "OpenLoop")]
+        name = names[place] if place < len(names) else ""
+        Pair.objects.create(
+            poll=made, first=clips[0], second=clips[1], first_arm="ICPL", second_arm="OpenLoop", name=name
+        )
     return made
 
 

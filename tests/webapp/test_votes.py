@@ -1,7 +1,10 @@
 """A/B votes: the rows. Opening fixes, sides balance, one vote each, N is exactly N."""
 
+import csv
+import hashlib
 import threading
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,8 +13,10 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from tests.webapp import poll_rows
+from webapp.archive.derived_files import summarize_results
+from webapp.base.charts import to_svg
 from webapp.experiments.models import Clip, Experiment
-from webapp.votes import lifecycle, poll_ballot, poll_enrolment, poll_results
+from webapp.votes import figures, lifecycle, poll_ballot, poll_enrolment, poll_results
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 from webapp.votes.poll_ballot import Answer, cast_vote, find_current_showing
 
@@ -27,6 +32,68 @@ def test_opening_fixes_the_plan():
         assert words in poll.plan, words
     assert "Bradley-Terry" in poll.plan and "Bradley-Terry" not in poll_rows.poll().plan
     assert lifecycle.open_poll(poll) == ["It was opened before."]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "own", "names"),
+    [
+        ([{}], (), ["ICPL against OpenLoop"]),
+        ([{}, {"task": "Cartpole"}], (), ["ICPL against OpenLoop, Ant", "ICPL against OpenLoop, Cartpole"]),
+        ([{"seed": 3}, {"seed": 4}], (), ["ICPL against OpenLoop, seed 3", "ICPL against OpenLoop, seed 4"]),
+        ([{}, {}], (), ["ICPL against OpenLoop, pair 1", "ICPL against OpenLoop, pair 2"]),
+        ([{}, {}], ("Gait",), ["Gait", "ICPL against OpenLoop"]),
+        ([{}, {}], ("ICPL against OpenLoop",), ["ICPL against OpenLoop", "ICPL against OpenLoop, pair 2"]),
+    ],
+)
+def test_every_pair_has_a_name_of_its_own(pairs, own, names):
+    poll = poll_rows.poll_of_equal_arms(*pairs, names=own)
+    planned = lifecycle.write_plan(poll)
+    assert lifecycle.open_poll(poll) == []
+    poll.refresh_from_db()
+    assert poll.plan == planned and [pair.name for pair in poll.pairs.all()] == names
+    lines = [f"  {n}. {name}{': ICPL against OpenLoop' * (name == 'Gait')}" for n, name in enumerate(names, 1)]
+    assert "\n".join(lines) in poll.plan
+
+
+def test_names_are_in_every_result():
+    poll = poll_rows.poll_of_equal_arms({}, {"task": "Cartpole"}, {}, names=("", "", "Gait"), evaluators_wanted=1)
+    assert lifecycle.open_poll(poll) == []
+    voted(poll, {"ICPL": 1})
+    names = ["ICPL against OpenLoop, Ant", "ICPL against OpenLoop, Cartpole", "Gait"]
+    found = poll_results.compute_results(poll)
+    assert [pair.sentence for pair in found.pairs] == [
+        f"{name}: ICPL 1, OpenLoop 0; no significant preference." for name in names
+    ]
+    chart, *_ = figures.build_charts(found)
+    assert list(chart.categories) == [*names[:2], "Gait: ICPL against OpenLoop"]
+    drawn = to_svg(replace(chart, categories=tuple(f"Revolve (automatic) against {name}" for name in names)))
+    assert "Ant</text>" in drawn and "Cartpole</text>" in drawn  # a long name is cut elsewhere
+    table = list(csv.DictReader(poll_results.write_csv(poll).splitlines()))
+    assert {row["pair"]: row["pair_name"] for row in table} == dict(zip("123", names, strict=True))
+    assert list(table[0])[-2:] == ["counted", "pair_name"]
+    assert [pair["name"] for pair in summarize_results(found)["pairs"]] == names
+
+
+def test_two_pairs_of_one_name_are_refused():
+    poll = poll_rows.poll_of_equal_arms({}, {}, names=("Gait", "Gait"))
+    assert lifecycle.open_poll(poll) == ["2 pairs are called “Gait”: choose another name."]
+
+
+def test_a_vote_that_an_earlier_version_opened_keeps_its_plan_and_gets_names():
+    poll = poll_rows.poll_of_equal_arms({"seed": 3}, {"seed": 4})
+    assert lifecycle.open_poll(poll) == []
+    plan = "Pairs:\n  1. ICPL against OpenLoop\n  2. ICPL against OpenLoop"
+    Poll.objects.update(plan=plan)
+    Pair.objects.update(name="")
+    poll = Poll.objects.get()
+    Experiment.objects.all().delete()  # a name comes from the copy of the facts
+    assert [pair.name for pair in poll_results.compute_results(poll).pairs] == [
+        "ICPL against OpenLoop, seed 3",
+        "ICPL against OpenLoop, seed 4",
+    ]
+    lifecycle.close_poll(poll)
+    poll.refresh_from_db()
+    assert poll.plan == plan and poll.plan_hash == hashlib.sha256(plan.encode()).hexdigest()
 
 
 def files(pair, ending):

@@ -69,6 +69,18 @@ def test_power_before_the_start(client):
     assert client.get(f"{poll.get_absolute_url()}power.png").status_code == 404
 
 
+def test_a_pairs_name_is_typed_until_the_vote_is_open(client):
+    client.force_login(bench_rows.create_staff())
+    first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
+    client.post(reverse("admin:votes_poll_add"), admin_form(first, second, **{"pairs-0-name": "Gait"}))
+    poll = Poll.objects.get()
+    assert "1. Gait: ICPL against OpenLoop" in client.get(poll.get_absolute_url()).content.decode()
+    assert lifecycle.open_poll(poll) == []
+    lifecycle.close_poll(poll)
+    html = client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode()
+    assert '<th scope="row">Gait: ICPL against OpenLoop</th>' in html
+
+
 def test_only_staff(client):
     poll = poll_rows.poll()
     addresses = [poll.get_absolute_url(), reverse("votes:index"), f"{poll.get_absolute_url()}power.svg"]

@@ -107,6 +107,7 @@ def secrets_of(poll):
     return {
         "method": [r"(?i)\bicpl\b", r"(?i)open_?loop"],
         "experiment": ["sentinel_experiment", *(str(p.origin[side]["experiment"]) for p in pairs for side in p.origin)],
+        "name of a pair": ["sentinel_pair", *(re.escape(p.name) for p in pairs)],
         "hypothesis": ["sentinel_hypothesis", "Holm", "binomial"],
         "score": [str(rows.RTS)[:6], str(rows.FINAL_SCORE)[:6]],
         "seed": [str(rows.SEED), str(poll.seed)],
@@ -124,7 +125,11 @@ def blinded_poll():
     poll_rows.vote_for(other, "ICPL")
     for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
         _number_from(table, 100_001 * number)
-    return poll_rows.poll(pairs=2, allow_tie=True, ask_strength=True, recruiting=True)
+    poll = poll_rows.poll(pairs=2, opened=False, allow_tie=True, ask_strength=True, recruiting=True)
+    poll.pairs.filter(position=1).update(name="sentinel_pair")
+    assert lifecycle.open_poll(poll) == []
+    poll.refresh_from_db()
+    return poll
 
 
 def test_no_page_no_header_tells_what_is_compared(blinded_poll):
@@ -144,7 +149,16 @@ def test_no_page_no_header_tells_what_is_compared(blinded_poll):
 
 def test_the_search_finds_what_is_planted(blinded_poll):
     pair = blinded_poll.pairs.first()
-    for planted in (pair.first_arm, "open_loop", pair.pk, pair.first.pk, pair.first_file, blinded_poll.seed, rows.SEED):
+    for planted in (
+        pair.name,
+        pair.first_arm,
+        "open_loop",
+        pair.pk,
+        pair.first.pk,
+        pair.first_file,
+        blinded_poll.seed,
+        rows.SEED,
+    ):
         assert leaks([("/", f"<p>{planted}</p>")], secrets_of(blinded_poll)), planted
 
 

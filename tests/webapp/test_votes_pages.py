@@ -204,7 +204,7 @@ def test_scripts_in_text_stay_text(client):
     seen = [page(client, person)]
     poll_enrolment.accept_consent(person)
     seen.append(page(client, person))
-    Pair.objects.update(first_arm=evil)
+    Pair.objects.update(first_arm=evil, name=evil)
     client.force_login(bench_rows.create_staff())
     seen.append(client.get(poll.get_absolute_url()).content.decode())
     seen.append(poll_rows.answer(client, person).content.decode())

@@ -116,6 +116,7 @@ def summarize_results(found: poll_results.Results) -> dict[str, Any]:
             "adjusted p": result.adjusted,
             "significant": result.significant,
             **asdict(result.preference),
+            "name": result.name,
         }
         for result in found.pairs
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from webapp.base.charts import Chart, Series
 from webapp.base.statistics.proportions import power
 from webapp.votes.models import Poll
-from webapp.votes.poll_results import Results
+from webapp.votes.poll_results import PairResult, Results
 
 RATES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 DRAWN = (0.6, 0.7, 0.8, 0.9)
@@ -45,11 +45,16 @@ def build_preferences_chart(results: Results) -> Chart:
         x_label="pair",
         y_label="share of votes for the first",
         series=(exact, bayesian),
-        categories=tuple(f"{one.pair.first_arm} over {one.pair.second_arm}" for one in results.pairs),
+        categories=tuple(_label_pair(one) for one in results.pairs),
         covers=(0, 1),
         reference=0.5,
         sideways=True,
     )
+
+
+def _label_pair(result: PairResult) -> str:
+    pair = result.pair
+    return f"{pair.first_arm} over {pair.second_arm}" if result.name == pair.arms else result.title
 
 
 def build_arms_chart(results: Results) -> Chart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,6 +15,7 @@ from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
 from webapp.votes import answer_pairs
 from webapp.votes.models import Evaluator, Pair, Poll
+from webapp.votes.pair_names import describe_pair, name_pairs
 
 BLOCK = 4096
 FREE_BOX = 8
@@ -35,6 +37,8 @@ def find_problems(poll: Poll) -> list[str]:
         )
     for pair in pairs:
         found += [f"Pair {pair.position}: {words}" for words in _check_pair(pair)]
+    counts = Counter(name_pairs(pairs).values())
+    found += [f"{count} pairs are called “{name}”: choose another name." for name, count in counts.items() if count > 1]
     found += _check_wording(poll, pairs)
     read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
     for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
@@ -93,8 +97,11 @@ def open_poll(poll: Poll) -> list[str]:
         found = find_problems(poll)
         if found:
             return found
-        for pair in _read_pairs(poll):
+        pairs = _read_pairs(poll)
+        for pair in pairs:
             _copy_pair(pair)
+        for key, name in name_pairs(pairs).items():
+            Pair.objects.filter(pk=key).update(name=name)
         poll.plan, poll.status, poll.opened_at = write_plan(poll), Poll.Status.OPEN, timezone.now()
         poll.save()
     return []
@@ -142,8 +149,9 @@ def count_complete(poll: Poll) -> int:
 
 def write_plan(poll: Poll) -> str:
     """The analysis plan in words, which is fixed at the opening and shown with the results."""
-    pairs = list(poll.pairs.all())
-    compared = "\n".join(f"  {pair.position}. {pair}" for pair in pairs)
+    pairs = _read_pairs(poll)
+    names = name_pairs(pairs)
+    compared = "\n".join(f"  {pair.position}. {describe_pair(pair, names[pair.pk])}" for pair in pairs)
     offered = "“no difference” is offered" if poll.allow_tie else "forced choice"
     asked = "; how much better is asked too and described, not tested" if poll.ask_strength else ""
     correction = f" after {poll.get_correction_display()}'s correction" if len(pairs) > 1 else ""

@@ -145,6 +145,13 @@ class Pair(models.Model):
     first_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     second_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     """In place of the clips, where a problem was solved."""
+    name = models.CharField(
+        max_length=250,
+        blank=True,
+        help_text="What plan and results call this pair; evaluators never see it. Empty: its arms, and what tells it "
+        "from the other pairs.",
+    )
+    """Fixed when the poll opens. Empty in polls that an earlier version opened; `pair_names.name_pairs` names those."""
     first_arm = models.CharField(max_length=60, blank=True)
     second_arm = models.CharField(max_length=60, blank=True)
     first_file = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -160,6 +167,10 @@ class Pair(models.Model):
         constraints = [models.UniqueConstraint(fields=["poll", "position"], name="one_pair_per_position")]
 
     def __str__(self) -> str:
+        return self.name or self.arms
+
+    @property
+    def arms(self) -> str:
         return f"{self.first_arm} against {self.second_arm}"
 
     @property

@@ -11,12 +11,15 @@ from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.statistics.corrections import CORRECTIONS
 from webapp.base.statistics.proportions import Preference, summarize_preference
 from webapp.votes.models import Evaluator, Pair, Poll, Vote
+from webapp.votes.pair_names import describe_pair, name_pairs
 from webapp.votes.poll_ballot import STRENGTHS
 
 
 @dataclass(frozen=True)
 class PairResult:
     pair: Pair
+    name: str
+    """Unique within the poll."""
     preference: Preference
     equal: int
     adjusted: float
@@ -34,13 +37,18 @@ class PairResult:
         return format_p(self.adjusted)
 
     @property
+    def title(self) -> str:
+        """The name, with the arms where it does not say them."""
+        return describe_pair(self.pair, self.name)
+
+    @property
     def sentence(self) -> str:
         """The result in a sentence."""
         found, pair = self.preference, self.pair
         counts = f"{pair.first_arm} {found.first}, {pair.second_arm} {found.second}"
-        if not self.significant:
-            return f"{counts}: no significant preference."
-        return f"{counts}: {pair.first_arm if found.first > found.second else pair.second_arm} was preferred."
+        preferred = f"{pair.first_arm if found.first > found.second else pair.second_arm} was preferred"
+        verdict = preferred if self.significant else "no significant preference"
+        return f"{counts}: {verdict}." if self.name == pair.arms else f"{self.name}: {counts}; {verdict}."
 
 
 def format_p(p: float) -> str:
@@ -88,6 +96,7 @@ def compute_results(poll: Poll) -> Results:
 
 def _compute_pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
     pairs = list(poll.pairs.all())
+    names = name_pairs(pairs)
     found = []
     for pair in pairs:
         answers = [vote.answer for vote in votes if vote.showing.pair_id == pair.pk]
@@ -96,6 +105,7 @@ def _compute_pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
     return tuple(
         PairResult(
             pair=pair,
+            name=names[pair.pk],
             preference=one,
             equal=sum(vote.answer == "equal" for vote in votes if vote.showing.pair_id == pair.pk),
             adjusted=p,
@@ -126,18 +136,19 @@ def _compute_ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tupl
 
 COLUMNS = (
     *("evaluator", "place", "pair", "left", "right", "choice", "preferred", "strength"),
-    *("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips", "answered_at", "counted"),
+    *("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips", "answered_at", "counted", "pair_name"),
 )
 
 
 def write_csv(poll: Poll) -> str:
-    """All votes with pseudonyms, one row each; the last column says whether the vote is counted."""
+    """All votes with pseudonyms, one row each. New columns are only ever added at the end."""
+    names = name_pairs(list(poll.pairs.all()))
     votes = Vote.objects.filter(showing__evaluator__poll=poll, showing__evaluator__withdrawn_at=None)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for vote in votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "pk"):
-        writer.writerow(_make_row(vote))
+        writer.writerow([*_make_row(vote), names[vote.showing.pair_id]])
     return out.getvalue()
 
 

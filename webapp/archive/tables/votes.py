@@ -55,6 +55,7 @@ TABLES = (
             "second": link("The clip that was copied; empty where it is not in this export."),
             "first_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
             "second_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
+            "name": text("Its name in plan and results; empty in votes that an earlier version opened."),
             "first_arm": keep("What the first stands for."),
             "second_arm": keep("What the second stands for."),
             "first_file": NAME,

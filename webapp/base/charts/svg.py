@@ -122,7 +122,9 @@ def _frame(chart: Chart, width: int, height: int, top: int) -> Frame:
 
 
 def _cut(name: str, longest: int = LONGEST_NAME) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}\u2026"
+    """A long name without its middle: names that begin alike differ at their ends."""
+    end = longest // 3
+    return name if len(name) <= longest else f"{name[: longest - end - 1]}\u2026{name[-end:]}"
 
 
 def _below(chart: Chart, width: int) -> int:

@@ -85,7 +85,7 @@ class PairForm(forms.ModelForm):
 
     class Meta:
         model = Pair
-        fields = ["first", "first_arm", "second", "second_arm"]
+        fields = ["first", "first_arm", "second", "second_arm", "name"]
         help_texts = {
             "first_arm": "What it stands for in the results, for example ICPL. Empty: its method.",
             "second_arm": "Pairs that name the same arm are compared together.",
@@ -119,7 +119,7 @@ class PairInline(StackedInline):
 
     model = Pair
     form = PairForm
-    fields = ["first", "first_arm", "second", "second_arm"]
+    fields = ["first", "first_arm", "second", "second_arm", "name"]
 
     def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
         return 0 if obj and obj.pairs.exists() else 1

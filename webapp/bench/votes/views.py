@@ -14,7 +14,7 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
-from webapp.votes import answer_pairs, figures, lifecycle, poll_enrolment, poll_results
+from webapp.votes import answer_pairs, figures, lifecycle, pair_names, poll_enrolment, poll_results
 from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
@@ -37,6 +37,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     done = lifecycle.count_complete(row)
     begun = people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count()
     pairs = list(row.pairs.all())
+    names = pair_names.name_pairs(pairs)
     context = {
         "poll": row,
         "people": people,
@@ -45,7 +46,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
         "site": get_site_address(request),
         "most_at_once": MOST_AT_ONCE,
-        "read": [(pair, list(enumerate(answer_pairs.find_files(pair), 1))) for pair in pairs if pair.answers],
+        "read": [(p, names[p.pk], list(enumerate(answer_pairs.find_files(p), 1))) for p in pairs if p.answers],
         "plan": row.plan or (lifecycle.write_plan(row) if pairs else ""),
         "problems": lifecycle.find_problems(row) if row.status == Poll.Status.DRAFT else [],
     }
