@@ -56,7 +56,12 @@ def write_zip(experiment: Experiment) -> bytes:
         policy = file.read()
     about = {"name": experiment.name or experiment, "key": winner.key, "task": experiment.task}
     about |= {"method": experiment.method, "seed": experiment.seed, "version": provenance.get_running_version()}
-    files = {"README.txt": README.format(**about), "reward.py": winner.source, "policy.pt": policy, "run.py": RUN}
+    files: dict[str, str | bytes] = {
+        "README.txt": README.format(**about),
+        "reward.py": winner.source,
+        "policy.pt": policy,
+        "run.py": RUN,
+    }
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
