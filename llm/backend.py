@@ -15,6 +15,9 @@ from llm import prices
 from llm.gate import Gate
 from llm.records import Message, canonical
 
+AT_ONCE = 0.99
+"""The share of its time after which the first piece of a stream tells that something held all pieces back."""
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -43,7 +46,8 @@ class Reply:
     @property
     def tokens_per_second(self) -> float | None:
         """How fast it was written, from its first piece of text on; None where that is unknown."""
-        seconds = self.latency - (self.first_token or 0.0)
+        began = self.first_token or 0.0
+        seconds = self.latency - began if began < AT_ONCE * self.latency else self.latency
         return self.usage.output_tokens / seconds if self.usage and seconds > 0 else None
 
 

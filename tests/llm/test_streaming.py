@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from concurrent.futures import wait
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -41,6 +42,8 @@ def test_a_stream_says_when_it_began_and_how_fast_it_was_written():
         (reply,) = backend(server).complete(ASK, 1, 0)
     assert reply.first_token is not None and 0.1 <= reply.first_token <= reply.latency - 0.2
     assert reply.tokens_per_second == pytest.approx(3 / (reply.latency - reply.first_token))
+    held_back = replace(reply, latency=6.0, first_token=5.999)
+    assert held_back.tokens_per_second == pytest.approx(0.5)
 
 
 def test_an_answer_that_comes_whole_has_no_first_token():
