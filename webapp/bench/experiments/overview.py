@@ -112,13 +112,11 @@ class ExperimentOverview:
 
     @property
     def failed_step(self) -> str:
-        failed = (
-            f"{step.kind} of round {row.number}"
-            for row in self.rounds
-            for step in row.steps
-            if step.status == Request.Status.FAILED
-        )
-        return next(failed, "the replay of the method")
+        failed = self.experiment.requests.filter(status=Request.Status.FAILED).first()
+        if failed is None:
+            return "the replay of the method"
+        number = failed.payload.get("iteration")
+        return f"{failed.kind} of round {number}" if number else failed.kind
 
     @property
     def failed_models(self) -> list[LanguageModel]:
