@@ -54,8 +54,8 @@ def write_zip(experiment: Experiment) -> bytes:
         raise FileNotFoundError(f"no policy of the winner of {experiment}")
     with store.open(key) as file:
         policy = file.read()
-    about = {"name": experiment.name or experiment, "key": winner.key, "task": experiment.task}
-    about |= {"method": experiment.method, "seed": experiment.seed, "version": provenance.get_running_version()}
+    about = {"name": experiment.name or str(experiment), "key": winner.key, "task": experiment.task}
+    about |= {"method": experiment.method, "seed": str(experiment.seed), "version": provenance.get_running_version()}
     files: dict[str, str | bytes] = {
         "README.txt": README.format(**about),
         "reward.py": winner.source,
