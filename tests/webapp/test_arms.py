@@ -242,6 +242,20 @@ def test_a_study_needs_an_arm():
     assert opening.open_study(of) == ["Add at least one arm: what is learnt, by which method."]
 
 
+def test_arms_with_the_same_settings_are_named_and_open_all_the_same(admin_client):
+    of = study("ABCD", status="draft")
+    of.arms.update(k=6)
+    of.arms.filter(name="C").update(k=3)
+    of.arms.filter(name="D").update(panel=2)
+    words = "Arms A and B have the same settings"
+    for page in (f"/bench/studies/{of.pk}/", f"/admin/studies/study/{of.pk}/change/"):
+        assert words in admin_client.get(page).text
+    of.arms.filter(name="B").update(options={"measures": True})
+    assert "the same settings" not in admin_client.get(f"/bench/studies/{of.pk}/").text
+    of.arms.filter(name="B").update(options={})
+    assert opening.open_study(of) == []
+
+
 def test_arms_with_less_room_than_the_study():
     assert any("leave room for fewer" in words for words in opening.find_problems(study("AB", quotas=(1, 2), quota=4)))
     assert opening.find_problems(study("AB", quotas=(2, 2), quota=4)) == []

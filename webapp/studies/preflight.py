@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from llm.records import canonical
 from webapp.experiments.models import LanguageModel
+from webapp.studies.assigning import PLAN
 from webapp.studies.models import Outcome, Study
 
 MUST_CONFIRM = ("writer", "address")
@@ -28,13 +31,26 @@ def list_cautions(study: Study, address: str) -> list[Caution]:
     """The cautions of a draft whose links begin with this address; none for a demonstration."""
     if study.demonstration or study.status != Study.Status.DRAFT:
         return []
-    return [*_check_writer(study), *_check_address(address), *_check_codes(study), *_check_practice(study)]
+    arms = [Caution("arms", text) for text in describe_equal_arms(study)]
+    return [*_check_writer(study), *_check_address(address), *arms, *_check_codes(study), *_check_practice(study)]
 
 
 def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> list[str]:
     """The texts of the cautions that must be confirmed and are not among these names."""
     cautions = list_cautions(study, address)
     return [caution.text for caution in cautions if caution.must_confirm and caution.name not in confirmed]
+
+
+def describe_equal_arms(study: Study) -> list[str]:
+    """A warning for each group of arms that have the same settings."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, *settings in study.arms.values_list("name", *PLAN, "panel"):
+        alike[canonical(settings)].append(name)
+    groups = [names for names in alike.values() if len(names) > 1]
+    return [
+        f"Arms {', '.join(names[:-1])} and {names[-1]} have the same settings: only chance makes their results differ."
+        for names in groups
+    ]
 
 
 def _check_writer(study: Study) -> Iterator[Caution]:

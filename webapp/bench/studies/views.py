@@ -16,6 +16,7 @@ from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.studies import lineage, overview, paper_figures, reliability
 from webapp.experiments.models import Experiment
+from webapp.studies import preflight
 from webapp.studies.models import Study
 
 TABLE_TYPES = {
@@ -43,6 +44,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     answers = reliability.read_answers(row)
     context = {
         **live,
+        "equal_arms": preflight.describe_equal_arms(row),
         "answers": answers,
         "summary": reliability.build_summary_table(row, answers),
         "checks": reliability.build_quality_table(row, answers.quality),
