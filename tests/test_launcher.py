@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,11 @@ TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
 
 
 def launch(*arguments, folder=ROOT, cwd="/", **environment):
-    """Run ./prefine; its exit status, output and errors."""
+    """Run ./prefine in the environment of the tests; its exit status, output and errors."""
     return subprocess.run(
         [str(folder / "prefine"), *arguments],
         cwd=cwd,
-        env={**os.environ, **environment},
+        env={**os.environ, "PREFINE_VENV": sys.prefix, **environment},
         capture_output=True,
         text=True,
         timeout=600,
