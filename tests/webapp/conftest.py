@@ -2,7 +2,9 @@
 
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from django.conf import settings as django_settings
@@ -13,6 +15,8 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
 import tests.with_django  # noqa: F401 (before whatever imports a model)
+from simulation import catalog
+from tests import short_training
 from tests.webapp.exports import saved_export  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
 from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
@@ -84,3 +88,14 @@ def folders(settings, tmp_path_factory):
 def data(settings, folders):
     """The data folder: the store's, the trainings', the records'."""
     return settings.DATA_DIR
+
+
+@pytest.fixture(scope="module")
+def short_trainings(tmp_path_factory):
+    """The processes that train and film are those of short_training.py, and film once."""
+    short = replace(catalog.task("Cartpole"), clip_seconds=short_training.SECONDS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", short_training.python(tmp_path_factory.mktemp("python")))
+        patch.setattr(django_settings, "FILM_AT", (100,))
+        patch.setitem(catalog.tasks(), "Cartpole", short)
+        yield

@@ -83,7 +83,7 @@ def test_a_wrong_answer_is_explained_and_asked_again(client, person):
     html = send(client, person, right=False)
     assert "Please try once more" in html and "One answer was not right" in html and "This is the last try" in html
     assert html.count("Not quite.") == 1 and "You mark the best and the worst." in html
-    assert "You may leave at any time." not in html and html.count(" checked>") == 1  # the right one is kept
+    assert "You may leave at any time." not in html and html.count(" required checked>") == 1  # the right one is kept
     assert "Please try once more" in page(client, person)  # a reload shows the same
     assert "This is the last try" in page(Client(), person)  # another device knows the tries, not the answers
     assert "Round 1 of 3" in send(client, person)

@@ -7,20 +7,15 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
 
 from llm.judges.model import question
 from llm.messages import number
 from llm.replay import read_record, replay
-from simulation import catalog
-from tests import short_training
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
 from tests.webapp.servers import ROOT, have_ended, processes, wait_for
@@ -35,21 +30,14 @@ from webapp.experiments import headless, loop, progress, run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.usefixtures("short_trainings"),
+]
 
 TINY = {"iterations": 3, "worlds": 16}
 TINY_SAC = {"iterations": 6, "worlds": 16, "updates": 2, "batch": 32, "learning_starts": 256, "replay": 1000}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def short_films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The processes that train and film are those of short_training.py, and film once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "executable", short_training.python(tmp_path_factory.mktemp("python")))
-        patch.setattr(settings, "FILM_AT", (100,))
-        short = replace(catalog.task("Cartpole"), clip_seconds=short_training.SECONDS)
-        patch.setitem(catalog.tasks(), "Cartpole", short)
-        yield
 
 
 def policy_file(index: int) -> str:

@@ -16,7 +16,11 @@ from webapp.experiments.execute import reuse, train
 from webapp.experiments.models import Candidate, Experiment, Request
 from webapp.experiments.tasks import run_job
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.usefixtures("short_trainings"),
+]
 
 TINY = {"iterations": 3, "worlds": 16}
 
