@@ -19,6 +19,7 @@ from webapp.studies.models import Assignment
 FILE = "choices"
 COLUMNS = {
     "participant": ("text", "", "Pseudonym of the participant."),
+    "pilot": ("0 or 1", "", "1 if the participant only tried the study out; left out of the export by default."),
     "arm": ("text", "", "Name of the arm that the participant judged."),
     "method": ("text", "", "Method that wrote the candidates."),
     "experiment": ("whole number", "", "Row of experiments."),
@@ -45,6 +46,7 @@ def list_rows(scope: Scope, names: Pseudonyms) -> Iterator[list[Any]]:
         judgement = KINDS[vote.request.kind].judgement
         about = [
             names.replace_label(screening.participant.label),
+            screening.participant.pilot,
             places[0].arm.name if places else "",
             experiment.method,
             numbers[experiment.pk],

@@ -30,7 +30,7 @@ from webapp.studies.models import Outcome, Participant, Study, new_token
 from webapp.votes.models import Evaluator, Pair, Poll
 
 DELETED = "deleted"
-KEPT = ("id", "study_id", "source", "attempts", "outcome", "consent_version", "consent_hash")
+KEPT = ("id", "study_id", "source", "pilot", "attempts", "outcome", "consent_version", "consent_hash")
 """What stays of a participant's row, beside days, so that counts stay right."""
 
 
@@ -65,7 +65,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
     """Erase these people in the caller's transaction: what is left identifies nobody and holds none of their words."""
     counts: Counter[str] = Counter()
     keys = [person.pk for person in people]
-    _forget_copies(study, {person.label: DELETED for person in people})
+    _forget_copies(study, people)
     _forget_sessions({person.token for person in people}, keys)
     _forget_log_entries(people)
     for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
@@ -80,6 +80,20 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
     for person in people:
         _anonymize_row(person)
     return Erased(dict(sorted(counts.items())))
+
+
+def delete_pilots(study: Study, by: Any) -> Erased:
+    """Delete everybody who tried the study out, with all that they gave. Not even a count of them stays."""
+    with transaction.atomic():
+        row = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        people = list(row.participants.pilots().order_by("pk"))
+        if not people:
+            return Erased()
+        erased = erase_people(row, people)
+        row.participants.pilots().delete()
+        record(by, "deleted pilot data", row, people=len(people), rows=erased.total)
+    scrub_database()
+    return erased
 
 
 def _delete_experiment(experiment: Experiment) -> Counter[str]:
@@ -175,9 +189,12 @@ def _forget_origin(experiment: Experiment) -> None:
         pair.save(update_fields=["origin"])
 
 
-def _forget_copies(study: Study, labels: dict[str, str]) -> None:
-    """Delete all exports of the study, and replace labels in the audit rows that came with an import."""
-    for export in Export.objects.filter(study=study):
+def _forget_copies(study: Study, people: Sequence[Participant]) -> None:
+    """Delete the exports that contain these people, and replace labels in the audit rows that came with an import."""
+    labels = {person.label: DELETED for person in people}
+    exports = Export.objects.filter(study=study)
+    pilots_alone = people and all(person.pilot for person in people)
+    for export in exports.filter(pilots=True) if pilots_alone else exports:
         run_after_commit(store.delete, export.key)
         export.delete()
     for origin in Origin.objects.filter(study=study):

@@ -41,7 +41,7 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
     path.parent.mkdir(parents=True, exist_ok=True)
     with Bundle(path) as bundle:
         with hold_snapshot():
-            scope = Scope(study)
+            scope = Scope(study, options.pilots)
             names = choose_names(scope, options.fresh_labels)
             counts = _write_tables(bundle, RowReader(TABLES, scope, names), names, report)
             derived_files.write_files(bundle, scope, names, counts, report)
@@ -52,6 +52,7 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
                 "clips": options.clips,
                 "checkpoints": options.checkpoints,
                 "fresh labels": options.fresh_labels,
+                "pilots": options.pilots,
             }
         }
         bundle.write_json("versions.json", list_versions())
@@ -165,7 +166,7 @@ def run_export(task: Task, work: Work) -> None:
     """The job of an export."""
     assert isinstance(task, Export)
     unblind(task.study, task.by)
-    options = Options(task.clips, task.checkpoints, task.fresh_labels)
+    options = Options(task.clips, task.checkpoints, task.fresh_labels, task.pilots)
     with scratch.temporary_folder("export") as folder:
         path = folder / "study.zip"
         write_export(task.study, path, options, work.report)

@@ -60,6 +60,8 @@ class Export(Task):
     clips = models.BooleanField(default=True)
     checkpoints = models.BooleanField(default=False)
     fresh_labels = models.BooleanField(default=False)
+    pilots = models.BooleanField(default=False)
+    """Whether it contains the people who tried the study out."""
     size = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
 

@@ -26,8 +26,8 @@ from webapp.base.store import store
 from webapp.experiments.models import Experiment
 from webapp.experiments.usage import sum_usage
 from webapp.review.models import Trial, Vote
-from webapp.studies import opening
-from webapp.studies.models import Study
+from webapp.studies import assigning, opening
+from webapp.studies.models import Arm, Study
 from webapp.votes.models import Evaluator
 
 log = logging.getLogger(__name__)
@@ -75,10 +75,11 @@ def _read_period(study: Study) -> timedelta:
 
 def _find_last_activity(study: Study) -> datetime | None:
     """When a participant last chose, answered or reached the end."""
+    people = study.participants.without_pilots()
     moments = [
-        Vote.objects.filter(screening__participant__study=study).aggregate(at=Max("created_at"))["at"],
-        Trial.objects.filter(participant__study=study).aggregate(at=Max("answered_at"))["at"],
-        *study.participants.aggregate(*map(Max, STEPS)).values(),
+        Vote.objects.filter(screening__participant__in=people).aggregate(at=Max("created_at"))["at"],
+        Trial.objects.filter(participant__in=people).aggregate(at=Max("answered_at"))["at"],
+        *people.aggregate(*map(Max, STEPS)).values(),
     ]
     return max((moment for moment in moments if moment), default=None)
 
@@ -137,10 +138,10 @@ def _lock_experiments(study: Study) -> None:
 
 
 def aggregate(study: Study) -> dict[str, Any]:
-    """Numbers of the study that say nothing about any one person: counts, and means over arms."""
-    people = study.participants
+    """Numbers of the study that say nothing about any one person: counts, and means over arms. Without pilots."""
+    people = study.participants.without_pilots()
     outcomes = Counter(people.values_list("outcome", flat=True))
-    experiments = Experiment.objects.filter(assignments__participant__study=study).distinct()
+    experiments = assigning.find_study_experiments(study)
     usage = sum_usage(experiments)
     return {
         "invited": people.count(),
@@ -155,8 +156,9 @@ def aggregate(study: Study) -> dict[str, Any]:
     }
 
 
-def _aggregate_arm(arm: Any) -> dict[str, Any]:
-    ended = Experiment.objects.filter(assignments__arm=arm, status=Experiment.Status.FINISHED).distinct()
+def _aggregate_arm(arm: Arm) -> dict[str, Any]:
+    mine = assigning.find_study_experiments(arm.study).filter(assignments__arm=arm)
+    ended = mine.filter(status=Experiment.Status.FINISHED).distinct()
     scores = [rts for rts in ended.values_list("winner__rts", flat=True) if rts is not None]
     numbers = {"arm": arm.name, "task": arm.task, "method": arm.method, "finished experiments": ended.count()}
     return {**numbers, "mean score of the winners": mean(scores) if scores else None}

@@ -28,21 +28,30 @@ class Options:
     clips: bool = True
     checkpoints: bool = False
     fresh_labels: bool = False
+    pilots: bool = False
+    """With the people who tried the study out."""
 
 
 @dataclass(frozen=True)
 class Scope:
     study: Study
+    pilots: bool = False
 
     @cached_property
     def own(self) -> list[int]:
         """The experiments of the study's participants."""
-        mine = Experiment.objects.filter(assignments__participant__study=self.study)
+        mine = Experiment.objects.filter(assignments__participant__in=self.participants)
         return sorted(set(mine.values_list("pk", flat=True)))
 
     @cached_property
     def participants(self) -> list[int]:
-        return sorted(self.study.participants.values_list("pk", flat=True))
+        people = self.study.participants.all() if self.pilots else self.study.participants.without_pilots()
+        return sorted(people.values_list("pk", flat=True))
+
+    @cached_property
+    def left_out(self) -> list[int]:
+        """The participants of the study whose rows are not in the export: its pilots."""
+        return [] if self.pilots else sorted(self.study.participants.pilots().values_list("pk", flat=True))
 
     @cached_property
     def polls(self) -> list[int]:
@@ -99,4 +108,8 @@ class Scope:
         for path in table.inside:
             condition &= Q(**{f"{path}__in": self.experiments})
         rows: QuerySet[Model] = manager.filter(condition)
+        if table.model == "studies.Participant":
+            return rows.exclude(pk__in=self.left_out)
+        for path in table.person.split("|") if table.person and self.left_out else ():
+            rows = rows.exclude(**{f"{path}__in": self.left_out})
         return rows

@@ -8,6 +8,7 @@ from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
 from webapp.bench.experiments import views as experiments
+from webapp.bench.studies import pilots
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.votes import views as votes
@@ -60,6 +61,8 @@ vote_patterns = [
 study_patterns = [
     path("studies/", studies.index, name="studies"),
     path("studies/<int:pk>/", studies.study, name="study"),
+    path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),
+    path("studies/<int:pk>/pilots/delete/", pilots.delete, name="delete_pilots"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),
     path("<uuid:public_id>/lineage/", studies.lineage_page, name="lineage"),
     path("<uuid:public_id>/lineage.<str:ending>", studies.lineage_table, name="lineage_table"),

@@ -56,7 +56,7 @@ class Quality:
 
 def assess_study(study: Study) -> dict[Participant, Quality]:
     """The quality of everybody who has answered anything in this study."""
-    people = Participant.objects.filter(study=study).order_by("label")
+    people = study.participants.without_pilots().order_by("label")
     trials = Trial.objects.filter(participant__study=study, answered_at__isnull=False).order_by("answered_at")
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None).select_related("screening")
     by_trial: dict[int, list[Trial]] = {}

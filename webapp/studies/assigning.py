@@ -19,6 +19,8 @@ PLAN = (
 )
 STAYS = ("", Outcome.FINISHED)
 LONGEST_TITLE = 80
+PILOT_SEEDS = 1_000_000_000
+"""The experiments of pilots take seeds from here on, so that they neither use up nor share those of a study."""
 
 
 def lock_study(study_pk: int) -> Study:
@@ -39,19 +41,25 @@ def find_participants(experiment: Experiment) -> list[Participant]:
 
 def find_enrolled(study: Study) -> QuerySet[Participant]:
     """The participants who consented and have not left: quotas and balance count these."""
-    return study.participants.filter(consented_at__isnull=False, withdrawn_at=None, outcome__in=STAYS)
+    people = study.participants.without_pilots()
+    return people.filter(consented_at__isnull=False, withdrawn_at=None, outcome__in=STAYS)
 
 
 # --- arms -----------------------------------------------------------------------------------------------------
 
 
 def plan_places(participant: Participant) -> list[Assignment]:
-    """The places a newcomer would get: those assigned by hand, else a draw. Empty when there is no room."""
+    """The places a newcomer would get: those assigned by hand, else a draw. Empty when there is no room.
+
+    For pilots there is always room.
+    """
     study = participant.study
     by_hand = list(participant.assignments.select_related("arm"))
     if by_hand:
-        return by_hand if all(has_room(place.arm, besides=participant) for place in by_hand) else []
-    arms = [] if study.assignment == Study.Assigning.BY_HAND else draw_arms(study, participant.label)
+        room = participant.pilot or all(has_room(place.arm, besides=participant) for place in by_hand)
+        return by_hand if room else []
+    drawn = participant.pilot or study.assignment != Study.Assigning.BY_HAND
+    arms = draw_arms(study, participant.label, full_too=participant.pilot) if drawn else []
     return [Assignment(participant=participant, arm=arm, position=number) for number, arm in enumerate(arms, 1)]
 
 
@@ -60,15 +68,16 @@ def assign_places(participant: Participant) -> None:
     Assignment.objects.bulk_create([place for place in plan_places(participant) if place.pk is None])
 
 
-def draw_arms(study: Study, label: str) -> list[Arm]:
+def draw_arms(study: Study, label: str, full_too: bool = False) -> list[Arm]:
     """The arms of the person with this label, in order; empty when too few have room.
 
     Nobody gets an arm twice before they had each one. Balanced: at every place the arm with the fewest people; among
     equals the one least often at that place; among equals one is drawn. Seeded: drawn from the seed and the label
     alone. A balanced draw depends on the study's seed, the label and the places already given, and on nothing else.
+    full_too: draw from arms whose quota is reached, too.
     """
     every = list(study.arms.all())
-    arms = [arm for arm in every if has_room(arm)]
+    arms = [arm for arm in every if full_too or has_room(arm)]
     if not arms or len(arms) < min(study.experiments_each, len(every)):
         return []
     draw = random.Random(f"{study.seed} {label}")
@@ -101,12 +110,12 @@ def has_room(arm: Arm, besides: Participant | None = None) -> bool:
 
 def begin_experiment(place: Assignment) -> Experiment:
     """Give the place its experiment: one with an incomplete panel, or a new one. The last member of the panel starts
-    it. The caller holds the study's lock.
+    it; a pilot is a panel alone. The caller holds the study's lock.
     """
     experiment = _find_open_panel(place) or create_experiment(place)
     place.experiment = experiment
     place.save(update_fields=["experiment"])
-    if find_members(experiment).count() >= place.arm.panel:
+    if place.participant.pilot or find_members(experiment).count() >= place.arm.panel:
         loop.start(experiment)
     else:
         events.emit(experiment, "joined", f"{place.participant.label} is here.", public=True)
@@ -115,32 +124,41 @@ def begin_experiment(place: Assignment) -> Experiment:
 
 def _find_open_panel(place: Assignment) -> Experiment | None:
     """The oldest experiment of this arm that waits for people and does not have this person yet."""
-    if place.arm.panel == 1:
+    if place.arm.panel == 1 or place.participant.pilot:
         return None
-    waiting = Experiment.objects.filter(assignments__arm=place.arm, status=Experiment.Status.DRAFT)
+    waiting = find_study_experiments(place.arm.study).filter(assignments__arm=place.arm, status=Experiment.Status.DRAFT)
     mine = Assignment.objects.filter(participant=place.participant, experiment=OuterRef("pk"))
     return waiting.exclude(Exists(mine)).order_by("pk").first()
 
 
+def find_study_experiments(study: Study, pilots: bool = False) -> QuerySet[Experiment]:
+    """The experiments of the study's participants; with `pilots`, those of its pilots instead."""
+    people = study.participants.pilots() if pilots else study.participants.without_pilots()
+    return Experiment.objects.filter(
+        Exists(Assignment.objects.filter(experiment=OuterRef("pk"), participant__in=people))
+    )
+
+
 def create_experiment(place: Assignment) -> Experiment:
     """A new experiment with the arm's plan and the study's next seed; not started."""
-    arm, study = place.arm, place.arm.study
-    plan = {name: getattr(arm, name) for name in PLAN}
-    return Experiment.objects.create(**plan, name=_make_name(place), seed=_find_next_seed(study))
+    plan = {name: getattr(place.arm, name) for name in PLAN}
+    return Experiment.objects.create(**plan, name=_make_name(place), seed=_find_next_seed(place))
 
 
 def _make_name(place: Assignment) -> str:
     title = place.arm.study.title[:LONGEST_TITLE]
-    if place.arm.panel == 1:
+    if place.arm.panel == 1 or place.participant.pilot:
         return f"{title}: {place.participant.label}" + (f", {place.position}" if place.position > 1 else "")
-    before = Experiment.objects.filter(assignments__arm=place.arm).distinct().count()
+    before = find_study_experiments(place.arm.study).filter(assignments__arm=place.arm).distinct().count()
     return f"{title}: {place.arm.name[:20]}, panel {before + 1}"
 
 
-def _find_next_seed(study: Study) -> int:
-    """Every experiment of a study has its own seed; they count up from the study's."""
-    last = Experiment.objects.filter(assignments__arm__study=study).aggregate(last=Max("seed"))["last"]
-    return study.seed if last is None else max(study.seed, last + 1)
+def _find_next_seed(place: Assignment) -> int:
+    """Every experiment of a study has its own seed; they count up from the study's, those of pilots from theirs."""
+    study, pilot = place.arm.study, place.participant.pilot
+    first = PILOT_SEEDS if pilot else study.seed
+    last = find_study_experiments(study, pilot).aggregate(last=Max("seed"))["last"]
+    return first if last is None else max(first, last + 1)
 
 
 def find_due(participants: QuerySet[Participant] | None = None) -> QuerySet[Assignment]:

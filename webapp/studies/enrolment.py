@@ -29,7 +29,7 @@ def create_participant(
 
 def find_last_number(study: Study, letter: str, sources: Collection[str]) -> int:
     """The highest number in labels of people who came in this way. No label is used again, even after a deletion."""
-    people = Participant.objects.filter(study=study)
+    people = study.participants.without_pilots()
     labels = people.filter(label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
     count = people.filter(source__in=sources).count()  # rows of people whose data was deleted have lost their labels
     return max(count, max((int(label[1:]) for label in labels), default=0))
@@ -50,12 +50,14 @@ def accept_consent(participant: Participant) -> str:
         if reason:
             return reason
         assigning.assign_places(participant)
-        kept = participant.study.publish_consent()
+        study = participant.study
+        if not participant.pilot:
+            study.publish_consent()
         Participant.objects.filter(pk=participant.pk).update(
-            consented_at=timezone.now(), consent_version=kept.version, consent_hash=kept.hash
+            consented_at=timezone.now(), consent_version=study.consent_version, consent_hash=study.consent_hash
         )
         experiment = assigning.begin_experiment(participant.assignments.select_related("arm__study", "participant")[0])
-        events.emit(experiment, "consented", f"{participant.label} agreed to version {kept.version}.")
+        events.emit(experiment, "consented", f"{participant.label} agreed to version {study.consent_version}.")
     return ""
 
 

@@ -31,6 +31,14 @@ class Outcome(models.TextChoices):
     STOPPED = "stopped", "Stopped: cancelled, or after a failure"
 
 
+class StudyQuerySet(models.QuerySet["Study"]):
+    def count_people(self) -> StudyQuerySet:
+        """Each study with `people` and `done`: its participants and those of them who finished, without pilots."""
+        real = models.Q(participants__pilot=False)
+        finished = models.Count("participants", filter=real & models.Q(participants__finished_at__isnull=False))
+        return self.annotate(people=models.Count("participants", filter=real), done=finished)
+
+
 class Study(models.Model):
     """What a group of people is asked to do: who may take part, what they read, and the arms they are spread over."""
 
@@ -96,6 +104,8 @@ class Study(models.Model):
     notify_push = models.BooleanField("by browser notification", default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = StudyQuerySet.as_manager()
+
     class Meta:
         verbose_name_plural = "studies"
         ordering = ["-created_at"]
@@ -106,6 +116,11 @@ class Study(models.Model):
     @property
     def consent_hash(self) -> str:
         return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a participant other than a pilot has consented; from then on what people do cannot be changed."""
+        return self.participants.without_pilots().filter(consented_at__isnull=False).exists()
 
     def publish_consent(self) -> ConsentText:
         """Keep the text as it is now, because from here on somebody may have read it."""
@@ -134,8 +149,9 @@ class Arm(LoopSettings):
 
     @property
     def started(self) -> bool:
-        """Whether a participant has consented; from then on the plan cannot be changed."""
-        return self.assignments.filter(participant__consented_at__isnull=False).exists()
+        """Whether a participant other than a pilot has consented; from then on the plan cannot be changed."""
+        people = self.study.participants.without_pilots().filter(consented_at__isnull=False)
+        return self.assignments.filter(participant__in=people).exists()
 
 
 class ConsentText(models.Model):
@@ -210,6 +226,15 @@ class CompletionCode(models.Model):
         return f"{self.get_outcome_display()}: {self.code}"
 
 
+class ParticipantQuerySet(models.QuerySet["Participant"]):
+    def without_pilots(self) -> ParticipantQuerySet:
+        """The people who count: in quotas, balance, progress, results, retention numbers and exports."""
+        return self.filter(pilot=False)
+
+    def pilots(self) -> ParticipantQuerySet:
+        return self.filter(pilot=True)
+
+
 class Participant(models.Model):
     """A person behind a personal link. No personal data."""
 
@@ -222,6 +247,8 @@ class Participant(models.Model):
     token = models.CharField(max_length=64, unique=True, default=new_token, editable=False)
     label = models.CharField(max_length=40, help_text="A pseudonym for exports, for example P07.")
     source = models.CharField(max_length=12, choices=Source, default=Source.LINK, editable=False)
+    pilot = models.BooleanField(default=False, editable=False)
+    """Somebody who tries the study out, also as a draft; counted nowhere (ParticipantQuerySet.without_pilots)."""
     timezone = models.CharField(max_length=64, blank=True, editable=False)
     """As the browser names it, for example Europe/Berlin."""
     consented_at = models.DateTimeField(null=True, editable=False)
@@ -240,6 +267,8 @@ class Participant(models.Model):
     deleted_at = models.DateTimeField(null=True, editable=False)
     """When this person's data was deleted; the row stays, so that counts and the audit log stay right."""
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ParticipantQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["study", "label"], name="one_label_per_study")]

@@ -115,7 +115,8 @@ def count_active(study: Study) -> int:
 
 
 def find_active(study: Study) -> QuerySet[Participant]:
-    return study.participants.filter(consented_at__isnull=False, outcome="", withdrawn_at=None)
+    people = study.participants.without_pilots()
+    return people.filter(consented_at__isnull=False, outcome="", withdrawn_at=None)
 
 
 def count_stranded(study: Study) -> int:
@@ -144,8 +145,13 @@ def find_closed_reason(study: Study) -> str:
 
 
 def find_refusal(participant: Participant) -> str:
-    """Why this person may not consent now: as find_closed_reason, or unassigned. Empty if they may."""
+    """Why this person may not consent now: as find_closed_reason, or unassigned. Empty if they may.
+
+    A pilot may consent as long as the study is not closed.
+    """
     reason = find_closed_reason(participant.study)
+    if participant.pilot and reason != Study.Status.CLOSED:
+        reason = ""
     if reason or assigning.plan_places(participant):
         return reason
     return "unassigned" if participant.study.assignment == Study.Assigning.BY_HAND else "full"

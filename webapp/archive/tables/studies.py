@@ -118,6 +118,7 @@ TABLES = (
             "token": TOKEN,
             "label": LABEL,
             "source": keep("How they came: personal link, open link or recruitment site."),
+            "pilot": keep("Whether they only tried the study out; such people are left out unless asked for."),
             "timezone": never(PERSONAL),
             "consented_at": when("When they agreed to take part; empty: never."),
             "consent_version": keep("Version of the text they agreed to."),

@@ -65,7 +65,7 @@ class TrialPlanAdmin(ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: TrialPlan | None = None) -> list[str]:
         """The plan stands once somebody consented: participants of one study must do the same."""
-        begun = obj is not None and obj.study.participants.filter(consented_at__isnull=False).exists()
+        begun = obj is not None and obj.study.has_begun
         return ["study", "attention", "gold", "repeated"] if begun else []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
@@ -153,8 +153,7 @@ class StudyAdmin(ModelAdmin):
         return f"{study.people} ({study.done})"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
-        finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
-        return Study.objects.annotate(people=Count("participants"), done=finished)
+        return Study.objects.count_people()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         defaults = {"consent_text": CONSENT}
@@ -162,8 +161,7 @@ class StudyAdmin(ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> tuple[str, ...]:
         """The assignment plan is fixed once somebody has consented."""
-        begun = obj is not None and obj.participants.filter(consented_at__isnull=False).exists()
-        return ASSIGNMENT_FIELDS if begun else ()
+        return ASSIGNMENT_FIELDS if obj is not None and obj.has_begun else ()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -259,7 +257,11 @@ def _describe_status(study: Study, status: str) -> str:
 
 def _study_box(study: Study, address: str) -> dict[str, Any]:
     """The context of the boxes around the form: what is still to be done, and where participants are."""
-    people = study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment")
+    people = (
+        study.participants.without_pilots()
+        .order_by("label")
+        .prefetch_related("assignments__arm", "assignments__experiment")
+    )
     by_hand = study.assignment == Study.Assigning.BY_HAND
     return {
         "problems": opening.find_problems(study) if study.status != Study.Status.OPEN else [],
@@ -322,8 +324,8 @@ def _open_to_change(participant: Participant | None) -> bool:
 
 @admin.register(Participant)
 class ParticipantAdmin(ReadOnlyAdmin):
-    list_display = ["label", "study", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
-    list_filter = ["outcome", "source", ("study", RelatedDropdownFilter)]
+    list_display = ["label", "study", "pilot", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
+    list_filter = ["pilot", "outcome", "source", ("study", RelatedDropdownFilter)]
     list_select_related = ["study"]
     search_fields = ["label"]
     exclude = ["token"]

@@ -71,7 +71,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     context = {
         "study": row,
         "exports": row.exports.all(),
-        "people": row.participants.filter(deleted_at=None).order_by("label"),
+        "people": row.participants.filter(deleted_at=None).order_by("pilot", "label"),
         "erasures": row.erasures.all(),
         "origin": Origin.objects.filter(study=row).first(),
         "due": retention.find_due_day(row),
@@ -86,6 +86,7 @@ class ExportForm(forms.Form):
     clips = forms.BooleanField(required=False)
     checkpoints = forms.BooleanField(required=False)
     fresh_labels = forms.BooleanField(required=False)
+    pilots = forms.BooleanField(required=False)
 
 
 @require_POST

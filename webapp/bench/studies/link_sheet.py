@@ -23,7 +23,7 @@ from webapp.studies.models import Participant, Study
 def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     """Every personal link of a study as CSV: a person who has one is that participant."""
     study = get_object_or_404(Study, pk=study_id)
-    people = list(study.participants.filter(source=Participant.Source.LINK).order_by("label"))
+    people = list(study.participants.without_pilots().filter(source=Participant.Source.LINK).order_by("label"))
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="links-{slugify(study.title)[:40] or study.pk}.csv"'
     sheet = csv.writer(response)

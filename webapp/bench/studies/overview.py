@@ -17,7 +17,7 @@ from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Event, Experiment, Job, Request
 from webapp.experiments.usage import Usage, sum_usage
 from webapp.review.models import Vote
-from webapp.studies import opening
+from webapp.studies import assigning, opening
 from webapp.studies.models import Assignment, Participant, Study, find_current
 
 KIND_LABELS = {
@@ -87,6 +87,7 @@ class Remaining:
 class StudyOverview:
     study: Study
     places: tuple[Place, ...]
+    pilots: tuple[Place, ...]
     usage: Usage
     remaining: Remaining
     stranded: int
@@ -104,7 +105,9 @@ class StudyOverview:
 
 
 def build_overview(study: Study) -> StudyOverview:
-    people = list(study.participants.order_by("label").prefetch_related("assignments__arm", "assignments__experiment"))
+    """Pilots have places, too, apart from those of the others, and count in nothing else."""
+    rows = study.participants.order_by("pilot", "label")
+    people = list(rows.prefetch_related("assignments__arm", "assignments__experiment"))
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
     count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
     current = {person.pk: find_current(person.assignments.all()) for person in people}
@@ -116,9 +119,14 @@ def build_overview(study: Study) -> StudyOverview:
         _find_place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
         for person in people
     )
-    own = Experiment.objects.filter(assignments__arm__study=study).distinct()
+    counted = tuple(place for place in places if not place.participant.pilot)
     return StudyOverview(
-        study, places, sum_usage(own), _estimate_remaining(study, places), opening.count_stranded(study)
+        study=study,
+        places=counted,
+        pilots=tuple(place for place in places if place.participant.pilot),
+        usage=sum_usage(assigning.find_study_experiments(study)),
+        remaining=_estimate_remaining(study, counted),
+        stranded=opening.count_stranded(study),
     )
 
 

@@ -36,7 +36,8 @@ class Answers:
 
 
 def read_answers(study: Study) -> Answers:
-    standing = Vote.objects.filter(screening__participant__study=study, undone_at=None)
+    people = study.participants.without_pilots()
+    standing = Vote.objects.filter(screening__participant__in=people, undone_at=None)
     votes = list(standing.select_related("screening", "request").order_by("pk"))
     decided = [vote for vote in votes if not vote.cannot_tell]
     rounds: dict[int, list[float]] = defaultdict(list)
@@ -87,7 +88,8 @@ def _read_scores(arm: Arm) -> dict[str, list[float | None]]:
     if arm.task_info.metric is None:
         return {}
     people: dict[int, list[str]] = defaultdict(list)
-    for place in arm.assignments.exclude(experiment=None).select_related("participant").order_by("pk"):
+    judged = arm.assignments.filter(participant__in=arm.study.participants.without_pilots()).exclude(experiment=None)
+    for place in judged.select_related("participant").order_by("pk"):
         again = f", {place.position}" if place.position > 1 else ""  # a person may have an arm twice
         people[place.experiment_id or 0].append(f"{place.participant.label}{again}")
     picked = Candidate.objects.filter(iteration__experiment__in=people, pk__in=_list_picks(people))

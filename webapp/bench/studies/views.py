@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -16,7 +15,7 @@ from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.studies import lineage, overview, paper_figures, reliability
 from webapp.experiments.models import Experiment
-from webapp.studies import preflight
+from webapp.studies import pilots, preflight
 from webapp.studies.models import Study
 
 TABLE_TYPES = {
@@ -28,8 +27,7 @@ TABLE_TYPES = {
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    finished = Count("participants", filter=Q(participants__finished_at__isnull=False))
-    studies = Study.objects.annotate(people=Count("participants"), done=finished).prefetch_related("arms")
+    studies = Study.objects.count_people().prefetch_related("arms")
     return render(request, "bench/studies/index.html", {"studies": studies})
 
 
@@ -44,6 +42,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     answers = reliability.read_answers(row)
     context = {
         **live,
+        "pilot_refusal": pilots.find_refusal(row),
         "equal_arms": preflight.describe_equal_arms(row),
         "answers": answers,
         "summary": reliability.build_summary_table(row, answers),

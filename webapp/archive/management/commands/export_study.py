@@ -20,13 +20,16 @@ class Command(BaseCommand):
         parser.add_argument("--without-clips", action="store_true", help="leave out films and stills")
         parser.add_argument("--checkpoints", action="store_true", help="with the trained policies")
         parser.add_argument("--fresh-labels", action="store_true", help="draw new pseudonyms, for publication")
+        parser.add_argument("--pilots", action="store_true", help="with pilot participants, who are left out otherwise")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
             known = ", ".join(f"{row.pk} ({row})" for row in Study.objects.all()) or "none"
             raise CommandError(f"There is no study {options['study']}. There are: {known}.")
-        wanted = Options(not options["without_clips"], options["checkpoints"], options["fresh_labels"])
+        wanted = Options(
+            not options["without_clips"], options["checkpoints"], options["fresh_labels"], options["pilots"]
+        )
         record("system", "exported study", study, by="command line")
         export.unblind(study, "command line")
         export.write_export(study, options["zip"], wanted)
