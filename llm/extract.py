@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from functools import lru_cache
 
 from llm import syntax
 
 FUNCTION = "compute_reward"
+KEPT = 1024
+"""Programs whose repaired text and normal form stay in memory: searches read the same ones in prompt after prompt."""
 _DEFINES = re.compile(rf"^[ \t]*def[ \t]+{FUNCTION}\b", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[ \t]*$")
 
@@ -66,6 +69,7 @@ def _last_definition(text: str) -> int | None:
     return starts[-1] if starts else None
 
 
+@lru_cache(KEPT)
 def mend(code: str) -> str:
     """Dedented, without prose after the function, imports and @torch.jit.script.
 
@@ -109,6 +113,7 @@ def parse(code: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(KEPT)
 def normal_form(code: str) -> str:
     """The program without comments, docstring and formatting: equal for programs that do exactly the same."""
     tree = parse(code)

@@ -102,7 +102,8 @@ def structure(search: Search, family: Family) -> Search:
         kinds = [q for q in search.quantities if q.aim == STAYING or (q.aim == NEAR_ONE and "upright" in q.tags)]
         search.add(kinds, search.rng.uniform(0.4, 1.5))
     if not search.done:
-        absent = [q for q in search.quantities if q not in shares(family.parent, search)]
+        used = shares(family.parent, search)
+        absent = [q for q in search.quantities if q not in used]
         relevant = [q for q in absent if q.relevance > 0]
         search.add(relevant if relevant and search.rng.random() < 0.6 else absent, search.rng.uniform(0.1, 0.8))
     search.jitter(0.05)

@@ -19,6 +19,8 @@ class Program:
 
     def __init__(self, function: ast.FunctionDef, end: ast.Return) -> None:
         self.function, self.end = function, end
+        self._reads: dict[str, frozenset[str]] = {}
+        """What `reads` returned; `add` and `drop` empty it, and edits of numbers change no input."""
 
     @classmethod
     def parse(cls, source: str) -> Program | None:
@@ -84,6 +86,11 @@ class Program:
 
     def reads(self, component: str) -> frozenset[str]:
         """The component's inputs, as code: "root_states[:, 7]", "actions"."""
+        if component not in self._reads:
+            self._reads[component] = self._find_reads(component)
+        return self._reads[component]
+
+    def _find_reads(self, component: str) -> frozenset[str]:
         value, involved = self.components().get(component), self.involved(component)
         statements = [
             value,
@@ -140,6 +147,7 @@ class Program:
         left = [(sign, term) for sign, term in terms(total) if not _mentions(term, value.id)]
         if not left or len(left) == len(terms(total)):
             return False
+        self._reads.clear()
         self._set_total(joined(left))
         keep = [
             i for i, key in enumerate(listed.keys) if not (isinstance(key, ast.Constant) and key.value == component)
@@ -154,6 +162,7 @@ class Program:
         taken = {n.id for n in ast.walk(self.function) if isinstance(n, ast.Name)} | {a.arg for a in self._arguments}
         if listed is None or part.name in taken or (part.quantity.name in taken and not self._same(part)):
             return False
+        self._reads.clear()
         lines = part.lines()[1:] if part.quantity.name in taken else part.lines()
         total, place = self._total(), self._place_for_new(listed)
         self.function.body[place:place] = syntax.module("\n".join(lines)).body

@@ -149,6 +149,7 @@ def test_each_failure_has_its_error_and_its_advice(answer, error, permanent, adv
     assert KEY not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_slow_server_times_out():
     with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut) as raised:
         backend(server, timeout=0.2).complete(ASK, 1, 0)
@@ -156,6 +157,7 @@ def test_a_slow_server_times_out():
     assert "Raise the model's patience" in str(raised.value)
 
 
+@pytest.mark.slow
 def test_what_a_silent_server_has_read_is_counted_and_what_never_reached_one_is_not():
     lost = []
     with serving(lambda body: completion("x"), delay=4.0) as server, pytest.raises(errors.TimedOut):
@@ -187,6 +189,7 @@ def test_a_mangled_key_is_refused_before_it_is_sent(key):
     assert server.seen == []
 
 
+@pytest.mark.slow
 def test_temporary_failures_are_retried():
     answers = [failure(429, "slow down"), failure(500, "oops"), completion("at last")]
     with serving(lambda body: answers.pop(0)) as server:
@@ -228,6 +231,7 @@ def test_a_parameter_refused_within_a_success_is_left_out_too():
     assert reply.text == "fine" and len(server.seen) == 2
 
 
+@pytest.mark.slow
 def test_what_arrived_is_kept_when_others_fail():
     arrived = []
     with serving(lambda body: completion("x") if body["seed"] % 2 else failure(500, "oops")) as server:

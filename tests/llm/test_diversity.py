@@ -57,6 +57,7 @@ def test_written_one_after_another_each_sees_those_before():
         assert "Reward trace" not in prompt
 
 
+@pytest.mark.slow
 def test_that_makes_them_more_different():
     mean = {}
     for diverse in (False, True):

@@ -134,6 +134,7 @@ def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[lis
     return endpoint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=name_case)
 def test_every_call_of_every_method_may_fail_and_is_bought_once(case: tuple[str, dict[str, Any]]) -> None:
     calm = Experiment(**small(*case))
@@ -141,6 +142,7 @@ def test_every_call_of_every_method_may_fail_and_is_bought_once(case: tuple[str,
     fails_everywhere(calm, Patient, rewards)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["icpl", "scaling_3d"])
 def test_so_may_every_call_of_a_judging_model(name: str) -> None:
     calm = Modelled(**small(name))
@@ -162,6 +164,7 @@ class Scripted:
         return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reasoning])
 def test_so_on_problems_and_killed_at_every_boundary_they_end_the_same(name: str) -> None:
     calm = Solving(backend=Scripted(), problem=PROBLEM, **small(name))

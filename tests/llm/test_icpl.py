@@ -12,6 +12,7 @@ def kinds(experiment):
     return [type(r).__name__ for r in experiment.requests]
 
 
+@pytest.mark.slow
 def test_it_asks_what_algorithm_1_asks_in_its_order():
     experiment = Experiment(k=6, n=5)
     experiment.run()
@@ -97,6 +98,7 @@ def test_no_prompt_of_a_whole_experiment_holds_the_metric_or_a_score(method):
         assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
 
 
+@pytest.mark.slow
 def test_changing_every_score_but_not_their_order_changes_no_prompt():
     plain, scaled = Experiment(), Experiment(train=lambda request: tuple(_rescored(o) for o in train(request)))
     plain.run()

@@ -119,6 +119,7 @@ def test_the_offline_writer_judges_as_such_and_not_by_place(outcomes):
     assert len({p.best for p in picks}) == 1 and None not in picks
 
 
+@pytest.mark.slow
 def test_a_whole_experiment_is_judged_by_a_model():
     def judge(request):
         question = model.question(request, PROBLEM, random.Random(str(request)).randrange(1000))

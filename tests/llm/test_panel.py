@@ -130,6 +130,7 @@ def test_what_a_pair_of_a_best_alone_is_worth_by_hand():
     assert [c.share for c in comparisons(Pick("a", None), "ab")] == [1.0]
 
 
+@pytest.mark.slow
 def test_intervals_of_bests_alone_are_as_wide_as_their_strengths_scatter():
     """200 panels of 80 who each name one of four equals. With what best and worst are worth they were 0.90 of it."""
     rng = random.Random(0)

@@ -20,6 +20,7 @@ def finished_experiment():
     return experiment, winner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["icpl", "open_loop"])
 def test_killed_at_every_boundary_it_ends_the_same(method):
     whole = Experiment(method=method, k=3, n=3)
@@ -152,6 +153,7 @@ def judges_ten_thousand_times(problem, rng, k, n):
     return best
 
 
+@pytest.mark.slow
 def test_ten_thousand_saved_requests_replay(monkeypatch):
     register(monkeypatch, judges_ten_thousand_times)
     opened = advance("made_up", PROBLEM, 1, 3, 3, [])
@@ -202,6 +204,7 @@ def test_rounds_that_nobody_judges_have_a_line_too(method):
         assert best.candidate.id in line and f"{best.rts:.3f}" in line
 
 
+@pytest.mark.slow
 def test_the_best_of_a_round_may_be_of_an_earlier_one():
     experiment = Experiment(method="rf_agent_judged", k=3, n=3, options={"budget": 14})
     winner = experiment.run()

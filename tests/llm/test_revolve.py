@@ -130,6 +130,7 @@ def automatic_experiment():
     return experiment, experiment.run()
 
 
+@pytest.mark.slow
 def test_thirty_candidates_in_five_generations_of_six(automatic_experiment):
     experiment, winner = automatic_experiment
     outcomes = [o for trained in experiment.got(Train) for o in trained]
@@ -194,6 +195,7 @@ def followed(experiment, islands=3):
     return bred
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 8, 9])
 def test_every_parent_is_the_one_the_pseudocode_draws(seed, automatic_experiment):
     experiment = automatic_experiment[0]
@@ -258,6 +260,7 @@ def human_experiment():
     return experiment, experiment.run()
 
 
+@pytest.mark.slow
 def test_each_generation_is_judged_and_its_best_meets_the_best_so_far(human_experiment):
     experiment, _ = human_experiment
     assert [j.iteration for j in experiment.of(Judge)] == [1, 2, 3, 4]

@@ -147,6 +147,7 @@ def test_groups_are_read_from_the_last_line_that_has_some(said, groups):
     assert read_groups(said, 3) == groups
 
 
+@pytest.mark.slow
 def test_voting_gets_worse_with_more_answers_when_the_wrong_one_is_likelier_and_3d_with_a_judge_does_not():
     """Bias amplification: right with probability 0.4 a time. P(majority of B right) falls from 0.4 at B=1."""
     share = {b: sum(_voted_right(b, seed) for seed in range(200)) / 200 for b in (1, 5, 25)}
@@ -227,6 +228,7 @@ def test_each_turn_shows_the_pair_of_the_turn_before_and_nothing_else():
         assert prompt.index(trained[pick.best].candidate.source.strip()) < prompt.index("# Rejected answer")
 
 
+@pytest.mark.slow
 def test_a_uniform_negative_is_any_but_the_positive():
     drawn = set()
     for seed in range(12):

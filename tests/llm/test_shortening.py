@@ -66,6 +66,7 @@ def test_best_and_worst_and_the_problem_are_never_left_out():
         assert text.split(heading)[1].split("\n# ")[0] == whole.split(heading)[1].split("\n# ")[0]
 
 
+@pytest.mark.slow
 def test_the_writer_sends_what_fits_and_a_bought_answer_to_it_is_kept():
     wanted = last_write()
     backend = Scripted(lambda messages, seed: program(seed))
@@ -96,6 +97,7 @@ def longest(experiment):
     return opened(max(experiment.of(Write), key=lambda request: size(request.messages)))
 
 
+@pytest.mark.slow
 def test_rf_agents_other_nodes_and_earlier_verdicts_go_and_the_parent_stays():
     conversation = longest(Experiment("rf_agent_judged", k=3, options={"budget": 27}))
     whole, least = conversation.messages[1]["content"], shorten(conversation, 1)
@@ -175,6 +177,7 @@ def test_a_second_repair_has_no_room_for_the_first_attempt():
     assert program(6).strip() in backend.asked[2][1][1]
 
 
+@pytest.mark.slow
 def test_a_prompt_says_that_an_attempt_was_left_out_also_when_it_is_shortened_again():
     first = opened(last_write())
     attempts = [

@@ -104,6 +104,7 @@ class Resuming(Stream):
         yield from others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Hasty, Resuming])
 def test_a_reason_for_the_end_that_is_not_the_end_cuts_nothing_off(kind, monkeypatch):
     monkeypatch.setattr(wire, "AFTER_END", 3.0)
@@ -112,6 +113,7 @@ def test_a_reason_for_the_end_that_is_not_the_end_cuts_nothing_off(kind, monkeyp
     assert (reply.text, reply.usage, len(server.seen)) == ("abcdef", Usage(100, 6), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Hasty, Resuming])
 def test_nor_does_it_make_whole_what_breaks(kind):
     answers = iter(((200, kind("abc", finish="", done="", promised=10**6)), stream("again")))
@@ -120,6 +122,7 @@ def test_nor_does_it_make_whole_what_breaks(kind):
     assert (reply.text, len(server.seen)) == ("again", 2)
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_given_up_by_a_server_that_keeps_the_line_open_is_asked_again(monkeypatch):
     monkeypatch.setattr(wire, "AFTER_END", 0.3)
     answers = iter((stream("half", finish="abort", open_for=2000), stream("whole")))
@@ -242,6 +245,7 @@ def test_other_names_for_a_cut_off_answer_are_understood():
     assert reply.finish_reason == "length"
 
 
+@pytest.mark.slow
 def test_thoughts_are_heard_and_are_no_part_of_the_answer():
     told = []
     thought = 'data: {"choices": [{"delta": {"reasoning_content": "hm"}}]}\n\n'
@@ -250,6 +254,7 @@ def test_thoughts_are_heard_and_are_no_part_of_the_answer():
     assert reply.text == "so" and max(under.tokens for under in told) >= 3
 
 
+@pytest.mark.slow
 def test_what_a_broken_stream_cost_is_told_once_a_try_and_is_no_answer():
     answers = [
         stream("def ", "compute", finish="", error="no memory"),
@@ -265,6 +270,7 @@ def test_what_a_broken_stream_cost_is_told_once_a_try_and_is_no_answer():
     assert [reply.text for reply in replies] == ["whole"] and told[-1] == replies[0]
 
 
+@pytest.mark.slow
 def test_what_was_heard_so_far_is_told():
     told = []
     with serving(lambda body: stream(*"abcdefgh", pause=0.15)) as server:
@@ -315,6 +321,7 @@ def test_an_answer_that_was_whole_when_all_were_given_up_is_kept():
     assert all(gate.enter(0) is not None for _ in range(3))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others():
     def watch(under):
         if under.tokens >= 60:
@@ -330,6 +337,7 @@ def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others():
     assert all(gate.enter(0) is not None for _ in range(3))
 
 
+@pytest.mark.slow
 def test_giving_up_before_the_first_word_is_as_quick():
     asked = threading.Event()
 
@@ -349,6 +357,7 @@ def test_giving_up_before_the_first_word_is_as_quick():
     assert gate.enter(0) is not None  # its slot is free again
 
 
+@pytest.mark.slow
 def test_giving_up_during_a_pause_between_tries_asks_no_more():
     told = itertools.count()
 
@@ -363,6 +372,7 @@ def test_giving_up_during_a_pause_between_tries_asks_no_more():
         assert len(server.seen) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     [
@@ -396,6 +406,7 @@ def test_a_request_that_an_event_calls_wrong_is_not_asked_again(code, said, erro
     assert len(server.seen) == 1
 
 
+@pytest.mark.slow
 def test_of_several_answers_only_the_one_that_failed_is_bought_again():
     failed = []
 
@@ -413,12 +424,14 @@ def test_of_several_answers_only_the_one_that_failed_is_bought_again():
     assert sorted(whole) == [(0, "seed 0"), (1, "seed 1"), (2, "seed 2")] and len(saved) == 4
 
 
+@pytest.mark.slow
 def test_streams_that_only_break_off_are_a_failure_that_may_pass():
     with serving(lambda body: stream("x", finish="")) as server, pytest.raises(errors.BrokenOff) as raised:
         backend(server).complete(ASK, 1, 0)
     assert "in the middle of its answer, 2 times" in str(raised.value) and not raised.value.permanent
 
 
+@pytest.mark.slow
 def test_an_error_within_a_stream_is_the_servers():
     with serving(lambda body: stream("x", error="no memory")) as server, pytest.raises(errors.ServerFailed) as raised:
         backend(server).complete(ASK, 1, 0)
@@ -448,6 +461,7 @@ def test_a_server_that_cannot_stream_is_asked_for_whole_answers():
     assert reply.text == "fine" and "stream" not in server.seen[-1] and len(server.seen) == 4
 
 
+@pytest.mark.slow
 def test_retry_after_is_waited_for_by_everybody_at_this_gate():
     answers = iter([failure(429, "slow down")])
     gate, rested = Slots(4), []

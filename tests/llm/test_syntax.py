@@ -57,6 +57,7 @@ def run(*tasks):
     return errors
 
 
+@pytest.mark.slow
 def test_many_threads_may_parse_at_once(frequent_collections):
     found = []
     ours = [

@@ -280,6 +280,7 @@ def unlucky(schedule, run, kept):
     return Scripted(script), keep
 
 
+@pytest.mark.slow
 def test_whatever_fails_and_whenever_it_is_killed_every_good_answer_becomes_a_candidate():
     for schedule in range(100):
         kept, written = [], None

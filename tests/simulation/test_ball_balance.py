@@ -144,6 +144,7 @@ def test_a_ball_near_the_ground_ends_the_episode(height, over):
     assert step.metric_counts.item() is over and step.metric.item() == 1.0
 
 
+@pytest.mark.slow
 def test_a_controller_written_by_hand_keeps_every_ball_to_the_end():
     env = Environment("BallBalance", worlds=100, seed=1)
     for number in range(1, 500):

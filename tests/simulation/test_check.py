@@ -97,6 +97,7 @@ def test_no_allowed_function_can_be_given_a_place_to_write_by_position():
         assert not unsafe or allowed.POSITIONAL[name] <= min(unsafe), name
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_one_verdict(tmp_path: Path, capsys: pytest.CaptureFixture):
     path = tmp_path / "reward.py"
     path.write_text(GOOD_CARTPOLE)
@@ -118,6 +119,7 @@ def compute_reward(dof_pos, dof_vel):
 """
 
 
+@pytest.mark.slow
 def test_statements_without_effect_are_accepted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture):
     path = tmp_path / "reward.py"
     path.write_text(UNUSED_VALUES)
@@ -135,6 +137,7 @@ def test_a_statement_without_effect_is_held_to_the_allow_list():
     assert "'open' is not defined or not allowed" in reason and "attribute .data is not allowed" in reason
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_a_list_for_several(tmp_path: Path, capsys: pytest.CaptureFixture):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(GOOD_CARTPOLE)

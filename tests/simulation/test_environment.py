@@ -45,6 +45,7 @@ def test_inputs_are_the_rows_of_their_group():
         assert torch.equal(env.inputs(group)["dof_limits_upper"], env.attributes["dof_limits_upper"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("worlds", [5, 16])
 def test_three_groups_equal_three_environments_bit_for_bit(task, worlds):

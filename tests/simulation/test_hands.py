@@ -276,6 +276,7 @@ def test_what_only_a_clip_shows_costs_the_physics_nothing(task):
     assert np.isclose(physics.body_mass.sum(), visual.body_mass.sum())
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_clip_shows_the_goal_beside_the_hand_turned_as_the_cube_should_be(task):
     env = Environment(task, worlds=2, seed=3)
@@ -316,6 +317,7 @@ def test_the_reference_reward_by_hand(task, angle):
     assert total.item() == pytest.approx(sum(part.item() for part in parts.values()))
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_reference_reward_runs_on_every_state(task):
     assert sandbox.check(task, [catalog.reference_reward(task)])[0].reason == ""

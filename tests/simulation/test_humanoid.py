@@ -185,6 +185,7 @@ def test_starts_are_upright_noisy_and_above_the_ground():
     assert torch.equal(env.attributes["potentials"], env.attributes["prev_potentials"])
 
 
+@pytest.mark.slow
 def test_random_motor_commands_never_make_the_physics_diverge():
     env = Environment("Humanoid", worlds=32)
     generator = torch.Generator().manual_seed(1)

@@ -15,6 +15,7 @@ def rollouts():
     return {name: practice_clips.rollout(control) for name, control in practice_clips.CLIPS.items()}
 
 
+@pytest.mark.slow
 def test_each_holds_its_pole_worse_than_the_one_before(rollouts):
     tilt = [float(np.abs(rollout.qpos[:, 1]).mean()) for rollout in rollouts.values()]
     assert all(1.2 * before < after for before, after in zip(tilt, tilt[1:], strict=False))

@@ -150,6 +150,7 @@ def test_a_full_spin_is_limited_and_random_actions_never_diverge():
     assert env.obs_buf.isfinite().all()
 
 
+@pytest.mark.slow
 def test_a_controller_written_by_hand_flies_to_the_target_and_hovers():
     env = placed((1.0, -0.7, 1.8))
     for number in range(1, 500):
@@ -168,6 +169,7 @@ def test_a_controller_written_by_hand_flies_to_the_target_and_hovers():
     assert step.truncated.all() and step.metric_counts.all() and step.metric.item() > -0.1
 
 
+@pytest.mark.slow
 def test_the_observation_alone_suffices_to_hover_within_two_centimetres():
     """It has no thrusts, which actions only change: they are switched by the velocities that are still wanted."""
     env = Environment("Quadcopter", worlds=16, seed=3)

@@ -37,6 +37,7 @@ def test_parameter_count_is_that_of_the_layers():
     assert stacked(3).flat.shape == (3, SHAPE.parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", ["actor", "critic"])
 def test_each_candidate_computes_its_own_perceptron(layers):
     networks = stacked(3)

@@ -89,6 +89,7 @@ def test_learning_rate_follows_kl_per_candidate_within_its_limits():
     torch.testing.assert_close(adapted, torch.tensor([2e-4, 3e-4, 4.5e-4, 1e-6, 1e-2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 def test_adam_equals_torch_row_by_row(fused):
     start, rates = torch.randn(3, 10), (1e-3, 3e-2, 1e-1)

@@ -46,6 +46,7 @@ def cast(client, someone, **choice):
     return client.post(f"/s/{someone.token}/vote/", {"screening": screening.token, **choice}, follow=True)
 
 
+@pytest.mark.slow
 def test_a_person_judges_answers_to_the_end(client, settings):
     settings.UNDO_SECONDS = 0
     problem_rows.sum_problem()
@@ -73,6 +74,7 @@ def test_a_person_judges_answers_to_the_end(client, settings):
     assert "The answer that was chosen" in end and experiment.winner == Vote.objects.latest("pk").best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["icpl", "open_loop"])
 def test_a_person_chooses_in_the_end_among_the_best_answers_of_the_rounds(client, settings, method):
     settings.UNDO_SECONDS = 0
@@ -96,6 +98,7 @@ def test_a_person_chooses_in_the_end_among_the_best_answers_of_the_rounds(client
     assert "The answer that was chosen" in page(client, someone)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
     problem_rows.sum_problem()
     with problem_rows.model({RIGHT: 1.0}) as (model, _):
@@ -109,6 +112,7 @@ def test_what_is_wrong_with_a_choice_is_said_in_the_words_of_the_page(client):
     assert "You could not tell the answers apart" in page(client, someone)
 
 
+@pytest.mark.slow
 def test_pages_of_answers_say_nothing_of_method_score_or_model(client):
     problem_rows.add_problem()
     with problem_rows.model({GOOD: 0.5, HALF: 0.5}) as (model, _):
@@ -126,6 +130,7 @@ def test_pages_of_answers_say_nothing_of_method_score_or_model(client):
     assert "Cases right" not in page(client, someone)
 
 
+@pytest.mark.slow
 def test_hostile_answers_are_text(client):
     problem_rows.sum_problem()
     with problem_rows.model({HOSTILE: 1.0}) as (model, _):
@@ -179,6 +184,7 @@ def test_many_openings_look_for_a_closing_once():
     assert Counted.looked == 2
 
 
+@pytest.mark.slow
 def test_files_of_a_problem_are_for_those_who_judge_it(client):
     problem = problem_rows.sum_problem()
     picture = Attachment(problem=problem, name="figure.png")

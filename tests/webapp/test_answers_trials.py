@@ -57,6 +57,7 @@ def picks(trial):
     )
 
 
+@pytest.mark.slow
 def test_an_attention_trial_says_which_answers_to_choose(client, person):
     TrialPlan.objects.create(study=person.study, attention=1)
     waits(client, person)
@@ -72,6 +73,7 @@ def test_an_attention_trial_says_which_answers_to_choose(client, person):
     assert quality.assess_study(person.study)[person].attention == (True,)
 
 
+@pytest.mark.slow
 def test_a_round_of_answers_is_repeated(client, person):
     TrialPlan.objects.create(study=person.study, repeated=1)
     vote = waits(client, person)
@@ -83,6 +85,7 @@ def test_a_round_of_answers_is_repeated(client, person):
     assert quality.assess_study(person.study)[person].consistency == 1.0
 
 
+@pytest.mark.slow
 def test_a_gold_set_of_answers(client, person):
     right, wrong = (
         Candidate.objects.create(iteration=past(), index=index, source=text, status="trained")
@@ -107,6 +110,7 @@ def past():
     return Iteration.objects.get_or_create(experiment=experiment, number=1)[0]
 
 
+@pytest.mark.slow
 def test_what_was_never_tried_is_in_no_trial(person):
     robot = rows.participant(rows.study())
     films = [row.pk for row in rows.create_round(robot).candidates.all()]
@@ -117,6 +121,7 @@ def test_what_was_never_tried_is_in_no_trial(person):
     assert trials._filter_showable([*films, *written]) == written[1:]
 
 
+@pytest.mark.slow
 def test_the_practice_trial_has_answers_that_everybody_ranks_alike(client, person):
     Study.objects.update(practice=True)
     html = page(client, person)

@@ -54,6 +54,7 @@ def page(client, person):
 # --- who gets which arm ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_balanced_arms_never_differ_by_more_than_one():
     of = study("ABC")
     for count in range(1, 11):
@@ -62,6 +63,7 @@ def test_balanced_arms_never_differ_by_more_than_one():
         assert sum(sizes) == count and max(sizes) - min(sizes) <= 1
 
 
+@pytest.mark.slow
 def test_ties_are_drawn_from_the_seed_and_nothing_else():
     drawn = ["".join(arms_of(p) for p in come(study("ABC", seed=seed), 9)) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -126,6 +128,7 @@ def test_with_more_experiments_than_arms_they_come_again():
     assert all(Counter(arms_of(person)) == {"A": 2, "B": 2} for person in come(of, 3))
 
 
+@pytest.mark.slow
 def test_after_one_winner_the_next_experiment_begins(client):
     of = study("AB", experiments_each=2)
     [person] = come(of, 1)
@@ -154,6 +157,7 @@ def test_the_next_begins_once_however_often_one_looks(client):
     assert Experiment.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_the_next_begins_in_a_closed_study_but_not_for_somebody_who_left():
     of = study("A", experiments_each=2)
     stays, leaves = come(of, 2)
@@ -242,6 +246,7 @@ def test_a_study_needs_an_arm():
     assert opening.open_study(of) == ["Add at least one arm: what is learnt, by which method."]
 
 
+@pytest.mark.slow
 def test_arms_with_the_same_settings_are_named_and_open_all_the_same(admin_client):
     of = study("ABCD", status="draft")
     of.arms.update(k=6)

@@ -150,6 +150,7 @@ def test_logging_in_and_out(client):
     assert "hunter2" not in json.dumps([[row.actor, row.target_label, row.detail] for row in entries()])
 
 
+@pytest.mark.slow
 def test_bench_actions(client, staff):
     experiment = bench_rows.create_training_experiment()
     client.post(reverse("bench:act", args=[experiment.public_id, "pause"]))
@@ -197,6 +198,7 @@ def test_what_was_chosen_and_is_no_key_is_told_as_well(client, staff):
     assert entries()[-1].detail["selected"] == ["x"]
 
 
+@pytest.mark.slow
 def test_downloads(client, staff):
     experiment = bench_rows.create_finished_experiment()
     address = reverse("bench:rounds_figure", args=[experiment.public_id, "csv"])
@@ -251,6 +253,7 @@ def test_withdrawals_are_recorded_once_by_label():
     assert (row.actor, row.target_label) == ("participant", "P07")
 
 
+@pytest.mark.slow
 def test_closing_and_unblinding_a_vote(client, staff):
     poll = poll_rows.poll()
     lifecycle.open_poll(poll)

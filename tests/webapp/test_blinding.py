@@ -174,6 +174,7 @@ def test_the_search_finds_what_is_planted(person):
         assert leaks([("/", f"<p>{planted}</p>")], secrets_of(person)), planted
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_no_answer_about_a_clip_tells_what_it_shows(async_client):
     person, shown, secrets = await sync_to_async(_shown)()
@@ -196,6 +197,7 @@ def _shown():
     return person, shown, {what: found for what, found in secrets_of(person).items() if what != "primary key"}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_no_websocket_message_tells_anything():
     from webapp.asgi import application  # builds the middleware: not before the folders are set

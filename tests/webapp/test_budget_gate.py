@@ -96,6 +96,7 @@ def test_what_could_not_be_reserved_while_the_database_was_away_is_not_held(monk
     assert budget_gate.enter(3000) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("at_once", "spent"), [(1, 120), (2, 240)])
 def test_a_budget_that_is_set_while_a_job_runs_is_kept_and_what_is_under_way_then_is_too(
@@ -122,6 +123,7 @@ def test_a_budget_that_is_set_while_a_job_runs_is_kept_and_what_is_under_way_the
     assert not ModelCall.objects.filter(data__finish_reason=LOST).exists()
 
 
+@pytest.mark.slow
 def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     times, save = iter((True, False)), ModelCall.objects.bulk_create
 
@@ -140,6 +142,7 @@ def test_an_answer_survives_a_database_that_is_away_for_a_moment(monkeypatch: py
     assert len(server.seen) == 1 and made.requests.get(kind="Ask").result == "Higher."
 
 
+@pytest.mark.slow
 def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
     answers: list[Any] = [stream("def ", "compute", finish="", error="no memory"), completion("Higher.", usage=None)]
     with serving(lambda body: answers.pop(0)) as server:

@@ -63,6 +63,7 @@ def addresses(row):
     yield reverse("bench:poster", args=[clip.name])
 
 
+@pytest.mark.slow
 def test_anonymous_people_participants_and_plain_users_get_nothing(client):
     row = bench_rows.create_finished_experiment(n=1)
     client.get(rows.participant().get_absolute_url())
@@ -91,6 +92,7 @@ def test_a_signed_out_live_page_is_sent_to_the_sign_in(client):
 # --- pages ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pages_without_rows(staff):
     index = html(staff.get(reverse("bench:index")))
     assert "Nothing has run here yet" in index
@@ -104,6 +106,7 @@ def test_pages_without_rows(staff):
     assert "Not started" in text and page("act", Experiment.objects.get(), "start") in text
 
 
+@pytest.mark.slow
 def test_a_finished_experiment_shows_everything(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2, failed=(1,))
     text = html(staff.get(page("experiment", row)))
@@ -117,6 +120,7 @@ def test_a_finished_experiment_shows_everything(staff):
     assert "Cancel for good" in text and 'formaction="/bench' in text
 
 
+@pytest.mark.slow
 def test_open_loop_shows_its_rounds_without_parents(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2, method="open_loop")
     text = html(staff.get(page("experiment", row)))
@@ -124,6 +128,7 @@ def test_open_loop_shows_its_rounds_without_parents(staff):
     assert "Difference to its parent" not in html(staff.get(page("candidate", row, row.winner.key)))
 
 
+@pytest.mark.slow
 def test_every_state_has_its_words_and_controls(staff):
     row = bench_rows.create_training_experiment()
     text = html(staff.get(page("experiment", row)))
@@ -243,6 +248,7 @@ def test_picks_among_equal_scores_are_called_tied(staff, monkeypatch):
     assert "tied" not in html(staff.get(page("live", row))).partition('id="log"')[0]
 
 
+@pytest.mark.slow
 def test_a_training_that_was_copied_names_where_it_comes_from(staff):
     first, row = (
         bench_rows.create_finished_experiment(k=2, n=2, clips=False, name=name) for name in ("first", "other")
@@ -257,6 +263,7 @@ def test_a_training_that_was_copied_names_where_it_comes_from(staff):
     assert "taken from an experiment that was deleted" in html(staff.get(page("experiment", row)))
 
 
+@pytest.mark.slow
 def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
     row = bench_rows.create_finished_experiment(k=4, n=1)
     Clip.objects.filter(candidate__index=1).update(status="pending")
@@ -290,6 +297,7 @@ def test_a_task_without_a_metric_shows_no_scores(staff):
     assert "P07" in text
 
 
+@pytest.mark.slow
 def test_the_candidate_page_shows_code_difference_traces_and_conversation(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2)
     text = html(staff.get(page("candidate", row, "2-3")))
@@ -328,6 +336,7 @@ def test_no_inline_script_or_style(staff):
         assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
 
 
+@pytest.mark.slow
 def test_the_timeline_has_the_score_of_what_was_picked(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2)
     first = Iteration.objects.get(experiment=row, number=1)
@@ -342,6 +351,7 @@ def test_the_timeline_has_the_score_of_what_was_picked(staff):
 # --- charts ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_charts_come_as_svg_and_csv(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2)
     wanted = [page("rounds_figure", row, e) for e in ("svg", "csv")]
@@ -361,6 +371,7 @@ def test_charts_come_as_svg_and_csv(staff):
 # --- live -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_live_sends_only_what_changed(staff):
     row = bench_rows.create_training_experiment()
     have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
@@ -396,6 +407,7 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
 # --- what it does ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_actions_go_through_the_loop(staff):
     row = fake_workers.create_experiment()
 
@@ -429,6 +441,7 @@ def test_an_action_on_what_was_deleted_a_moment_ago_says_so(staff, monkeypatch, 
     assert "Somebody has just deleted this experiment" in html(staff.post(page("act", row, action), follow=True))
 
 
+@pytest.mark.slow
 def test_a_failed_clip_is_filmed_again(staff):
     row = bench_rows.create_finished_experiment(k=2, n=1)
     clip = Clip.objects.first()
@@ -480,6 +493,7 @@ def queries(staff, address):
     return len(captured)
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_the_rounds(staff):
     small, large = (
         bench_rows.create_finished_experiment(k=2, n=1, clips=False),

@@ -156,6 +156,7 @@ def job_of(made: Experiment) -> Any:
     return made.requests.get(kind="Write").jobs.get()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_jobs_share_the_places_of_one_endpoint() -> None:
     with serving(lambda body: stream("fine"), delay=0.2) as server:
@@ -178,6 +179,7 @@ def _asks(model: LanguageModel, seed: int) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("stop", "status"), [(loop.cancel, "cancelled"), (loop.pause, "queued")])
 def test_stopped_while_the_model_writes_the_connection_is_closed(stop: Any, status: str) -> None:

@@ -135,6 +135,7 @@ def test_what_waits_for_a_page_has_an_end_that_says_so() -> None:
 
 
 class TestStudio:
+    @pytest.mark.slow
     async def test_a_participant_hears_that_something_changed_and_nothing_else(
         self, person: Participant, row: Experiment
     ) -> None:
@@ -145,12 +146,14 @@ class TestStudio:
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
+    @pytest.mark.slow
     async def test_others_hear_nothing(self, person: Participant) -> None:
         socket = await opened(f"/ws/s/{person.token}/")
         await emit(await sync_to_async(create_experiment)(), "written", public=True)
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
+    @pytest.mark.slow
     async def test_whoever_goes_on_to_the_next_experiment_hears_of_that(
         self, person: Participant, row: Experiment
     ) -> None:
@@ -213,6 +216,7 @@ class TestStudio:
 
 
 class TestBench:
+    @pytest.mark.slow
     async def test_staff_hear_each_event_once(self, row: Experiment) -> None:
         first = await emit(row, "started", "begins")
         second = await emit(row, "written", "6 rewards")
@@ -224,6 +228,7 @@ class TestBench:
         assert await socket.silent(4 * tail.POLL_SECONDS)
         await socket.leave()
 
+    @pytest.mark.slow
     async def test_an_event_that_commits_late_is_heard(self, row: Experiment) -> None:
         cookie = await sync_to_async(staff_cookie)()
         socket = await opened(f"/ws/bench/{row.public_id}/", cookie)
@@ -241,6 +246,7 @@ class TestBench:
         monkeypatch.setattr(tail, "RIGHTS_SECONDS", 0.0)
         assert await socket.closed() == 4403
 
+    @pytest.mark.slow
     async def test_pages_come_again_after_an_error_that_nobody_foresaw(
         self, row: Experiment, monkeypatch: pytest.MonkeyPatch
     ) -> None:

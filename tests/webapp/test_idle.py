@@ -129,6 +129,7 @@ def publish(broker, *bodies):
             producer.publish(body, exchange=queue.exchange, routing_key=queue.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inotify", [True, False])
 def test_every_message_is_taken(broker, monkeypatch, inotify):
     """Also where the kernel tells of no changes; then the folder is polled."""
@@ -151,6 +152,7 @@ def test_every_message_is_taken(broker, monkeypatch, inotify):
     assert sorted(taken) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_an_idle_worker_lists_nothing(broker, monkeypatch):
     connection, queue, listed = broker
     monkeypatch.setattr(folder_broker, "LIST_SECONDS", 1000)
@@ -161,6 +163,7 @@ def test_an_idle_worker_lists_nothing(broker, monkeypatch):
     assert len(listed) == 2, "once at its beginning, once at its end"
 
 
+@pytest.mark.slow
 def test_a_message_is_taken_by_one_and_when_it_is_whole(broker):
     connection, queue, _ = broker
     other = connection.clone()

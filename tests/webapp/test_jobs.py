@@ -155,6 +155,7 @@ class TestLease:
         saved = find_job(row, "write")
         assert (saved.status, saved.strikes) == (Job.Status.QUEUED, 0)
 
+    @pytest.mark.slow
     def test_a_thread_keeps_it_while_the_worker_waits(self, row: Experiment) -> None:
         lease = claim(row)
         age(lease.job, 3600)
@@ -181,6 +182,7 @@ class TestLease:
         lease.beat()
         assert find_job(row, "write").progress == {"fraction": 0.5}
 
+    @pytest.mark.slow
     def test_who_waits_is_told_when_nobody_renews_it_any_more(
         self, row: Experiment, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -195,6 +197,7 @@ class TestLease:
                 stop_check()
                 time.sleep(0.1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("act", "status"), [(loop.cancel, Job.Status.CANCELLED), (loop.pause, Job.Status.QUEUED)])
     def test_who_waits_is_told_of_a_cancellation_or_pause(
         self, row: Experiment, act: Callable[[Experiment], bool], status: str

@@ -14,6 +14,7 @@ def staff_client(client):
     return client
 
 
+@pytest.mark.slow
 def test_each_pick_stands_beside_what_it_was_written_from(staff_client):
     experiment = bench_rows.create_finished_experiment(k=3, n=3)
     links = lineage.read_lineage(experiment)

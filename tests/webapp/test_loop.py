@@ -39,6 +39,7 @@ def finish_until_asked(row: Experiment) -> None:
 class TestPlayed:
     """The loop alone: results come as they would from workers."""
 
+    @pytest.mark.slow
     def test_a_proxy_carries_it_to_the_winner(self) -> None:
         row = start_experiment(n=3)
         do_work(row)
@@ -63,6 +64,7 @@ class TestPlayed:
         advance(row)
         assert (list(row.requests.values()), list(row.jobs.values("id", "kind", "status"))) == before
 
+    @pytest.mark.slow
     def test_an_open_request_of_an_earlier_version_learns_what_its_prompt_can_do_without(self) -> None:
         row = start_experiment(n=3)
         do_work(row, until="Write")
@@ -255,6 +257,7 @@ class TestProgress:
         assert progress.read_progress(row).seconds_left is None
         assert progress.read_progress(row).fraction == 0
 
+    @pytest.mark.slow
     def test_time_left_is_unknown_behind_another_training(self) -> None:
         do_work(start_experiment())
         ahead, behind = start_experiment(), start_experiment()
@@ -265,6 +268,7 @@ class TestProgress:
         loop.cancel(ahead)
         assert progress.read_progress(behind).seconds_left is not None
 
+    @pytest.mark.slow
     def test_time_left_comes_from_earlier_rounds_and_the_trainer(self) -> None:
         do_work(start_experiment())
         row = start_experiment()
@@ -282,6 +286,7 @@ class TestProgress:
         state = progress.read_progress(row)
         assert (state.phase, state.fraction, state.seconds_left) == ("asking", 1.0, None), "never asked before"
 
+    @pytest.mark.slow
     def test_of_the_last_choice_only_the_asking_is_left(self) -> None:
         do_work(start_experiment())
         row = start_experiment(judge="model")
@@ -301,6 +306,7 @@ class TestProgress:
         assert (state.phase, state.iteration, state.fraction, state.seconds_left) == ("asking", 2, 1.0, 8.0)
         assert format_status(state, {}) == "round 2/2  asking   100%  8 s left to ask"
 
+    @pytest.mark.slow
     def test_questions_of_one_step_are_asked_one_after_another(self) -> None:
         earlier, row = start_experiment(method="rda"), start_experiment(method="rda")
         do_work(row, until="Ask")

@@ -92,6 +92,7 @@ def test_the_message_tells_nothing_of_what_is_compared(person: Participant, mail
     assert [word for word in SECRETS if word in text] == []
 
 
+@pytest.mark.slow
 def test_each_round_has_its_own(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     first = rows.open_judgement(person)

@@ -80,6 +80,7 @@ def subscribe(person: Participant, data: Any) -> Any:
     return Client().post(address, json.dumps(data), content_type="application/json")
 
 
+@pytest.mark.slow
 def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Participant, browser: Browser) -> None:
     assert subscribe(person, browser.subscription).status_code == 204
     rows.open_judgement(person)
@@ -94,6 +95,7 @@ def test_a_browser_gets_an_encrypted_text_that_only_it_can_read(person: Particip
     assert headers["TTL"] == "86400" and len(headers["Topic"]) == 32
 
 
+@pytest.mark.slow
 def test_it_is_signed_with_the_key_that_the_page_names(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
     rows.open_judgement(person)
@@ -115,6 +117,7 @@ def test_the_key_is_drawn_once_and_only_we_can_read_it(tmp_path: Any) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["vapid.pem"]
 
 
+@pytest.mark.slow
 def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
     rows.open_judgement(person)
@@ -124,6 +127,7 @@ def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant,
     assert Notice.objects.get(kind="ready").dropped == "no way to reach"
 
 
+@pytest.mark.slow
 def test_a_push_service_that_is_busy_is_asked_again(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
     rows.open_judgement(person)
@@ -136,6 +140,7 @@ def test_a_push_service_that_is_busy_is_asked_again(person: Participant, browser
     assert Notice.objects.get(kind="ready").sent_at
 
 
+@pytest.mark.slow
 def test_stopping_it_in_the_browser(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)
     address = reverse("unsubscribe", args=[person.token])
@@ -156,6 +161,7 @@ FORGED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forged", FORGED)
 def test_no_other_address_is_ever_asked(forged: dict[str, Any], person: Participant, browser: Browser) -> None:
     assert subscribe(person, {**browser.subscription, **forged}).status_code == 400

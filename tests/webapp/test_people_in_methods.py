@@ -45,6 +45,7 @@ def chosen(browser, person, request):
     return Vote.objects.get(request=request)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ASKED)
 def test_a_person_leads_it_to_its_end(client, method):
     person = rows.participant(rows.study(method=method, k=3, n=2, options=OPTIONS.get(method, {})))

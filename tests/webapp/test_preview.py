@@ -89,6 +89,7 @@ def test_pages_that_a_study_does_not_have(staff):
     assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [problem_rows.sum_problem, problem_rows.add_problem])
 def test_every_page_of_a_problem_is_there(staff, make):
     problem = make()
@@ -115,6 +116,7 @@ def test_a_problem_that_is_not_there_has_no_pages(staff):
     assert staff.get(reverse("preview_page", args=[study.pk, "review"])).status_code == 404
 
 
+@pytest.mark.slow
 def test_scripts_in_every_text_field_stay_text(staff, study):
     """The preview renders the participants' own templates, so that this walks every page of theirs."""
     script = "<script>alert('x')</script><img src=x onerror=alert(1)>"

@@ -83,6 +83,7 @@ def over_since_today():
     return person, cast
 
 
+@pytest.mark.slow
 def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypatch):
     person = rows.participant()
     assert chooses(person)().vote
@@ -97,6 +98,7 @@ def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypa
     assert Pair.objects.get().answers["first"]["source"] == "As somebody said: [deleted]."
 
 
+@pytest.mark.slow
 def test_a_choice_made_before_the_end_of_the_data_is_kept(monkeypatch):
     person, cast = over_since_today()
     midway = Midway(monkeypatch, ballot, "_save")
@@ -105,6 +107,7 @@ def test_a_choice_made_before_the_end_of_the_data_is_kept(monkeypatch):
     assert gone.total == 0 and retention.find_due_day(Study.objects.get()) > timezone.localdate()
 
 
+@pytest.mark.slow
 def test_a_choice_that_comes_too_late_is_said_to_be(monkeypatch):
     person, cast = over_since_today()
     midway = Midway(monkeypatch, retention, "aggregate")

@@ -27,6 +27,7 @@ def study():
     return rows.study(recruiting=True)
 
 
+@pytest.mark.slow
 def test_no_label_is_given_again(study):
     for _ in range(2):
         agree(Client(), study)
@@ -38,6 +39,7 @@ def test_no_label_is_given_again(study):
     assert invite(study, 1) == ["P03"]
 
 
+@pytest.mark.slow
 def test_a_form_sent_twice_makes_one_person_of_one_browser(study):
     """The second press is on its way before the first has brought a session."""
     address = reverse("take", args=[study.open_link])

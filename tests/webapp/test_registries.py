@@ -36,6 +36,7 @@ def test_the_teachers_options_are_bounded():
         JUDGES["proxy"].check_options({"mistake": "2"})
 
 
+@pytest.mark.slow
 def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():
     found = []
     for path in WEBAPP.rglob("*.py"):

@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"
 # --- a model as the judge -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None:
     row = start_experiment(judge="model")
     do_work(row, until="Ask")
@@ -55,6 +56,7 @@ def test_a_model_judges_rounds_and_the_last_choice(admin_client: Client) -> None
     assert (row.status, row.winner.key) == ("finished", winner)
 
 
+@pytest.mark.slow
 def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again() -> None:
     with serving(lambda body: completion("They are all fine.")) as server:
         judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
@@ -73,6 +75,7 @@ def test_a_model_that_never_judges_stops_it_with_the_reason_and_retry_asks_again
     assert request.status == "done" and len(server.seen) == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_names_none_of_a_batch_stops_it_and_retry_asks_for_that_alone() -> None:
     with serving(lambda body: completion("I like the second one most.")) as server:
         judge = LanguageModel.objects.create(name="J", kind="openai", base_url=server.base_url, model="m")
@@ -89,6 +92,7 @@ def test_a_model_that_names_none_of_a_batch_stops_it_and_retry_asks_for_that_alo
     assert row.status == "finished" and len(server.seen) == 1 and row.requests.filter(kind="Ask").count() == 1
 
 
+@pytest.mark.slow
 def test_the_describer_may_be_another_model() -> None:
     with serving(lambda body: completion("It cares more about height.")) as server:
         cheap = LanguageModel.objects.create(name="D", kind="openai", base_url=server.base_url, model="small")
@@ -142,6 +146,7 @@ def test_the_proxy_compares_by_score_and_errs_as_its_options_say(register_method
     assert (right.winner.key, wrong.winner.key) == ("1-2", "1-1")
 
 
+@pytest.mark.slow
 def test_a_noisy_teacher_answers_the_same_at_every_replay_and_differently_for_every_seed() -> None:
     def picks(seed: int) -> Any:
         do_work(row := start_experiment(n=4, seed=seed, judge_options={"beta": 0.0}))
@@ -182,6 +187,7 @@ def test_writes_of_one_round_make_its_candidates_together(register_method: Any) 
 # --- limits ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "words"),
     [({"token_budget": 300}, "360 of 300 tokens are spent"), ({"dollar_budget": 0.004}, "$0.01 of $0.00 are spent")],
@@ -253,6 +259,7 @@ def test_rounds_that_follow_from_a_budget_are_the_ones_that_people_are_told_of(o
     assert row.n == rounds
 
 
+@pytest.mark.slow
 def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
     row = start_experiment(n=3)
     do_work(row, until="Ask")

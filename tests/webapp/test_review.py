@@ -318,6 +318,7 @@ def test_a_vote_is_not_lost_when_the_experiment_fails_while_it_is_being_locked(c
     assert Request.objects.get().status == Request.Status.DONE
 
 
+@pytest.mark.slow
 def test_the_final_pick(client):
     person = rows.participant()
     for number in (1, 2, 3):

@@ -90,6 +90,7 @@ def test_the_menu_offers_nothing_that_is_refused() -> None:
         assert role and refused == []
 
 
+@pytest.mark.slow
 def test_a_viewer_changes_nothing_on_the_bench() -> None:
     row = bench_rows.create_training_experiment()
     viewer, experimenter = signed_in(account()), signed_in(account("ann", roles.Role.EXPERIMENTER))
@@ -200,6 +201,7 @@ def test_a_recovery_code_works_once(client: Client) -> None:
     assert sign_in(Client(), code).status_code == 200
 
 
+@pytest.mark.slow
 def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
     settings.REQUIRE_2FA = True
     client = signed_in(account("root", roles.Role.ADMINISTRATOR))
@@ -283,6 +285,7 @@ def test_a_session_ends_with_the_account_the_sign_in_and_the_password(settings: 
     assert not sessions.is_staff(later)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_an_open_websocket_hears_nothing_after_its_account_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     row = await sync_to_async(bench_rows.create_training_experiment)()

@@ -168,6 +168,7 @@ def test_somebody_who_has_an_arm_twice_has_two_lines():
     assert {name: len(line) for name, line in lines.items()} == {"P01": 1, "P01, 2": 1}
 
 
+@pytest.mark.slow
 def test_more_people_under_way_cost_no_more_queries(django_assert_num_queries):
     study = rows.study()
 
@@ -197,6 +198,7 @@ def test_people_who_are_nowhere_yet_cost_no_query_each(django_assert_max_num_que
         assert len(overview.build_overview(study).places) == 30
 
 
+@pytest.mark.slow
 def test_one_vote_gives_no_test_and_no_quartiles(staff_client):
     study = rows.study()
     vote(rows.participant(study), seconds=20)
@@ -226,6 +228,7 @@ def test_members_of_a_panel_agree():
     assert reliability.read_answers(study).agreement.alpha == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_page_and_its_files(staff_client):
     study = rows.study(title="Ants & <b>people</b>")
     person = rows.participant(study)

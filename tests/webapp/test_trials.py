@@ -164,6 +164,7 @@ def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
     assert "practising" in page(client, person) and not Trial.objects.exists()
 
 
+@pytest.mark.slow
 def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, person):
     """Neither a trial that was begun, nor a round of the experiment before: the page asks about another robot."""
     planned(person.study, attention=2, repeated=2)  # two in each wait
@@ -253,6 +254,7 @@ def test_a_round_again_has_new_addresses(client, person):
 # --- what they never do ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_trial_is_never_an_answer(client, person):
     planned(person.study, attention=4)
     judged(person)

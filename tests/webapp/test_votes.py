@@ -25,6 +25,7 @@ pytestmark = pytest.mark.django_db
 # --- opening --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_opening_fixes_the_plan():
     poll = poll_rows.poll(pairs=3, alpha=0.01)
     assert poll.status == "open" and poll.opened_at
@@ -254,6 +255,7 @@ def test_it_stops_at_n_and_a_late_answer_is_not_counted():
     assert poll_results.compute_results(poll).left_out == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_many_at_once_are_exactly_n():
     """Eight people give their last answer at the same moment, twice each; five are wanted."""
@@ -300,6 +302,7 @@ def voted(poll, counts, **answers):
                 assert poll_rows.vote_for(person, arm, **answers) == ""
 
 
+@pytest.mark.slow
 def test_seventeen_to_three():
     poll = poll_rows.poll()
     voted(poll, {"ICPL": 17, "OpenLoop": 3})

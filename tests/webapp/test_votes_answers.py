@@ -140,6 +140,7 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
     assert [name for name, _ in figures("b", "a")] == ["b", "a"]
 
 
+@pytest.mark.slow
 def test_the_admin_leaves_the_figures_of_an_open_vote_alone(client, problem, two_answers):
     figures("a")
     figure = Attachment.objects.get()

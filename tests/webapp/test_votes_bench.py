@@ -13,6 +13,7 @@ from webapp.votes.models import Evaluator, Poll
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_results_are_sealed_until_it_is_closed(client):
     poll = poll_rows.poll(pairs=3, evaluators_wanted=2)
     address = poll.get_absolute_url()
@@ -39,6 +40,7 @@ def test_results_are_sealed_until_it_is_closed(client):
     assert client.get(f"{address}nothing.svg").status_code == 404
 
 
+@pytest.mark.slow
 def test_opening_closing_and_inviting_by_the_page(client):
     poll = poll_rows.poll(opened=False)
     address = poll.get_absolute_url()
@@ -58,6 +60,7 @@ def test_opening_closing_and_inviting_by_the_page(client):
     assert poll.title in client.get(reverse("votes:index")).content.decode()
 
 
+@pytest.mark.slow
 def test_power_before_the_start(client):
     poll = poll_rows.poll(pairs=1, opened=False)
     client.force_login(bench_rows.create_staff())
@@ -69,6 +72,7 @@ def test_power_before_the_start(client):
     assert client.get(f"{poll.get_absolute_url()}power.png").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_pairs_name_is_typed_until_the_vote_is_open(client):
     client.force_login(bench_rows.create_staff())
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
@@ -110,6 +114,7 @@ def admin_form(first, second, **values):
     return {**fields, **values}
 
 
+@pytest.mark.slow
 def test_setting_up_in_the_admin(client):
     client.force_login(bench_rows.create_staff())
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")

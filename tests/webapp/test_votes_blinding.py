@@ -21,6 +21,7 @@ pytestmark = pytest.mark.django_db
 # --- clips ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_no_answer_about_a_clip_tells_which_it_is(async_client):
     poll, addresses = await sync_to_async(_addresses)()
@@ -132,6 +133,7 @@ def blinded_poll():
     return poll
 
 
+@pytest.mark.slow
 def test_no_page_no_header_tells_what_is_compared(blinded_poll):
     browser = Recorder()
     walk(browser, blinded_poll)

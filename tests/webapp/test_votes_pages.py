@@ -165,6 +165,7 @@ def test_many_wrong_links_are_slowed_down(client, monkeypatch):
     assert statuses == [404, 404, 429, 429]
 
 
+@pytest.mark.slow
 def test_votes_for_others_out_of_order_and_nonsense(client):
     poll = poll_rows.poll(pairs=2)
     person, other = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
@@ -195,6 +196,7 @@ def test_a_form_without_its_csrf_token_saves_nothing():
     assert response.status_code == 403 and not Vote.objects.exists()
 
 
+@pytest.mark.slow
 def test_scripts_in_text_stay_text(client):
     evil = "<script>alert(1)</script>"
     texts = dict.fromkeys(("title", "question", "instructions", "consent_text", "contact", "thanks_text"), evil)

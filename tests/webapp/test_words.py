@@ -66,6 +66,7 @@ def test_what_is_asked_is_true_for_every_arm():
     assert make_lead([alike, read], 1).startswith(EITHER)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_whoever_is_in_line_is_told_so(client):
     study = rows.study(k=2)

@@ -125,6 +125,7 @@ def test_it_goes_further_where_best_and_worst_differ():
     assert weight(search, "posture") < 0.3
 
 
+@pytest.mark.slow
 def test_it_adds_nothing_that_the_rejected_one_had():
     worst = PREFERRED.replace("actions ** 2", "dof_vel ** 2").replace("actions:", "dof_vel:")
 
@@ -195,6 +196,7 @@ def test_what_the_judge_speaks_of_counts_more():
     assert weight(spoken, "ahead") == weight(silent, "ahead")
 
 
+@pytest.mark.slow
 def test_new_components_are_mostly_what_the_judge_speaks_of():
     def added(said):
         found = 0

@@ -98,6 +98,7 @@ def test_a_goal_is_never_only_a_cost(task):
         assert goal.weight > 0 and goal.form not in ("cost", "absolute")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [*TASKS, *PLACES])
 def test_a_round_holds_different_programs(task):
     info = catalog.task(task)

@@ -50,6 +50,7 @@ def section(prompt, title):
 # --- the order of things ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_asks_what_the_algorithm_says_in_its_order(rda_experiment):
     once = ["Write", "Train", *["Ask"] * 4]
     assert kinds(rda_experiment) == ["Ask", *once, "Ask", *once, "Ask", *once]
@@ -81,6 +82,7 @@ def means(experiment):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 11])
 def test_the_best_mean_of_its_subtasks_wins_an_iteration_and_the_highest_of_all_the_whole(seed):
     experiment = run(seed=seed)
@@ -91,6 +93,7 @@ def test_the_best_mean_of_its_subtasks_wins_an_iteration_and_the_highest_of_all_
     assert experiment.winner == [name for name, score in bests if score == highest][-1]
 
 
+@pytest.mark.slow
 def test_training_starts_from_the_best_of_the_iteration_before(rda_experiment):
     assert [r.warm for r in rda_experiment.of(Train)] == [r.parent for r in rda_experiment.of(Write)]
     cold = run(options={"warm_start": False})
@@ -140,6 +143,7 @@ def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictu
     assert not rda_experiment.of(Look) and not any(r.scene for r in rda_experiment.of(Ask))
 
 
+@pytest.mark.slow
 def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics():
     experiment = run(n=1, options={"analyst": "frames", "frames": 12, "rollouts": 3})
     subtasks, *revisions = experiment.of(Ask)
@@ -151,6 +155,7 @@ def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics
     assert all("12 evenly spaced moments" in text(r) and "began anew" not in text(r) for r in looks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rda", "rda_judged"])
 def test_no_prompt_holds_the_metric_or_a_score(method):
     experiment = run(method)
@@ -187,6 +192,7 @@ def scripted(**answers):
     return Scripted(OfflineWriter(), {what: said for what, said in answers.items()})
 
 
+@pytest.mark.slow
 def test_at_most_one_subtask_is_revised_and_their_number_stays():
     experiment = run(backend=scripted(revise="Revise 2: Straight: it goes straight ahead\nRevise 3: Another: too much"))
     before, after = (section(text(r), "Subtasks").splitlines() for r in experiment.of(Write)[:2])
@@ -405,12 +411,14 @@ def test_without_analysis_it_is_eureka_with_warm_starts():
     assert experiment.winner == max(bests, key=lambda o: o.rts).candidate.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 8])
 def test_any_number_of_candidates(k):
     experiment = run(k=k, n=2)
     assert [len(got) for got in experiment.got(Train)] == [k, k]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_trained_is_not_analysed_and_nothing_at_all_stops_it():
     def failing(bad):
         return lambda r: tuple(Outcome(o.candidate, False, "NaN") if bad(o.candidate.id) else o for o in filmed(r))

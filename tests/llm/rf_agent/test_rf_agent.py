@@ -50,6 +50,7 @@ def outcomes(experiment):
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_round_asks_what_the_algorithm_says_in_its_order(finished_search):
     for number, pairs in enumerate(rounds(finished_search), 1):
         names = [type(request).__name__ for request, _ in pairs]
@@ -61,6 +62,7 @@ def test_a_round_asks_what_the_algorithm_says_in_its_order(finished_search):
         assert all("# Now: verify" in t for t in asked[children:])
 
 
+@pytest.mark.slow
 def test_the_budget_ends_it_and_cuts_the_last_expansion():
     for budget, sizes in ((30, [6, 8, 8, 8]), (20, [6, 8, 6]), (7, [6, 1]), (4, [4])):
         experiment = run(budget=budget)
@@ -137,6 +139,7 @@ def ratings_of(pairs):
     return dict(zip(ids, found or [0.0] * len(ids), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (8, 9))])
 def test_every_parent_is_the_one_the_pseudocode_selects(seed):
     experiment = run(budget=54, seed=seed)
@@ -151,6 +154,7 @@ def test_every_parent_is_the_one_the_pseudocode_selects(seed):
     assert depths == {0, 1, 2}  # the test has seen the search go down
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["dfs", "bfs", "greedy"])
 def test_the_other_searches_only_select_otherwise(search, finished_search):
     experiment = run(budget=30, options={"search": search})
@@ -218,6 +222,7 @@ def test_each_action_shows_its_nodes_with_thought_code_trace_and_score(finished_
                 assert 2 <= len(nodes) <= 4 and all(t.startswith(("Parent", "Reward function of")) for t in titles)
 
 
+@pytest.mark.slow
 def test_nodes_along_the_path_are_the_parents_own_ancestors():
     experiment = run(budget=54)
     everyone = outcomes(experiment)
@@ -246,6 +251,7 @@ def test_alignment_and_verification_see_thought_and_code_and_neither_score_nor_t
 # --- ablations change what they say, and nothing else -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_self_verify_nothing_is_rated_and_ratings_count_nothing(finished_search):
     experiment = run(options={"self_verify": False})
     assert not [r for r in experiment.of(Ask) if "# Now: verify" in text(r)]
@@ -257,6 +263,7 @@ def test_without_self_verify_nothing_is_rated_and_ratings_count_nothing(finished
         paper.add(parent, {o.candidate.id: o.rts for o in of(Train, pairs)[0][1]}, ratings_of(pairs))
 
 
+@pytest.mark.slow
 def test_without_thought_align_the_first_thought_stays(finished_search):
     experiment = run(options={"thought_align": False})
     assert not [r for r in experiment.of(Ask) if "restate" in text(r)]
@@ -267,6 +274,7 @@ def test_without_thought_align_the_first_thought_stays(finished_search):
             assert written[code] and written[code] in section
 
 
+@pytest.mark.slow
 def test_without_design_thought_none_is_asked_for(finished_search):
     experiment = run(options={"design_thought": False})
     assert not [r for r in experiment.of(Write) if r.thought or "design thought" in text(r).split("# Now")[-1]]
@@ -275,6 +283,7 @@ def test_without_design_thought_none_is_asked_for(finished_search):
     assert not [r for r in without_all.of(Write) if "thought" in text(r).lower()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "actions, moves",
     [
@@ -308,6 +317,7 @@ def failing(bad):
     return training
 
 
+@pytest.mark.slow
 def test_what_cannot_be_trained_costs_budget_and_joins_no_tree():
     experiment = run(train=failing(lambda name: name in ("1-2", "2-1", "2-5")))
     assert [len(r.candidates) for r in experiment.of(Train)] == [6, 8, 8, 8]
@@ -315,6 +325,7 @@ def test_what_cannot_be_trained_costs_budget_and_joins_no_tree():
     assert not {"1-2", "2-1", "2-5"} & {r.parent for r in experiment.of(Write)}
 
 
+@pytest.mark.slow
 def test_a_round_without_any_trained_child_goes_on_elsewhere():
     experiment = run(train=failing(lambda name: name.startswith("2-")))
     assert [type(r).__name__ for r, _ in rounds(experiment)[1]][-1] == "Train"
@@ -326,6 +337,7 @@ def test_nothing_to_begin_with_stops_visibly():
         run(train=failing(lambda name: True))
 
 
+@pytest.mark.slow
 def test_a_task_without_a_metric_needs_a_judge():
     def unscored(request):
         return tuple(Outcome(o.candidate, True, "", o.trace) for o in train(request))
@@ -343,6 +355,7 @@ def first_and_last(request):
 # --- a judge as the value -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_with_a_judge_no_prompt_holds_the_metric_or_a_score(judged_search):
     secrets = {f"{o.rts:.{digits}g}" for o in outcomes(judged_search).values() for digits in (4, 6)}
     for prompt in prompts(judged_search):
@@ -350,6 +363,7 @@ def test_with_a_judge_no_prompt_holds_the_metric_or_a_score(judged_search):
         assert not re.search(r"\b(rts|metric|task score)", prompt, re.IGNORECASE)
 
 
+@pytest.mark.slow
 def test_with_a_judge_only_the_order_of_scores_matters(judged_search):
     def rescored(request):
         return tuple(Outcome(o.candidate, True, "", o.trace, {"samples": [1.0]}, o.rts * 3 - 5) for o in train(request))
@@ -367,6 +381,7 @@ def test_the_incumbent_is_judged_again_and_the_last_one_wins(judged_search):
     assert not judged_search.of(Choose)
 
 
+@pytest.mark.slow
 def test_a_node_says_how_it_was_judged_and_what_was_said():
     experiment = run("rf_agent_judged", budget=14, judge=first_and_last)
     prompt = text(experiment.of(Write)[1])
