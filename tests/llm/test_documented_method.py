@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "add-a-method.md"
 CHECKS = [
     check
     for name, check in vars(every).items()
-    if name.startswith("test_") and list(inspect.signature(check).parameters) == ["whole"]
+    if name.startswith("test_") and list(inspect.signature(check).parameters) == ["finished_experiment"]
 ]
 
 
