@@ -73,10 +73,29 @@ def test_a_budget_that_is_named_holds_for_what_has_begun_and_a_higher_one_goes_o
     assert (row.status, row.token_budget, row.dollar_budget) == ("finished", 100_000, 2.0)
 
 
+def test_the_form_offers_and_takes_what_solves_problems(admin_client):
+    two_problems()
+    address = "/bench/comparisons/new/?kind=problems"
+    page = admin_client.get(address).text
+    assert 'value="sum"' in page and 'value="scaling_3d"' in page
+    assert (
+        'value="Cartpole"' not in page
+        and 'value="eureka"' not in page
+        and 'value="sum"' not in admin_client.get("/bench/comparisons/new/").text
+    )
+    sent = {"tasks": ["sum"], "candidates": 3, "experiments": 1, "judge": "proxy", "preset": "quick", "seed": 0}
+    answer = admin_client.post(address, {**sent, "methods": ["eureka"]})
+    assert answer.status_code == 422 and "eureka is no method for tasks of this kind" in answer.text
+    answer = admin_client.post(address, {**sent, "variants": "Own=eureka:k=3"})
+    assert answer.status_code == 422 and "Own designs rewards for robots" in answer.text
+    assert not Comparison.objects.exists()
+
+
 def test_what_cannot_be_compared_is_said(capsys):
     two_problems()
     Problem.objects.create(name="open", title="Open", statement="Why?")
-    assert ("sum", "A sum (sum)") in task_choices() and "open" not in dict(task_choices())
+    offered = dict(task_choices("problems"))
+    assert offered["sum"] == "A sum (sum)" and "open" not in offered and "Ant" not in offered
     for tasks, methods, words in (
         (["none"], METHODS, "unknown task 'none'"),
         (["open"], METHODS, "neither a final answer nor test cases"),

@@ -15,7 +15,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from llm import prices
+from llm.offline import MODEL
 from simulation import catalog
+from tests.webapp import bench_rows
 from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
@@ -24,7 +26,7 @@ from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan, parse_arm
 from webapp.experiments import loop
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 NEW = "/bench/comparisons/new/"
@@ -114,6 +116,8 @@ def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> No
         ({"judge_options": "beta"}, "write it as name=value"),
         ({"judge_options": "colour=red"}, "has no option &#x27;colour&#x27;"),
         ({"experiments": 0}, "greater than or equal to 1"),
+        ({"methods": ["magic"]}, "magic is no method for tasks of this kind"),
+        ({"tasks": ["staircase"]}, "staircase is not one of the available choices"),
         ({"judge": "human"}, "human is not one of the available choices"),
     ],
 )
@@ -141,7 +145,7 @@ def test_the_form_says_which_tasks_have_a_preset() -> None:
     titles = dict(preset_choices())
     assert titles["quick"] == catalog.PRESETS["quick"]
     for name, title in titles.items():
-        lacking = [task for task, _ in task_choices() if name not in catalog.task(task).presets]
+        lacking = [task for task, _ in task_choices("robots") if name not in catalog.task(task).presets]
         assert bool(lacking) == (" (only " in title or " (not " in title)
 
 
@@ -178,6 +182,10 @@ def test_a_report_from_elsewhere_is_counted_and_not_run_again(admin_client: Clie
     first = planned(methods=["icpl:k=3"], experiments=1)
     background.start(first)
     carried_through(first)
+    request = Request.objects.first()
+    for number, model in enumerate(("writer-1", *[MODEL] * 6)):
+        call = {**bench_rows.make_call("text"), "model": model}
+        ModelCall.objects.create(request=request, request_hash=f"{number}", seed=1, **call)
     report.write_report(first.plan, tmp_path / "there")
     Experiment.objects.all().delete()
     tables = [tmp_path / "there" / name for name in csv_tables.READ_BACK]
@@ -192,6 +200,10 @@ def test_a_report_from_elsewhere_is_counted_and_not_run_again(admin_client: Clie
         "It cannot be used: experiments.csv has no"
         in send(elsewhere_experiments=tables[1], elsewhere_rounds=tables[0]).text
     )
+    [found] = csv_tables.read_reports(first.plan, [tmp_path / "there"]).values()
+    assert (found.calls, found.offline_calls) == (1, 6)
+    cost = next(line for line in (tmp_path / "there" / "report.md").read_text().splitlines() if "6.0" in line)
+    assert [cell.strip() for cell in cost.split("|")][4:6] == ["1", "6.0"]
     address = send(elsewhere_experiments=tables[0], elsewhere_rounds=tables[1])["Location"]
     row = Comparison.objects.exclude(pk=first.pk).get()
     background.start(row)

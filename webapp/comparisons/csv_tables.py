@@ -40,8 +40,9 @@ EXPERIMENTS = (
     "film_diversity",
     "gpu_seconds",
     "ended_early",
+    "offline_writer_answers",
 )
-ADDED_LATER = ("gpu_seconds", "ended_early")
+ADDED_LATER = ("gpu_seconds", "ended_early", "offline_writer_answers")
 """Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 READ_BACK = ("experiments.csv", "rounds.csv")
@@ -75,8 +76,8 @@ def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
-    early = result.ended_early or None
-    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, early
+    last = (result.ended_early or None, result.offline_calls)
+    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, *last
 
 
 def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
@@ -170,6 +171,7 @@ def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) 
         train_seconds=float(row["training_seconds"]),
         gpu_seconds=_parse_number(row.get("gpu_seconds", "")),
         ended_early=bool(row.get("ended_early")),
+        offline_calls=int(written) if (written := row.get("offline_writer_answers", "")) else None,
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],

@@ -55,11 +55,14 @@ class Result:
     queries: int
     """Pairwise comparisons asked of the judge."""
     calls: int
+    """Answers of language models; in reports of earlier versions those of the offline writer too."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
     """US dollars; None where the price of a call is not known."""
     train_seconds: float
+    offline_calls: int | None = None
+    """Answers of the offline writer, which is no language model; None where a report does not count them apart."""
     gpu_seconds: float | None = None
     """The part of it on a GPU; None where a training does not say where it ran."""
     finished_at: datetime | None = None
@@ -171,7 +174,8 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
                 ts=read_task_score(row),
                 failed=failed.get(row.pk, 0),
                 queries=queries[row.pk],
-                calls=used.calls,
+                calls=used.model_calls,
+                offline_calls=used.offline_calls,
                 prompt_tokens=used.prompt_tokens,
                 completion_tokens=used.completion_tokens,
                 cost=None if used.unknown_costs else used.cost,

@@ -211,6 +211,7 @@ def _build_costs_table(scores: Sequence[Score]) -> str:
                 _format_mean([r.queries for r in runs]),
                 _format_mean([r.failed for r in runs]),
                 _format_mean([r.calls for r in runs]),
+                "-" if (offline := score.mean_of("offline_calls")) is None else f"{offline:.1f}",
                 _format_mean([r.prompt_tokens for r in runs]),
                 _format_mean([r.completion_tokens for r in runs]),
                 f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
@@ -220,9 +221,19 @@ def _build_costs_table(scores: Sequence[Score]) -> str:
                 _format_known_mean([r.film_diversity for r in runs]),
             ]
         )
-    head = ["per experiment", "queries", "untrainable", "model calls", "input tokens", "output tokens", "US dollars"]
+    head = ["per experiment", "queries", "untrainable", "answers of language models", "of the offline writer"]
     return _render_table(
-        [*head, "training s (wall time)", "of these on a GPU", "diversity of programs", "of films"], rows
+        [
+            *head,
+            "input tokens",
+            "output tokens",
+            "US dollars",
+            "training s (wall time)",
+            "of these on a GPU",
+            "diversity of programs",
+            "of films",
+        ],
+        rows,
     )
 
 

@@ -15,23 +15,27 @@ from webapp.experiments.defaults import find_environment_model
 from webapp.problems.models import Problem
 
 VARIANT = "variant"
+ROBOTS, PROBLEMS = "robots", "problems"
+KINDS = {ROBOTS: "Robots", PROBLEMS: "Problems"}
+"""What a comparison is about: the form offers tasks and methods of one kind."""
 MOST_BYTES = 8 << 20
 """Of the uploaded tables, both together."""
 
 
-def task_choices() -> list[tuple[str, str]]:
-    """Tasks and problems with a metric: methods are compared by it."""
-    return [(name, name) for name in list_robots()] + [
-        (row.name, str(row)) for row in Problem.objects.all() if row.metric
-    ]
+def task_choices(kind: str) -> list[tuple[str, str]]:
+    """Tasks, or problems, with a metric: methods are compared by it."""
+    if kind == ROBOTS:
+        return [(name, name) for name in list_robots()]
+    return [(row.name, str(row)) for row in Problem.objects.all() if row.metric]
 
 
 def list_robots() -> list[str]:
     return [name for name, task in catalog.tasks().items() if task.metric is not None]
 
 
-def method_choices() -> list[tuple[str, str]]:
-    return [(name, method.title + (", for problems" * method.reasoning)) for name, method in methods.METHODS.items()]
+def method_choices(kind: str) -> list[tuple[str, str]]:
+    """The methods that run on tasks of this kind: on problems those that do not design rewards alone."""
+    return [(name, method.title) for name, method in methods.METHODS.items() if kind == ROBOTS or method.reasoning]
 
 
 def preset_choices() -> list[tuple[str, str]]:
@@ -50,16 +54,14 @@ def preset_choices() -> list[tuple[str, str]]:
 
 class ComparisonForm(forms.ModelForm):
     tasks = forms.MultipleChoiceField(
-        choices=task_choices,
         widget=forms.CheckboxSelectMultiple,
-        initial=["Cartpole"],
-        help_text="Robots, or problems: most methods are for the one or for the other. Problems need a language model.",
+        help_text="Methods are compared by a task's metric: tasks without one are not offered.",
     )
     methods = forms.MultipleChoiceField(
-        choices=method_choices,
         widget=forms.CheckboxSelectMultiple,
         initial=["icpl", "open_loop"],
         required=False,
+        error_messages={"invalid_choice": "%(value)s is no method for tasks of this kind."},
     )
     variants = forms.CharField(
         label="Variants of methods",
@@ -69,7 +71,6 @@ class ComparisonForm(forms.ModelForm):
         "of your own stands before it: Few at once=icpl:k=3. Names must differ.",
     )
     baseline = forms.ChoiceField(
-        choices=lambda: [("", "The first of them"), *method_choices(), (VARIANT, "The first variant")],
         required=False,
         help_text="The method that the others are tested against.",
     )
@@ -108,10 +109,19 @@ class ComparisonForm(forms.ModelForm):
             *["token_budget", "dollar_budget", "label"],
         ]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, kind: str = ROBOTS, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.kind = kind
+        able = method_choices(kind)
+        self._set_choices("tasks", task_choices(kind))
+        self._set_choices("methods", able)
+        self._set_choices("baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
+        if kind == ROBOTS:
+            self.initial.setdefault("tasks", ["Cartpole"])
         writes = "The one that writes"
         empty = {"model": "The offline writer", "describer": writes, "judge_model": writes, "vision": "None"}
+        if kind == PROBLEMS:
+            empty["model"] = "Choose one: the offline writer solves no problems"
         for name, words in empty.items():
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
@@ -120,6 +130,11 @@ class ComparisonForm(forms.ModelForm):
         assert isinstance(preset, forms.ChoiceField)
         preset.choices = preset_choices()
         self.initial.setdefault("model", find_environment_model())
+
+    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
 
     def clean_judge_options(self) -> list[str]:
         return _split_lines(self.cleaned_data["judge_options"])
@@ -141,11 +156,20 @@ class ComparisonForm(forms.ModelForm):
         except ValueError as error:
             self.add_error(None, str(error))
             return data
+        self._refuse_foreign_variants(plan)
+        if self.errors:
+            return data
         for problem in plan.problems():
             self.add_error(None, problem)
         self._read_elsewhere(plan, data["elsewhere_experiments"], data["elsewhere_rounds"])
         data["name"] = data["name"] or f"{plan.labels} on {', '.join(plan.tasks)}"[:120]
         return data
+
+    def _refuse_foreign_variants(self, plan: Plan) -> None:
+        able = dict(method_choices(self.kind))
+        for arm in plan.arms:
+            if arm.method not in able:
+                self.add_error("variants", f"{arm.label} designs rewards for robots. Problems are solved by others.")
 
     def _read_elsewhere(self, plan: Plan, experiments: UploadedFile | None, rounds: UploadedFile | None) -> None:
         """Keep the tables of a report, if they are whole and have experiments of the plan."""

@@ -21,7 +21,7 @@ from webapp.base.charts import Chart
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import ComparisonForm
+from webapp.bench.comparisons.forms import KINDS, ROBOTS, ComparisonForm
 from webapp.comparisons import background, report
 from webapp.comparisons.models import Comparison
 
@@ -53,10 +53,13 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take."""
-    form = ComparisonForm(request.POST or None, request.FILES or None)
+    asked = request.GET.get("kind", "")
+    kind = asked if asked in KINDS else ROBOTS
+    form = ComparisonForm(request.POST or None, request.FILES or None, kind=kind)
     if request.method == "POST" and form.is_valid():
         return redirect("comparisons:comparison", form.save().public_id)
-    return render(request, "bench/comparisons/new.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "kind": kind, "kinds": KINDS.items()}
+    return render(request, "bench/comparisons/new.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
