@@ -345,6 +345,36 @@ def test_on_a_phone_only_what_is_in_view_counts(site, visit, people):
     expect(page.get_by_role("button", name="Confirm")).to_be_disabled()
 
 
+LENGTHEN = """() => {
+  const walker = document.createTreeWalker(document.querySelector('.dock'), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, length = Math.ceil(node.data.trim().length * 0.4);
+    if (length) node.data = node.data.trim() + 'm'.repeat(length);
+  }
+}"""
+"""Words 40% longer, and their last one too long to fit beside others."""
+DOCK = """() => {
+  const box = document.querySelector('.dock').getBoundingClientRect(), reason = document.querySelector('#reason');
+  const said = reason.getBoundingClientRect();
+  return {share: box.height / innerHeight, cut: reason.scrollWidth > reason.clientWidth || said.bottom > box.bottom + 1,
+          below: box.bottom > innerHeight + 1, wide: document.documentElement.scrollWidth > innerWidth};
+}"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (360, 640)])
+def test_the_dock_of_a_phone_leaves_two_thirds_to_the_video(visit, people, size):
+    phone = {"viewport": {"width": size[0], "height": size[1]}, "has_touch": True, "is_mobile": True}
+    page = visit(people["review"][-1]["address"], **phone)
+    expect(page.locator("#reason")).to_have_text("Choose the best and the worst video first")
+    ordinary = page.evaluate(DOCK)
+    page.locator("#clip-A .pick.best").tap()
+    page.locator("#clip-B .pick.worst").tap()
+    chosen = page.evaluate(DOCK)
+    page.evaluate(LENGTHEN)
+    for dock in (ordinary, chosen, page.evaluate(DOCK)):
+        assert dock["share"] <= 1 / 3 and not (dock["cut"] or dock["below"] or dock["wide"])
+
+
 def test_something_is_wrong_with_the_videos(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"], reduced_motion="reduce")
