@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.apps import apps
 from django.utils import timezone
 
-from tests.webapp import bench_rows, fake_workers, rows
+from tests.webapp import bench_rows, fake_workers, questionnaire_rows, rows
 from webapp.archive import retention
 from webapp.archive.rules import list_own_models
 from webapp.audit import record
@@ -20,7 +20,7 @@ from webapp.review import ballot, tags
 from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
 from webapp.review.screenings import LETTERS, find_screening, make_tiles
 from webapp.studies import enrolment
-from webapp.studies.models import CompletionCode, Participant, Question, Recruit, Study, new_token
+from webapp.studies.models import Answer, CompletionCode, Participant, Question, Recruit, Response, Study, new_token
 from webapp.votes import lifecycle
 from webapp.votes import poll_ballot as pair_ballot
 from webapp.votes import poll_enrolment as evaluators
@@ -56,6 +56,7 @@ def create_finished_study(panel: int = 1) -> FinishedStudy:
     TrialPlan.objects.create(study=study, attention=1)
     first, second = add_participant(study, "Person-A", EXTERNAL), add_participant(study, "Person-B")
     take_part({first: REASON, second: OTHER_REASON})
+    answer_questionnaire({first: REASON, second: OTHER_REASON})
     add_participant(study, "Person-D", consents=False)
     if panel == 1:
         gone = add_participant(study, "Person-C")
@@ -107,6 +108,20 @@ def cast_pick(person: Participant, request: Request, reason: str) -> None:
     worst = LETTERS[len(screening.order) - 1]
     choice = ballot.Choice("A", worst, reason=reason, tags=(tags.KNOWN[0],), client={"decide_ms": 4000})
     assert ballot.cast_vote(person, screening.token, choice).vote
+
+
+def answer_questionnaire(texts: dict[Participant, str]) -> None:
+    """They answer an item of every kind after the first round of their experiment."""
+    study = next(iter(texts)).study
+    made = questionnaire_rows.every_kind(study, placement="rounds", arms=[study.arms.get().pk])
+    values = {"age": 31, "job": 3, "job_text": "Pilot", "seen": [1, 3], "trust": 4, "calm": {"1": 2, "2": 5}}
+    for person, text in texts.items():
+        response = Response.objects.create(
+            questionnaire=made, participant=person, experiment=person.experiment, round=1, sent_at=timezone.now(),
+            order=["age", "job"],
+        )  # fmt: skip
+        for item in made.items.exclude(kind="section"):
+            Answer.objects.create(response=response, item=item, value=values.get(item.variable, text))
 
 
 def add_trial(person: Participant) -> None:

@@ -13,7 +13,10 @@ from pathlib import Path
 
 from django.contrib.staticfiles import finders
 
-STUDIO = ("tokens.css", "studio/studio.css", "studio/people.css", "studio/tell.css", "studio/votes.css")
+STUDIO = (
+    *("tokens.css", "studio/studio.css", "studio/people.css", "studio/questions.css", "studio/tell.css"),
+    "studio/votes.css",
+)
 BUNDLES = {"studio": STUDIO, "answers": (*STUDIO, "studio/answers.css")}
 
 

@@ -6,14 +6,15 @@ from typing import Any
 
 from django.db import transaction
 
-from webapp.studies.models import Study, new_token
+from webapp.studies.models import Arm, Study, new_token
+from webapp.studies.questionnaires.editing import copy_questionnaires
 
 TITLE = Study._meta.get_field("title").max_length or 120
 
 
 @transaction.atomic
 def copy_study(study: Study) -> Study:
-    """A draft with the same texts, arms, questions, extra sets and gold sets.
+    """A draft with the same texts, arms, questions, questionnaires, extra sets and gold sets.
 
     The copy has no participants, its open link is off, and it has no completion codes, which belong to one study.
     """
@@ -26,7 +27,12 @@ def copy_study(study: Study) -> Study:
     copy.save()
     plans = [study.trial_plan] if hasattr(study, "trial_plan") else []
     rows: list[Any] = [*study.arms.all(), *study.questions.all(), *study.gold_sets.all(), *plans]
+    arms: dict[int, int] = {}
     for row in rows:
+        before = row.pk
         row.pk, row._state.adding, row.study = None, True, copy
         row.save()
+        if isinstance(row, Arm):
+            arms[before] = row.pk
+    copy_questionnaires(study, copy, arms)
     return copy

@@ -339,3 +339,7 @@ def find_current(places: Iterable[Assignment]) -> Assignment | None:
         if last.experiment is None or last.experiment.status != Experiment.Status.FINISHED:
             break
     return last
+
+
+# Django finds models here. At the end, because questionnaires point to the models above.
+from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response  # noqa: E402, F401

@@ -14,6 +14,7 @@ from django.utils import timezone
 from webapp.experiments.models import Experiment
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Participant, Study
+from webapp.studies.questionnaires.editing import find_study_faults
 
 SHORTEST_CONSENT = 40
 
@@ -22,7 +23,8 @@ def find_problems(study: Study) -> list[str]:
     """Why the study cannot be opened, in words for the experimenter."""
     if hasattr(study, "origin"):
         return ["It was imported and is read only. Set up a new study to run it again."]
-    return [*_check_texts(study), *_check_ethics(study), *_check_arms(study), *_check_numbers(study)]
+    checks = (_check_texts, _check_ethics, _check_arms, _check_numbers, find_study_faults)
+    return [words for check in checks for words in check(study)]
 
 
 def _check_texts(study: Study) -> Iterator[str]:

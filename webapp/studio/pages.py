@@ -24,6 +24,7 @@ from webapp.studies.recruitment import find_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import find_presentation, make_lead
+from webapp.studio.questionnaire_page import find_response, make_page_context
 from webapp.studio.words import spell_number
 
 TITLES = {
@@ -33,6 +34,7 @@ TITLES = {
     "practised": "Practice",
     "check": "A few questions",
     "check_failed": "Thank you",
+    "questionnaire": "A few questions",
     "debriefing": "What it was about",
     "between": "Not your turn yet",
     "gathering": "Not your turn yet",
@@ -95,15 +97,19 @@ def find_page(participant: Participant) -> Page:
     if participant.outcome == Outcome.STOPPED:
         return Page("stopped", _make_code_context(participant))
     if experiment and experiment.status == Experiment.Status.FINISHED:
-        return _make_end_page(participant, experiment)
+        return _make_questionnaire_page(participant) or _make_end_page(participant, experiment)
     if participant.consented_at is None or not participant.assignments.exists():
         return _make_entry_page(participant)
     if experiment is None:
-        return Page("between")
+        return _make_questionnaire_page(participant) or Page("between")
     if participant.instructed_at is None:
         progress_text = find_presentation(experiment).describe_progress(progress.read_progress(experiment))
         return Page("instruction", {"progress": progress_text, **_make_task_context(participant, experiment)})
-    return _make_first_steps_page(participant, experiment) or _make_experiment_page(participant, experiment)
+    return (
+        _make_first_steps_page(participant, experiment)
+        or _make_questionnaire_page(participant)
+        or _make_experiment_page(participant, experiment)
+    )
 
 
 def _make_entry_page(participant: Participant) -> Page:
@@ -128,6 +134,15 @@ def _make_first_steps_page(participant: Participant, experiment: Experiment) -> 
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))
     return None
+
+
+def _make_questionnaire_page(participant: Participant) -> Page | None:
+    """The questionnaire that the person must answer before they go on."""
+    response = find_response(participant)
+    if response is None:
+        return None
+    context = make_page_context(participant, response)
+    return Page("questionnaire", context, f"{response.pk} {context['version']}")
 
 
 def _make_experiment_page(participant: Participant, experiment: Experiment) -> Page:

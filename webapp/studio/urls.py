@@ -3,7 +3,17 @@
 from django.urls import path
 
 from webapp.review import media
-from webapp.studio import attachments, evaluators, notice_views, open_link, preview, steps, views, voting
+from webapp.studio import (
+    attachments,
+    evaluators,
+    notice_views,
+    open_link,
+    preview,
+    questionnaires,
+    steps,
+    views,
+    voting,
+)
 from webapp.votes import pair_media as vote_media
 
 urlpatterns = [
@@ -15,6 +25,7 @@ urlpatterns = [
     path("s/<str:token>/ready/", views.confirm_instructions, name="ready"),
     path("s/<str:token>/leave/", views.leave_study, name="leave"),
     *steps.urlpatterns,
+    *questionnaires.urlpatterns,
     *open_link.urlpatterns,
     *preview.urlpatterns,
     path("s/<str:token>/vote/", voting.cast_vote, name="vote"),

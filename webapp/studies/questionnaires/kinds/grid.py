@@ -1,0 +1,86 @@
+"""Several statements on one scale: a Likert grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext
+
+from webapp.studies.questionnaires.kind import (
+    Column,
+    Distribution,
+    ItemKind,
+    Posted,
+    Unusable,
+    count_codes,
+    describe_steps,
+    number_lines,
+    read_code,
+    split_lines,
+)
+from webapp.studies.questionnaires.kinds import scale
+from webapp.studies.questionnaires.models import Item
+
+MOST_ROWS = 50
+
+
+def find_faults(item: Item) -> Mapping[str, str]:
+    rows = split_lines(item.statements)
+    faults = dict(scale.find_faults(item))
+    if not rows:
+        faults["statements"] = "Give at least one row, one a line."
+    elif len(rows) > MOST_ROWS:
+        faults["statements"] = f"Give at most {MOST_ROWS} rows."
+    return faults
+
+
+def read(item: Item, name: str, posted: Posted) -> dict[str, int] | None:
+    """Row number as text -> code. A grid is answered whole where it must be answered."""
+    rows = number_lines(item.statements)
+    given = {
+        str(row): code
+        for row, _ in rows
+        if (code := read_code(posted.get(f"{name}-{row}", ""), range(1, item.steps + 1))) is not None
+    }
+    if given and len(given) < len(rows) and item.required:
+        raise Unusable(gettext("Please answer every row."))
+    return given or None
+
+
+def list_columns(item: Item) -> list[Column]:
+    question = " ".join(item.text.split())
+    return [
+        Column(f"{item.variable}_{row}", f"{question} {words}", describe_steps(item))
+        for row, words in number_lines(item.statements)
+    ]
+
+
+def list_cells(item: Item, value: Any) -> list[Any]:
+    return [(value or {}).get(str(row)) for row, _ in number_lines(item.statements)]
+
+
+def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
+    codes = range(1, item.steps + 1)
+    return [
+        Distribution(
+            f"{item.variable}_{row}",
+            words,
+            scale.label_steps(item),
+            count_codes(codes, [value.get(str(row)) for value in values]),
+        )
+        for row, words in number_lines(item.statements)
+    ]
+
+
+KIND = ItemKind(
+    name="grid",
+    title="Likert grid",
+    settings=("statements", "steps", "low_label", "high_label"),
+    find_faults=find_faults,
+    read=read,
+    list_columns=list_columns,
+    list_cells=list_cells,
+    count=count,
+    estimate_seconds=lambda item: 5 + 6 * len(split_lines(item.statements)),
+)

@@ -1,0 +1,30 @@
+"""A line of text."""
+
+from __future__ import annotations
+
+from webapp.base.http import strip_nul
+from webapp.studies.questionnaires.kind import Column, ItemKind, Posted, find_no_faults, no_distribution
+from webapp.studies.questionnaires.models import Item
+
+MOST = 300
+
+
+def read(item: Item, name: str, posted: Posted) -> str | None:
+    return strip_nul(posted.get(name, "") or "").strip()[:MOST] or None
+
+
+def list_columns(item: Item) -> list[Column]:
+    return [Column(item.variable, item.text)]
+
+
+KIND = ItemKind(
+    name="short",
+    title="Short text",
+    settings=(),
+    find_faults=find_no_faults,
+    read=read,
+    list_columns=list_columns,
+    list_cells=lambda item, value: [value],
+    count=no_distribution,
+    estimate_seconds=lambda item: 15.0,
+)
