@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "webapp.base.compression.PageCompression",
     "webapp.base.csp.PolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "webapp.studio.languages.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -217,6 +218,10 @@ UNFOLD = {
     "SIDEBAR": {"navigation": "webapp.bench.admin.experiments.build_navigation"},
 }
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+"""The languages of participants' pages, each by its own name; staff's pages are in English."""
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_NAME = "prefine_language"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "admin:login"

@@ -11,7 +11,7 @@
       } catch (error) {
         span.textContent = tex;
         span.classList.add("undrawn");
-        span.title = "This formula could not be drawn.";
+        span.title = gettext("This formula could not be drawn.");
       }
     }
   }
@@ -27,7 +27,7 @@
   function review(form) {
     const needsWorst = form.dataset.worst === "yes";
     const kinds = needsWorst ? ["best", "worst"] : ["best"];
-    const words = { best: "Best", worst: "Worst" };
+    const words = { best: gettext("Best"), worst: gettext("Worst") };
     const answers = [...form.querySelectorAll(".answer")], columns = form.querySelector(".columns");
     const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
     const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), fold = form.querySelector('[data-do="fold"]');
@@ -72,15 +72,15 @@
     function fill(slot, letter) {
       slot.classList.toggle("is-set", Boolean(letter));
       slot.querySelector(".thumb").textContent = letter;
-      slot.querySelector("[data-slot-said]").textContent = letter ? `answer ${letter}` : cannot?.checked ? "" : "not chosen yet";
+      slot.querySelector("[data-slot-said]").textContent = letter ? interpolate(gettext("answer %(letter)s"), { letter }, true) : cannot?.checked ? "" : gettext("not chosen yet");
     }
     /** Why the choice cannot be confirmed yet; empty when it can. */
     function wanting() {
       if (cannot?.checked) return "";
       const best = chosen("best"), worst = chosen("worst");
-      if (!needsWorst) return best ? "" : "Choose an answer first";
-      if (!best && !worst) return "Choose the best and the worst answer first";
-      return best ? (worst ? "" : "Now choose the worst answer") : "Now choose the best answer";
+      if (!needsWorst) return best ? "" : gettext("Choose an answer first");
+      if (!best && !worst) return gettext("Choose the best and the worst answer first");
+      return best ? (worst ? "" : gettext("Now choose the worst answer")) : gettext("Now choose the best answer");
     }
 
     // --- kept in this tab ---
@@ -108,7 +108,7 @@
       const open = fold.getAttribute("aria-pressed") !== "true";
       for (const part of form.querySelectorAll(".answer .part")) part.open = open;
       fold.setAttribute("aria-pressed", String(open));
-      fold.textContent = open ? "Close all parts" : "Open all parts";
+      fold.textContent = open ? gettext("Close all parts") : gettext("Open all parts");
     }
 
     // --- keys ---

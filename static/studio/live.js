@@ -19,7 +19,7 @@
   }
   function lost(text) { away = true; tell(text); }
   function back() {
-    if (away) tell("Connected again. Nothing was lost.", true);
+    if (away) tell(gettext("Connected again. Nothing was lost."), true);
     away = false;
     refresh();
   }
@@ -28,7 +28,7 @@
   state.addEventListener("htmx:wsOpen", () => { open = true; back(); });
   state.addEventListener("htmx:wsClose", () => { open = false; });
   state.addEventListener("htmx:wsBeforeMessage", (event) => { event.preventDefault(); refresh(); });
-  addEventListener("offline", () => lost("You are offline. What you chose stays on this page; it goes on when you are back."));
+  addEventListener("offline", () => lost(gettext("You are offline. What you chose stays on this page; it goes on when you are back.")));
   addEventListener("online", back);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 
@@ -36,11 +36,11 @@
   setInterval(() => { if (!open) refresh(); }, POLL);
   setInterval(() => { if (live()?.dataset.state === "waiting" && !document.hidden) refresh(); }, PROGRESS);
   document.body.addEventListener("htmx:sendError", (event) => {
-    if (event.target.id !== "live") lost("That did not reach us. Nothing is lost: please try again in a moment.");
-    else if (!away) setTimeout(() => { if (!open) lost("No connection at the moment. We keep trying; nothing is lost."); }, PATIENCE);
+    if (event.target.id !== "live") lost(gettext("That did not reach us. Nothing is lost: please try again in a moment."));
+    else if (!away) setTimeout(() => { if (!open) lost(gettext("No connection at the moment. We keep trying; nothing is lost.")); }, PATIENCE);
   });
   document.body.addEventListener("htmx:responseError", (event) => {
-    if (event.target.id !== "live") lost("Something went wrong on our side. Nothing is lost: please try again in a moment.");
+    if (event.target.id !== "live") lost(gettext("Something went wrong on our side. Nothing is lost: please try again in a moment."));
   });
   document.body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful && away) back(); });
 
@@ -102,7 +102,7 @@
     const button = document.querySelector('[data-do="motion"]');
     if (!button) return;
     button.setAttribute("aria-pressed", String(still));
-    button.querySelector("span").textContent = still ? "Show motion" : "Stop motion";
+    button.querySelector("span").textContent = still ? gettext("Show motion") : gettext("Stop motion");
     const icon = button.querySelector("use");
     icon.setAttribute("href", icon.getAttribute("href").replace(/#.*/, still ? "#play" : "#pause"));
   }
@@ -113,12 +113,12 @@
     if (!button || !("Notification" in window) || !isSecureContext) return;
     const text = document.querySelector("[data-notify-said]");
     button.hidden = Notification.permission !== "default";
-    if (Notification.permission === "granted") text.textContent = "We will tell you here in the browser, as long as this page stays open in some tab.";
-    if (Notification.permission === "denied") text.textContent = "This browser does not let us notify you. The name of this tab will change when it is your turn.";
+    if (Notification.permission === "granted") text.textContent = gettext("We will tell you here in the browser, as long as this page stays open in some tab.");
+    if (Notification.permission === "denied") text.textContent = gettext("This browser does not let us notify you. The name of this tab will change when it is your turn.");
   }
   function notice(title) {
     if (document.hidden && "Notification" in window && Notification.permission === "granted")
-      new Notification(title, { body: "The next round is ready.", tag: "prefine" }).onclick = () => focus();
+      new Notification(title, { body: gettext("The next round is ready."), tag: "prefine" }).onclick = () => focus();
   }
 
   document.addEventListener("click", async (event) => {

@@ -4,7 +4,7 @@ window.Studio = window.Studio || {};
 
 Studio.loader = (root, { onBroken, onBack, onLean }) => {
   const PATIENCE = 6000, STUCK = 15000, AGAIN = [1500, 4000], STILLS = 3000;
-  const WORDS = { queued: "Waits for its turn", loading: "Loading", slow: "Slow connection, still loading", again: "Did not load. Trying again" };
+  const WORDS = { queued: gettext("Waits for its turn"), loading: gettext("Loading"), slow: gettext("Slow connection, still loading"), again: gettext("Did not load. Trying again") };
   const clips = [...root.querySelectorAll(".tile video")].map((video) => ({ video, tile: video.closest(".tile"), address: video.getAttribute("src"), state: "queued", tries: 0, again: 0 }));
   const line = navigator.connection;
   const timers = new Set();

@@ -7,13 +7,13 @@
   function mark() {
     const code = document.getElementById("completion-code");
     getSelection().selectAllChildren(code);
-    say("Marked: copy it with your browser's menu or keys.");
+    say(gettext("Marked: copy it with your browser's menu or keys."));
   }
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     if (!navigator.clipboard) return mark();
-    await navigator.clipboard.writeText(button.dataset.copy).then(() => say("Copied."), mark);
+    await navigator.clipboard.writeText(button.dataset.copy).then(() => say(gettext("Copied.")), mark);
   });
   document.getElementById("state").addEventListener("htmx:afterSettle", offer);
   offer();

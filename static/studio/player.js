@@ -11,6 +11,7 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
   let playing = false, rate = 1, looping = true, only = null, scrubbing = false, begun = false;
   const count = { plays: 0, scrubs: 0, steps: 0, speeds: 0 };
 
+  const one = (seconds) => seconds.toLocaleString(document.documentElement.lang, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const usable = (video) => video.readyState >= 2 && !video.error;
   const moving = () => (only ? [only] : videos());
   const leader = () => moving().find((video) => video.readyState >= 3 && !video.error) || moving().find(usable) || moving()[0];
@@ -19,11 +20,12 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
 
   function draw() {
     root.classList.toggle("is-playing", playing);
-    find("play").setAttribute("aria-label", playing ? "Pause" : "Play");
+    find("play").setAttribute("aria-label", playing ? gettext("Pause") : gettext("Play"));
     scrub.max = duration();
     if (!scrubbing) scrub.value = time();
-    clock.textContent = `${time().toFixed(1)} / ${duration().toFixed(1)} s`;
-    scrub.setAttribute("aria-valuetext", `${time().toFixed(1)} seconds of ${duration().toFixed(1)}`);
+    const at = { time: one(time()), all: one(duration()) };
+    clock.textContent = interpolate(gettext("%(time)s / %(all)s s"), at, true);
+    scrub.setAttribute("aria-valuetext", interpolate(gettext("%(time)s seconds of %(all)s"), at, true));
   }
   function play() {
     if (!leader()) return;

@@ -3,7 +3,7 @@
 Studio.review = (form) => {
   const needsWorst = form.dataset.worst === "yes";
   const kinds = needsWorst ? ["best", "worst"] : ["best"];
-  const words = { best: "Best", worst: "Worst" };
+  const words = { best: gettext("Best"), worst: gettext("Worst") };
   const tiles = [...form.querySelectorAll(".tile")];
   const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
   const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), grid = form.querySelector(".grid");
@@ -16,6 +16,7 @@ Studio.review = (form) => {
   const loader = Studio.loader(form, { onBroken: broke, onBack: back, onLean: (lean) => { form.querySelector(".slow-line").hidden = !lean; } });
   const watch = Studio.watch(form, { player, loader, onEnough: () => queueMicrotask(draw) });
   const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
+  const name = (words, tile) => interpolate(words, { letter: tile.dataset.letter }, true);
   const before = {};
   const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";
 
@@ -58,14 +59,14 @@ Studio.review = (form) => {
     for (const tile of tiles) {
       const link = form.querySelector(`.contact [data-letter="${tile.dataset.letter}"]`), seen = tile.classList.contains("is-watched");
       link.classList.toggle("is-watched", seen);
-      link.setAttribute("aria-label", `Video ${tile.dataset.letter}${seen ? ", watched" : ""}`);
+      link.setAttribute("aria-label", name(seen ? gettext("Video %(letter)s, watched") : gettext("Video %(letter)s"), tile));
     }
     remember();
   }
   function fill(slot, letter) {
     const poster = letter && document.querySelector(`#clip-${letter} video`)?.poster;
     slot.classList.toggle("is-set", Boolean(letter));
-    slot.querySelector("[data-slot-said]").textContent = letter ? `video ${letter}` : cannots.some((box) => box.checked) ? "" : "not chosen yet";
+    slot.querySelector("[data-slot-said]").textContent = letter ? interpolate(gettext("video %(letter)s"), { letter }, true) : cannots.some((box) => box.checked) ? "" : gettext("not chosen yet");
     const thumb = slot.querySelector(".thumb");
     if (thumb.dataset.letter === letter) return;
     thumb.dataset.letter = letter;
@@ -75,17 +76,19 @@ Studio.review = (form) => {
   function wanting() {
     if (cannots.some((box) => box.checked)) return "";
     const best = chosen("best"), worst = chosen("worst");
-    if (!needsWorst) return best ? "" : "Choose a video first";
-    if (!best && !worst) return "Choose the best and the worst video first";
-    return best ? (worst ? "" : "Now choose the worst video") : "Now choose the best video";
+    if (!needsWorst) return best ? "" : gettext("Choose a video first");
+    if (!best && !worst) return gettext("Choose the best and the worst video first");
+    return best ? (worst ? "" : gettext("Now choose the worst video")) : gettext("Now choose the best video");
   }
 
   /** Which clips were not watched for long enough; nobody is held up by one that cannot play, or by what is wrong with them. */
   function unseen() {
     const letters = form.elements.broken?.checked ? [] : watch.missing();
     if (!letters.length) return "";
-    const long = `for ${watch.seconds()} seconds`;
-    return letters.length === tiles.length ? `Watch every video ${long} first` : `Watch ${letters.join(", ")} ${long} first`;
+    const seconds = watch.seconds(), said = { seconds, letters: letters.join(", ") };
+    return interpolate(letters.length === tiles.length
+      ? ngettext("Watch every video for %(seconds)s second first", "Watch every video for %(seconds)s seconds first", seconds)
+      : ngettext("Watch %(letters)s for %(seconds)s second first", "Watch %(letters)s for %(seconds)s seconds first", seconds), said, true);
   }
 
   // --- kept in this tab ---
@@ -110,7 +113,7 @@ Studio.review = (form) => {
       const large = one === now, button = one.querySelector(".enlarge");
       one.classList.toggle("is-large", large);
       button?.setAttribute("aria-pressed", String(large));
-      button?.setAttribute("aria-label", large ? "Back to all videos" : `Enlarge video ${one.dataset.letter}`);
+      button?.setAttribute("aria-label", large ? gettext("Back to all videos") : name(gettext("Enlarge video %(letter)s"), one));
     }
     grid.classList.toggle("has-large", Boolean(now));
     if (now) { watch.enlarged(now); loader.want(now); }
@@ -120,14 +123,14 @@ Studio.review = (form) => {
 
   // --- a clip that does not load ---
   function say(words) { document.getElementById("announce").textContent = words; }
-  function opened() { watch.opened(); say("The videos are ready."); }
+  function opened() { watch.opened(); say(gettext("The videos are ready.")); }
   function broke(tile) {
     const again = failed.has(tile);
     failed.add(tile);
     tile.classList.add("is-broken");
     tile.querySelector(".broken").hidden = false;
     tile.querySelector('[data-do="report"]').hidden = !again;
-    say(`Video ${tile.dataset.letter} did not load. You can try again, or choose among the others.`);
+    say(name(gettext("Video %(letter)s did not load. You can try again, or choose among the others."), tile));
     draw();
   }
   /** A clip that came, or comes again. */
@@ -148,7 +151,7 @@ Studio.review = (form) => {
   async function report(tile) {
     const body = new URLSearchParams({ clip: tile.dataset.clip, csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value });
     const answer = await fetch(form.dataset.report, { method: "POST", body }).catch(() => null);
-    tile.querySelector(".broken p").textContent = answer ? await answer.text() : "That did not reach us. Please try again in a moment.";
+    tile.querySelector(".broken p").textContent = answer ? await answer.text() : gettext("That did not reach us. Please try again in a moment.");
     tile.querySelector('[data-do="report"]').hidden = Boolean(answer?.ok);
   }
 

@@ -1,4 +1,5 @@
 "use strict";
+const WORDS = {}; /* the server puts the words of the person's language here */
 /* Shows that a round is ready, also when no page is open. It fetches and stores nothing. */
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -7,7 +8,7 @@ self.addEventListener("push", (event) => {
   let told = {};
   try { told = event.data ? event.data.json() : {}; } catch { told = {}; }
   const url = typeof told.url === "string" && told.url.startsWith("/") && !told.url.startsWith("//") ? told.url : "/";
-  event.waitUntil(self.registration.showNotification(told.title || "Your next round is ready", {
+  event.waitUntil(self.registration.showNotification(told.title || WORDS.ready, {
     body: told.body || "", tag: told.tag || "prefine", icon: "/static/studio/mark.svg", data: { url },
   }));
 });

@@ -25,7 +25,7 @@
   async function on() {
     say("");
     if (await Notification.requestPermission() !== "granted") {
-      say("This browser does not let us notify you. You can allow it in the browser's settings for this page.");
+      say(gettext("This browser does not let us notify you. You can allow it in the browser's settings for this page."));
       return;
     }
     try {
@@ -35,10 +35,10 @@
       const answer = await post(box().dataset.tellPush, subscription.toJSON());
       if (!answer.ok) throw new Error(String(answer.status));
       show(true);
-      say("We will tell you in this browser when it is your turn, also when this page is closed.");
+      say(gettext("We will tell you in this browser when it is your turn, also when this page is closed."));
     } catch {
       show(false);
-      say("This browser's push service did not answer. We will tell you here as long as this page stays open in some tab.");
+      say(gettext("This browser's push service did not answer. We will tell you here as long as this page stays open in some tab."));
     }
   }
   async function off() {
@@ -48,7 +48,7 @@
       await subscription.unsubscribe();
     }
     show(false);
-    say("We will not tell you in this browser any more.");
+    say(gettext("We will not tell you in this browser any more."));
   }
   async function current() {
     const worker = await navigator.serviceWorker.getRegistration(box().dataset.tellScope);
@@ -64,7 +64,7 @@
     if (!box() || box().dataset.seen || !able()) return;
     box().dataset.seen = "yes";
     show(Boolean(await current()));
-    if (Notification.permission === "denied") say("This browser does not let us notify you. You can allow it in the browser's settings for this page.");
+    if (Notification.permission === "denied") say(gettext("This browser does not let us notify you. You can allow it in the browser's settings for this page."));
   }
 
   document.addEventListener("click", (event) => {

@@ -27,8 +27,8 @@
   }
   /** Why the answer cannot be confirmed yet; empty when it can. */
   function wanting() {
-    if (!chosen("choice")) return "Choose one first";
-    return strength && !strength.disabled && !chosen("strength") ? "Now say how much better it is" : "";
+    if (!chosen("choice")) return gettext("Choose one first");
+    return strength && !strength.disabled && !chosen("strength") ? gettext("Now say how much better it is") : "";
   }
 
   function broke(tile) {
@@ -66,7 +66,7 @@
     const open = fold.getAttribute("aria-pressed") !== "true";
     for (const part of form.querySelectorAll(".answer .part")) part.open = open;
     fold.setAttribute("aria-pressed", String(open));
-    fold.textContent = open ? "Close all parts" : "Open all parts";
+    fold.textContent = open ? gettext("Close all parts") : gettext("Open all parts");
   }
 
   fold?.addEventListener("click", foldAll);

@@ -10,10 +10,16 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateformat import format as format_date
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, pgettext
 
 from webapp.notices.models import Address, Notice
 
-SUBJECTS = {Notice.Kind.READY: "Your next round is ready", Notice.Kind.REMINDER: "Your next round is still waiting"}
+SUBJECTS = {
+    Notice.Kind.READY: gettext_noop("Your next round is ready"),
+    Notice.Kind.REMINDER: gettext_noop("Your next round is still waiting"),
+}
 
 
 def find_timezone(name: str) -> ZoneInfo:
@@ -26,7 +32,7 @@ def find_timezone(name: str) -> ZoneInfo:
 
 def format_moment(moment: datetime, zone: ZoneInfo) -> str:
     """For example: Friday 20 November, 15:42 (Europe/Berlin)."""
-    return f"{moment.astimezone(zone):%A %-d %B, %H:%M} ({zone.key})"
+    return f"{format_date(moment.astimezone(zone), pgettext('date format', 'l j F, H:i'))} ({zone.key})"
 
 
 def send(notice: Notice, address: Address) -> None:
@@ -40,7 +46,7 @@ def send(notice: Notice, address: Address) -> None:
         "since": format_moment(notice.request.created_at, find_timezone(notice.participant.timezone)),
     }
     message = EmailMessage(
-        subject=SUBJECTS[Notice.Kind(notice.kind)],
+        subject=_(SUBJECTS[Notice.Kind(notice.kind)]),
         body=render_to_string(f"notices/{notice.kind}.txt", context),
         to=[address.email],
         headers={

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from webapp.base.database import PollSchedule
 from webapp.experiments import judges
@@ -162,8 +163,8 @@ def _send_by_push(notice: Notice) -> bool:
     """Send to each of the person's browsers. If one is reached, the failure of another is ignored."""
     topic = hashlib.sha256(f"{notice.request_id} {notice.participant.token}".encode()).hexdigest()[:32]
     text = {
-        "title": email.SUBJECTS[Notice.Kind(notice.kind)],
-        "body": "The videos are waiting for you.",
+        "title": _(email.SUBJECTS[Notice.Kind(notice.kind)]),
+        "body": _("The videos are waiting for you."),
         "url": notice.participant.get_absolute_url(),
         "tag": topic,
     }

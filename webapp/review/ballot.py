@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from trainer.records import FINAL
 from webapp.base.http import strip_nul
@@ -22,8 +24,8 @@ from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import LETTERS, find_letters, find_medium, find_readable
 from webapp.studies.models import Participant
 
-OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
-ROUND_OVER = "That round is already over, so this choice was not counted. This is where you are now."
+OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
+ROUND_OVER = gettext_noop("That round is already over, so this choice was not counted. This is where you are now.")
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
@@ -58,23 +60,23 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
     """Save a choice for the screening with this token. Casting the same choice twice gives the same vote."""
     screening = Screening.objects.filter(participant=participant, token=token).select_related("request").first()
     if screening is None:
-        return CastResult(None, OUT_OF_DATE)
+        return CastResult(None, _(OUT_OF_DATE))
     with transaction.atomic():
         try:
             experiment = loop.lock(screening.request.experiment_id)
         except Experiment.DoesNotExist:
-            return CastResult(None, OUT_OF_DATE)
+            return CastResult(None, _(OUT_OF_DATE))
         request = Request.objects.get(pk=screening.request_id)
         standing = find_standing_vote(request, participant)
         if standing:
             same = _is_same(standing, screening, choice)
-            message = "" if same else adapt_wording(screening, _describe_standing(standing, screening))
+            message = "" if same else _describe_standing(standing, screening)
             return CastResult(standing, message)
         if request.status != Request.Status.OPEN or not experiment.live:
-            return CastResult(None, ROUND_OVER)
+            return CastResult(None, _(ROUND_OVER))
         chosen = resolve_choice(screening, choice, needs_worst=get_judgement(request).asks_worst)
         if isinstance(chosen, str):
-            return CastResult(None, adapt_wording(screening, chosen))
+            return CastResult(None, chosen)
         vote = _save(screening, choice, *chosen)
         events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
         if choice.broken:
@@ -137,15 +139,41 @@ def resolve_choice(screening: Screening | Trial, choice: Choice, needs_worst: bo
     needs_worst = needs_worst and len(playable) > 1
     if choice.cannot_judge:
         drawn = random.Random(f"{screening.seed} cannot tell").sample(sorted(playable), min(2, len(playable)))
-        return (drawn[0], drawn[1] if needs_worst else None) if drawn else "There is no video to choose from."
+        return (drawn[0], drawn[1] if needs_worst else None) if drawn else _describe_empty(screening)
     best, worst = _find_candidate(screening, choice.best), _find_candidate(screening, choice.worst)
     if best is None or (needs_worst and worst is None):
-        return "Choose the best and the worst video, then confirm." if needs_worst else "Choose a video, then confirm."
+        return _describe_missing(screening, needs_worst)
     if best == worst and needs_worst:
-        return "Best and worst were the same video. Choose two different ones."
+        return _describe_same(screening)
     if not {best, worst if needs_worst else best} <= playable:
-        return "One of the videos you chose could not be played. Choose among the others."
+        return _describe_unplayable(screening)
     return best, worst if needs_worst else None
+
+
+def _describe_empty(shown: Screening | Trial) -> str:
+    if find_medium(shown).filmed:
+        return _("There is no video to choose from.")
+    return _("There is no answer to choose from.")
+
+
+def _describe_missing(shown: Screening | Trial, needs_worst: bool) -> str:
+    if find_medium(shown).filmed:
+        both, one = _("Choose the best and the worst video, then confirm."), _("Choose a video, then confirm.")
+    else:
+        both, one = _("Choose the best and the worst answer, then confirm."), _("Choose an answer, then confirm.")
+    return both if needs_worst else one
+
+
+def _describe_same(shown: Screening | Trial) -> str:
+    if find_medium(shown).filmed:
+        return _("Best and worst were the same video. Choose two different ones.")
+    return _("Best and worst were the same answer. Choose two different ones.")
+
+
+def _describe_unplayable(shown: Screening | Trial) -> str:
+    if find_medium(shown).filmed:
+        return _("One of the videos you chose could not be played. Choose among the others.")
+    return _("One of the answers you chose could not be checked. Choose among the others.")
 
 
 def _find_playable(screening: Screening | Trial) -> list[int]:
@@ -182,19 +210,20 @@ def _is_same(vote: Vote, screening: Screening, choice: Choice) -> bool:
     return vote.best_id == _find_candidate(screening, choice.best) and worst_too
 
 
-def adapt_wording(screening: Screening | Trial, text: str) -> str:
-    """The text with the word for what was shown in place of "video"."""
-    return text.replace("video", find_medium(screening).one)
-
-
 def _describe_standing(vote: Vote, screening: Screening) -> str:
     if vote.broken:
-        return "You had already answered this round: something was wrong with the videos. That answer stands."
+        return _("You had already answered this round: something was wrong with the videos. That answer stands.")
+    if vote.cannot_tell and find_medium(screening).filmed:
+        return _("You had already answered this round: you could not tell the videos apart. That answer stands.")
     if vote.cannot_tell:
-        return "You had already answered this round: you could not tell the videos apart. That answer stands."
-    letters = find_letters(screening, [vote.best_id, vote.worst_id])
-    chosen = f"best {letters[0]}" + (f", worst {letters[1]}" if len(letters) > 1 else "")
-    return f"You had already chosen in this round: {chosen}. That choice stands."
+        return _("You had already answered this round: you could not tell the answers apart. That answer stands.")
+    best, *worst = find_letters(screening, [vote.best_id, vote.worst_id])
+    if not worst:
+        return _("You had already chosen in this round: best %(best)s. That choice stands.") % {"best": best}
+    return _("You had already chosen in this round: best %(best)s, worst %(worst)s. That choice stands.") % {
+        "best": best,
+        "worst": worst[0],
+    }
 
 
 def find_votes(experiment: Experiment) -> QuerySet[Vote]:

@@ -1,9 +1,28 @@
 """Reasons for a choice that a page offers as buttons."""
 
-BEST = ("moves smoothly", "moves fast", "keeps its balance", "goes the right way", "looks natural")
-WORST = ("falls over", "hardly moves", "shakes", "goes the wrong way", "looks strange")
-ANSWERS_BEST = ("right result", "complete reasoning", "easy to follow")
-ANSWERS_WORST = ("wrong result", "error in the reasoning", "gap in the reasoning", "hard to follow")
+from django.utils.translation import gettext_noop
+
+BEST = (
+    gettext_noop("moves smoothly"),
+    gettext_noop("moves fast"),
+    gettext_noop("keeps its balance"),
+    gettext_noop("goes the right way"),
+    gettext_noop("looks natural"),
+)
+WORST = (
+    gettext_noop("falls over"),
+    gettext_noop("hardly moves"),
+    gettext_noop("shakes"),
+    gettext_noop("goes the wrong way"),
+    gettext_noop("looks strange"),
+)
+ANSWERS_BEST = (gettext_noop("right result"), gettext_noop("complete reasoning"), gettext_noop("easy to follow"))
+ANSWERS_WORST = (
+    gettext_noop("wrong result"),
+    gettext_noop("error in the reasoning"),
+    gettext_noop("gap in the reasoning"),
+    gettext_noop("hard to follow"),
+)
 KNOWN = (
     *(f"best: {tag}" for tag in (*BEST, *ANSWERS_BEST)),
     *(f"worst: {tag}" for tag in (*WORST, *ANSWERS_WORST)),

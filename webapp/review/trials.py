@@ -182,7 +182,7 @@ def save_answer(trial: Trial, choice: ballot.Choice) -> str:
     if not choice.cannot_judge:
         picked = ballot.resolve_choice(trial, choice, needs_worst=trial.asks_worst)
         if isinstance(picked, str):
-            return ballot.adapt_wording(trial, picked)
+            return picked
         trial.best_id, trial.worst_id = picked
     trial.cannot_tell, trial.broken = choice.cannot_judge, choice.broken
     trial.client, trial.answered_at = choice.client, timezone.now()

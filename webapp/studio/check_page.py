@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from webapp.studies.comprehension import find_wrong, hash_questions, read_last_answers, shuffle_answers
 from webapp.studies.models import Participant, Question
-from webapp.studio.words import spell_number
+from webapp.studio.words import capitalize, spell_number
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def make_page_context(participant: Participant, session: Mapping[str, Any]) -> d
         "attempt": participant.attempts,
         "version": hash_questions(questions),
         "questions": [_make_question(participant, question, given) for question in questions],
-        "count": "one question" if len(questions) == 1 else f"{spell_number(len(questions))} questions",
+        "count": _describe_count(len(questions)),
         "summary": _describe_wrong(len(find_wrong(questions, given))) if given else "",
         "attempts_left": _describe_attempts_left(left) if participant.attempts else "",
     }
@@ -58,10 +60,27 @@ def _make_question(participant: Participant, question: Question, given: Mapping[
     )
 
 
+def _describe_count(count: int) -> str:
+    words = ngettext(
+        "one question about what you just read, so that we know the instructions are good.",
+        "%(count)s questions about what you just read, so that we know the instructions are good.",
+        count,
+    )
+    return capitalize(words % {"count": spell_number(count)})
+
+
 def _describe_wrong(count: int) -> str:
-    answers = "One answer was" if count == 1 else f"{spell_number(count).capitalize()} answers were"
-    return f"{answers} not right. The reasons are below."
+    words = ngettext(
+        "one answer was not right. The reasons are below.",
+        "%(count)s answers were not right. The reasons are below.",
+        count,
+    )
+    return capitalize(words % {"count": spell_number(count)})
 
 
 def _describe_attempts_left(left: int) -> str:
-    return "This is the last try." if left == 1 else f"There are {spell_number(left)} tries left."
+    if left == 1:
+        return _("This is the last try.")
+    return ngettext("There is %(count)s try left.", "There are %(count)s tries left.", left) % {
+        "count": spell_number(left)
+    }

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -37,11 +38,11 @@ class AddressForm(forms.Form):
 def save_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     form = AddressForm(request.POST)
     if limits.exceeds_limit(request, "tell", CHANGES):
-        return _respond(request, participant, "Too many changes from here for now. Please try again a little later.")
+        return _respond(request, participant, _("Too many changes from here for now. Please try again a little later."))
     if not channels.find_offer(participant).email:
-        return _respond(request, participant, "E-mail is not offered here.")
+        return _respond(request, participant, _("E-mail is not offered here."))
     if not form.is_valid():
-        return _respond(request, participant, "That does not look like an e-mail address. Nothing was kept.")
+        return _respond(request, participant, _("That does not look like an e-mail address. Nothing was kept."))
     _save_timezone(participant, request.POST.get("timezone", ""))
     Address.objects.update_or_create(participant=participant, defaults={"email": form.cleaned_data["email"]})
     return _respond(request, participant)
@@ -59,7 +60,7 @@ def _save_timezone(participant: Participant, name: str) -> None:
 @require_participant
 def delete_address(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     Address.objects.filter(participant=participant).delete()
-    return _respond(request, participant, "Your address is deleted.")
+    return _respond(request, participant, _("Your address is deleted."))
 
 
 @require_POST
@@ -67,7 +68,7 @@ def delete_address(request: HtmxHttpRequest, participant: Participant) -> HttpRe
 def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Save the subscription that the browser got from its push service."""
     if limits.exceeds_limit(request, "tell", CHANGES):
-        return HttpResponse("Too many changes from here for now.", status=429, content_type="text/plain")
+        return HttpResponse(_("Too many changes from here for now."), status=429, content_type="text/plain")
     endpoint, p256dh, auth = _read_subscription(request)
     mine = Subscription.objects.filter(participant=participant)
     if (
@@ -75,7 +76,7 @@ def subscribe(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
         or not is_acceptable(endpoint, p256dh, auth)
         or mine.count() >= MOST_BROWSERS
     ):
-        return HttpResponse("This browser cannot be told.", status=400, content_type="text/plain")
+        return HttpResponse(_("This browser cannot be told."), status=400, content_type="text/plain")
     mine.update_or_create(endpoint=endpoint, defaults={"participant": participant, "p256dh": p256dh, "auth": auth})
     return HttpResponse(status=204)
 
@@ -127,4 +128,6 @@ def stop_messages(request: HttpRequest, token: str) -> HttpResponse:
 def serve_worker(request: HttpRequest) -> HttpResponse:
     """Serve the service worker at the top of the site, because it controls only pages below its own address."""
     headers = {"Cache-Control": "no-cache"}
-    return HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8", headers=headers)
+    words = json.dumps({"ready": _("Your next round is ready")})
+    script = WORKER.read_text().replace("const WORDS = {};", f"const WORDS = {words};")
+    return HttpResponse(script, content_type="text/javascript; charset=utf-8", headers=headers)

@@ -7,6 +7,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,8 +20,14 @@ from webapp.studies.opening import find_closed_reason
 from webapp.studies.recruitment import Arrival, EnrolmentRefused
 from webapp.studio.presentations import make_lead
 
-TITLES = {"consent": "Taking part", "missing": "Something is missing", "bad": "Not right", "many": "Too many at once"}
-TITLES |= {"elsewhere": "You have begun"}
+TITLES = {
+    "consent": gettext_noop("Taking part"),
+    "missing": gettext_noop("Something is missing"),
+    "bad": gettext_noop("Not right"),
+    "many": gettext_noop("Too many at once"),
+    "elsewhere": gettext_noop("You have begun"),
+}
+CLOSED = gettext_noop("Closed")
 STATUS = {"missing": 400, "bad": 400, "many": 429, "elsewhere": 403}
 
 
@@ -54,7 +62,7 @@ def _render_page(request: HttpRequest, study: Study, reason: str, **more: Any) -
     context = {
         "study": study,
         "reason": reason,
-        "title": TITLES.get(reason, "Closed"),
+        "title": _(TITLES.get(reason, CLOSED)),
         "lead": make_lead(study.arms.all(), study.experiments_each),
         "action": request.get_full_path(),
         "open_link": True,

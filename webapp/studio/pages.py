@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from llm.methods import METHODS
 from webapp.experiments import loop, progress
@@ -25,29 +27,29 @@ from webapp.studio import practice as practice_trial
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import find_presentation, make_lead
 from webapp.studio.questionnaire_page import find_response, make_page_context
-from webapp.studio.words import spell_number
+from webapp.studio.words import capitalize, spell_number
 
 TITLES = {
-    "consent": "Taking part",
-    "instruction": "How it works",
-    "practice": "Practice",
-    "practised": "Practice",
-    "check": "A few questions",
-    "check_failed": "Thank you",
-    "questionnaire": "A few questions",
-    "debriefing": "What it was about",
-    "between": "Not your turn yet",
-    "gathering": "Not your turn yet",
-    "waiting": "Not your turn yet",
-    "others": "Saved",
-    "review": "Your turn",
-    "picked": "Saved",
-    "thanks": "Thank you",
-    "paused": "A break",
-    "failed": "Something went wrong",
-    "stopped": "Your part has ended",
-    "closed": "Closed",
-    "withdrawn": "You have left",
+    "consent": gettext_noop("Taking part"),
+    "instruction": gettext_noop("How it works"),
+    "practice": gettext_noop("Practice"),
+    "practised": gettext_noop("Practice"),
+    "check": gettext_noop("A few questions"),
+    "check_failed": gettext_noop("Thank you"),
+    "questionnaire": gettext_noop("A few questions"),
+    "debriefing": gettext_noop("What it was about"),
+    "between": gettext_noop("Not your turn yet"),
+    "gathering": gettext_noop("Not your turn yet"),
+    "waiting": gettext_noop("Not your turn yet"),
+    "others": gettext_noop("Saved"),
+    "review": gettext_noop("Your turn"),
+    "picked": gettext_noop("Saved"),
+    "thanks": gettext_noop("Thank you"),
+    "paused": gettext_noop("A break"),
+    "failed": gettext_noop("Something went wrong"),
+    "stopped": gettext_noop("Your part has ended"),
+    "closed": gettext_noop("Closed"),
+    "withdrawn": gettext_noop("You have left"),
 }
 
 
@@ -61,7 +63,7 @@ class Page:
 
     @property
     def title(self) -> str:
-        return TITLES[self.name]
+        return _(TITLES[self.name])
 
     @property
     def template(self) -> str:
@@ -185,11 +187,13 @@ def _make_gathering_page(experiment: Experiment) -> Page:
     """A panel that is not complete."""
     members = list(assigning.find_members(experiment))
     missing = max(1, members[0].arm.panel - len(members)) if members else 1
-    return Page("gathering", {"count": spell_number(missing), "many": missing > 1}, str(missing))
+    headline = ngettext("Waiting for one other person", "Waiting for %(count)s other people", missing)
+    return Page("gathering", {"headline": headline % {"count": spell_number(missing)}}, str(missing))
 
 
 def _make_others_page(others: int) -> Page:
-    return Page("others", {"count": spell_number(others).capitalize(), "many": others > 1}, str(others))
+    words = ngettext("one other person is still choosing.", "%(count)s others are still choosing.", others)
+    return Page("others", {"others": capitalize(words % {"count": spell_number(others)})}, str(others))
 
 
 def find_round(participant: Participant) -> int:
@@ -224,7 +228,7 @@ def _make_trial_page(participant: Participant, experiment: Experiment, trial: Tr
     """A trial between two rounds; it looks like a round."""
     asked = (judge if trial.asks_worst else compare).JUDGEMENT
     page = _make_judging_page(participant, experiment, trial, make_tiles(trial), asked)
-    question = {"ask": find_presentation(experiment).trial_question} if asked.is_pair else {}
+    question = {"ask": _(find_presentation(experiment).trial_question)} if asked.is_pair else {}
     return replace(
         page, context=page.context | question | {"trial": True, "required": trials.find_required_letters(trial)}
     )

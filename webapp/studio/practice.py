@@ -14,17 +14,19 @@ from typing import Any
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from webapp.experiments.kinds import judge
 from webapp.studies.models import Participant
 from webapp.studio.presentation import Presentation
 
-SENTENCE = "The cart should keep the pole on it upright and still."
+SENTENCE = gettext_noop("The cart should keep the pole on it upright and still.")
 CLIPS = {
-    "still": "keeps its pole upright and still all the time",
-    "sways": "keeps its pole up, but sways a little",
-    "swings": "keeps its pole up, but swings far to both sides",
-    "falls": "drops its pole again and again",
+    "still": gettext_noop("It keeps its pole upright and still all the time."),
+    "sways": gettext_noop("It keeps its pole up, but sways a little."),
+    "swings": gettext_noop("It keeps its pole up, but swings far to both sides."),
+    "falls": gettext_noop("It drops its pole again and again."),
 }
 """File in static/studio/practice -> what it shows, the best first; made by simulation.practice_clips."""
 SHOWN = {2: ("still", "falls"), 3: ("still", "swings", "falls")}
@@ -67,7 +69,7 @@ def make_page_context(participant: Participant, k: int, presentation: Presentati
         "action": reverse("practice", args=[participant.token]),
         "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
         "tiles": shown,
-        "sentence": SENTENCE,
+        "sentence": _(SENTENCE),
         "ask": presentation.make_question(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
         "presentation": presentation,
@@ -85,7 +87,7 @@ def make_feedback_context(
     ranked = sorted(shown.values(), key=lambda tile: list(CLIPS).index(tile.name))
     best, worst = shown.get(choice.get("best", "")), shown.get(choice.get("worst", ""))
     return {
-        "sentence": SENTENCE,
+        "sentence": _(SENTENCE),
         "usual": [(tile, presentation.describe_practice(tile.name)) for tile in (ranked[0], ranked[-1])],
         "chosen": [tile for tile in (best, worst) if tile],
         "as_usual": (best, worst) == (ranked[0], ranked[-1]),
@@ -102,15 +104,23 @@ def _session_key(participant: Participant) -> str:
     return f"practice {participant.pk}"
 
 
-def parse_choice(posted: Mapping[str, str], letters: list[str]) -> dict[str, str] | str:
+def parse_choice(posted: Mapping[str, str], letters: list[str], filmed: bool) -> dict[str, str] | str:
     """The letters chosen, or a sentence that says what is wrong with the choice."""
     if "cannot_tell" in posted:
         return {}
     best, worst = posted.get("best", ""), posted.get("worst", "")
     if best not in letters or worst not in letters:
-        return "Choose the best and the worst video, then confirm."
+        return (
+            _("Choose the best and the worst video, then confirm.")
+            if filmed
+            else _("Choose the best and the worst answer, then confirm.")
+        )
     if best == worst:
-        return "Best and worst were the same video. Choose two different ones."
+        return (
+            _("Best and worst were the same video. Choose two different ones.")
+            if filmed
+            else _("Best and worst were the same answer. Choose two different ones.")
+        )
     return {"best": best, "worst": worst}
 
 

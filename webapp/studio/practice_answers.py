@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_noop
+
 from webapp.problems.models import SECTIONS, Problem
 
 PROBLEM = Problem(
@@ -24,7 +26,7 @@ class PracticeAnswer:
     final: str
     reasoning: str
     words: str
-    """What it does, as the end of a sentence that begins with "It"."""
+    """What it does, as a sentence."""
 
     @property
     def text(self) -> str:
@@ -36,14 +38,14 @@ SAMPLES = {
     "still": PracticeAnswer(
         "$32.40$ euros",
         "A tenth less leaves $0.9$ of a price.\n\n$$40 \\cdot 0.9 = 36, \\qquad 36 \\cdot 0.9 = 32.40$$",
-        "is right and shows every step",
+        gettext_noop("It is right and shows every step."),
     ),
-    "sways": PracticeAnswer("$32.40$ euros", "I worked it out.", "is right, but does not show why"),
+    "sways": PracticeAnswer("$32.40$ euros", "I worked it out.", gettext_noop("It is right, but does not show why.")),
     "swings": PracticeAnswer(
         "$32$ euros",
         "A tenth of $40$ is $4$. Twice that is $8$.\n\n$$40 - 2 \\cdot 4 = 32$$",
-        "shows its steps, but takes both tenths from the old price",
+        gettext_noop("It shows its steps, but takes both tenths from the old price."),
     ),
-    "falls": PracticeAnswer("$36.90$ euros", "It looks like that.", "is wrong, and gives no reason"),
+    "falls": PracticeAnswer("$36.90$ euros", "It looks like that.", gettext_noop("It is wrong, and gives no reason.")),
 }
 """By the name of the practice clip that each replaces."""

@@ -37,7 +37,7 @@ class PracticePlace(LetteredPlace, Protocol):
 @dataclass(frozen=True)
 class Presentation:
     lead: str
-    """What people are asked to do."""
+    """What people are asked to do, to be translated where it is shown."""
     tags_best: tuple[str, ...]
     tags_worst: tuple[str, ...]
     describe_progress: Callable[[Progress], str]
@@ -49,7 +49,7 @@ class Presentation:
     make_question: Callable[[Judgement, int, int], str]
     """(judgement, number of candidates shown, number that can be judged) -> the question."""
     trial_question: str
-    """The question of a trial about two candidates; it must not reveal that it is a trial."""
+    """The question of a trial about two candidates, to be translated; it must not reveal that it is a trial."""
     make_task_context: Callable[[TaskInfo, Callable[[Attachment], str]], Context]
     """(task, addresses of its files) -> the context of every page of the task."""
     make_candidates_context: Callable[[TaskInfo, Sequence[LetteredPlace], Callable[[], Sequence[TriedSource]]], Context]
@@ -58,4 +58,4 @@ class Presentation:
     make_practice_context: Callable[[Sequence[PracticePlace]], Context]
     """What the practice trial shows besides its clips or in their place."""
     describe_practice: Callable[[str], str]
-    """What the practice candidate with this name does, as the end of a sentence that begins with "It"."""
+    """What the practice candidate with this name does, as a sentence."""

@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST
 
 from webapp.base.http import HtmxHttpRequest
@@ -18,7 +20,7 @@ from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, find_page
 from webapp.studio.personal_links import require_participant
 
-OUT_OF_DATE = "That page was out of date, so nothing was taken from it. This is where you are now."
+OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was taken from it. This is where you are now.")
 
 
 def add_session_state(page: Page, participant: Participant, session: Mapping[str, Any]) -> Page:
@@ -49,9 +51,11 @@ def choose_in_practice(request: HtmxHttpRequest, participant: Participant) -> Ht
     elif then and practice.read_choice(request.session, participant) is not None:
         practice.mark_practised(participant)
     elif not then:
-        chosen = practice.parse_choice(request.POST, [tile.letter for tile in page.context["tiles"]])
+        chosen = practice.parse_choice(
+            request.POST, [tile.letter for tile in page.context["tiles"]], experiment.medium.filmed
+        )
         if isinstance(chosen, str):
-            messages.warning(request, chosen.replace("video", experiment.medium.one))
+            messages.warning(request, chosen)
         else:
             practice.save_choice(request.session, participant, chosen)
     return redirect(participant)
@@ -68,11 +72,11 @@ def answer_check(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     questions = list(participant.study.questions.all())
     given = comprehension.read_answers(request.POST, participant, questions)
     if request.POST.get("attempt") != str(participant.attempts):
-        messages.info(request, OUT_OF_DATE)
+        messages.info(request, _(OUT_OF_DATE))
     elif request.POST.get("version") != comprehension.hash_questions(questions):
-        messages.warning(request, "The questions were changed while you were reading. Please answer these.")
+        messages.warning(request, _("The questions were changed while you were reading. Please answer these."))
     elif len(given) < len(questions):
-        messages.warning(request, "Please answer every question.")
+        messages.warning(request, _("Please answer every question."))
     elif comprehension.record_attempt(participant, questions, given):
         comprehension.save_answers(request.session, participant, given)
     return redirect(participant)

@@ -6,6 +6,7 @@ from webapp.review import media
 from webapp.studio import (
     attachments,
     evaluators,
+    languages,
     notice_views,
     open_link,
     preview,
@@ -24,6 +25,7 @@ urlpatterns = [
     path("s/<str:token>/consent/", views.give_consent, name="consent"),
     path("s/<str:token>/ready/", views.confirm_instructions, name="ready"),
     path("s/<str:token>/leave/", views.leave_study, name="leave"),
+    *languages.urlpatterns,
     *steps.urlpatterns,
     *questionnaires.urlpatterns,
     *open_link.urlpatterns,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from webapp.base.http import HtmxHttpRequest, strip_nul
@@ -25,7 +26,7 @@ def cast_vote(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
     token = strip_nul(request.POST.get("screening", ""))
     trial = Trial.objects.filter(participant=participant, token=token).first()
     if trial:
-        messages.info(request, trials.save_answer(trial, _read_choice(request)) or "Saved, thank you.")
+        messages.info(request, trials.save_answer(trial, _read_choice(request)) or _("Saved, thank you."))
         return redirect(participant)
     choice = _read_choice(request)
     if participant.experiment is None or participant.experiment.medium.filmed:  # answers are not watched
@@ -63,7 +64,7 @@ def undo_vote(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
     if standing is None or participant.withdrawn_at:
         return redirect(participant)
     if not ballot.undo_vote(standing):
-        messages.info(request, "It was too late to take that choice back: it has been counted.")
+        messages.info(request, _("It was too late to take that choice back: it has been counted."))
     return redirect(participant)
 
 
@@ -73,10 +74,10 @@ def report_clip(request: HtmxHttpRequest, participant: Participant) -> HttpRespo
     ticket = ClipTicket.objects.filter(participant=participant, token=strip_nul(request.POST.get("clip", ""))).first()
     experiment = participant.experiment
     if ticket is None or experiment is None or participant.withdrawn_at:
-        return HttpResponse("This video is not on your page any more.", status=404)
+        return HttpResponse(_("This video is not on your page any more."), status=404)
     text = f"{participant.label} says that a clip does not play."
     events.emit(experiment, "reported", text, payload={"clip": ticket.clip_id})
-    return HttpResponse("Thank you. The researcher has been told. You can still choose among the others.")
+    return HttpResponse(_("Thank you. The researcher has been told. You can still choose among the others."))
 
 
 def _read_choice(request: HtmxHttpRequest) -> ballot.Choice:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
 from llm.methods import METHODS
 from webapp.experiments.models import LoopSettings
 
-NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-MARK = "Mark the best video and the worst one."
-MARK_OF_TWO = "Mark the better video as the best and the other as the worst."
+NUMBERS = (
+    gettext_noop("no"),
+    gettext_noop("one"),
+    gettext_noop("two"),
+    gettext_noop("three"),
+    gettext_noop("four"),
+    gettext_noop("five"),
+    gettext_noop("six"),
+    gettext_noop("seven"),
+    gettext_noop("eight"),
+    gettext_noop("nine"),
+    gettext_noop("ten"),
+    gettext_noop("eleven"),
+    gettext_noop("twelve"),
+)
+MARK = gettext_noop("Mark the best video and the worst one.")
+MARK_OF_TWO = gettext_noop("Mark the better video as the best and the other as the worst.")
 
 
 @dataclass(frozen=True)
@@ -21,7 +38,7 @@ class Wait:
     stage: str
     path: tuple[tuple[str, str], ...]
     """(words, "done", "now" or "") for each stage and the person's turn after them."""
-    unknown: str = "we can say how long when they have practised a little"
+    unknown: str
     """What the page says while the time left is unknown."""
 
 
@@ -47,15 +64,31 @@ class PlanWords:
 
 def describe_plan(plan: LoopSettings) -> PlanWords:
     method = METHODS[plan.method]
-    rounds = "one round" if plan.n == 1 else f"{spell_number(plan.n)} rounds"
-    robots = "several robots" if method.rounds else f"{spell_number(plan.k)} robots"
+    rounds = count_rounds(plan.n)
     two = plan.k == 2 and not method.rounds
-    mark = MARK_OF_TWO if two else MARK
-    after = "After that round" if plan.n == 1 else f"After {rounds}"
-    end = "you choose the winner" if method.chooses and plan.n > 1 else "you are done"
-    chosen = "Your winner" if method.chooses else "The robot that came out best"
-    winner = "The robot that you chose" if plan.n == 1 else chosen
-    return PlanWords(rounds, robots, mark, method.compares, f"{after} {end}.", winner, method.chooses or plan.n == 1)
+    mark = _(MARK_OF_TWO if two else MARK)
+    chosen = _("Your winner") if method.chooses else _("The robot that came out best")
+    winner = _("The robot that you chose") if plan.n == 1 else chosen
+    end = _describe_end(plan.n, rounds, method.chooses)
+    return PlanWords(rounds, _count_robots(plan), mark, method.compares, end, winner, method.chooses or plan.n == 1)
+
+
+def count_rounds(number: int) -> str:
+    return ngettext("one round", "%(count)s rounds", number) % {"count": spell_number(number)}
+
+
+def _count_robots(plan: LoopSettings) -> str:
+    if METHODS[plan.method].rounds:
+        return _("several robots")
+    return ngettext("one robot", "%(count)s robots", plan.k) % {"count": spell_number(plan.k)}
+
+
+def _describe_end(n: int, rounds: str, chooses: bool) -> str:
+    if n == 1:
+        return _("After that round you are done.")
+    if chooses:
+        return _("After %(rounds)s you choose the winner.") % {"rounds": rounds}
+    return _("After %(rounds)s you are done.") % {"rounds": rounds}
 
 
 def describe_time_left(seconds: float | None) -> str:
@@ -63,14 +96,21 @@ def describe_time_left(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 20:
-        return "a few seconds left"
+        return _("a few seconds left")
     if seconds < 50:
-        return "less than a minute left"
+        return _("less than a minute left")
     minutes = round(seconds / 60)
     if minutes < 90:
-        return f"about {spell_number(minutes)} minute{'s' if minutes != 1 else ''} left"
-    return f"about {spell_number(round(seconds / 3600))} hours left"
+        words = ngettext("about one minute left", "about %(count)s minutes left", minutes)
+        return words % {"count": spell_number(minutes)}
+    hours = round(seconds / 3600)
+    return ngettext("about one hour left", "about %(count)s hours left", hours) % {"count": spell_number(hours)}
 
 
 def spell_number(number: int) -> str:
-    return NUMBERS[number] if number < len(NUMBERS) else str(number)
+    return _(NUMBERS[number]) if number < len(NUMBERS) else str(number)
+
+
+def capitalize(sentence: str) -> str:
+    """The sentence with a capital first letter; the others stay, because German nouns have theirs."""
+    return sentence[:1].upper() + sentence[1:]

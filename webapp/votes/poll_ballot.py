@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
 CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
-STRENGTHS = {1: "slightly", 2: "clearly", 3: "much"}
-OUT_OF_DATE = "That page was out of date, so nothing was saved from it. This is where you are now."
-TOO_LATE = "Enough people had answered before this answer arrived, so it was not counted."
+STRENGTHS = {1: gettext_noop("slightly"), 2: gettext_noop("clearly"), 3: gettext_noop("much")}
+OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
+TOO_LATE = gettext_noop("Enough people had answered before this answer arrived, so it was not counted.")
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,15 @@ def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
         evaluator = Evaluator.objects.get(pk=evaluator.pk)
         showing = Showing.objects.filter(evaluator=evaluator, token=token).select_related("vote").first()
         if showing is None or evaluator.withdrawn_at:
-            return OUT_OF_DATE
+            return _(OUT_OF_DATE)
         standing = Vote.objects.filter(showing=showing).first()
         if standing:
             same = standing.choice == answer.choice
-            return "" if same else "You had already answered that question. Your first answer stands."
+            return "" if same else _("You had already answered that question. Your first answer stands.")
         if poll.status != Poll.Status.OPEN:
-            return TOO_LATE
+            return _(TOO_LATE)
         if showing != find_current_showing(evaluator):
-            return OUT_OF_DATE
+            return _(OUT_OF_DATE)
         wrong = _find_mistake(poll, showing, answer)
         return wrong or _save_vote(poll, evaluator, showing, answer)
 
@@ -53,9 +55,14 @@ def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
 def _find_mistake(poll: Poll, showing: Showing, answer: Answer) -> str:
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
-        return f"Choose one of the two {showing.pair.medium.one}s, then confirm."
+        filmed = showing.pair.medium.filmed
+        return (
+            _("Choose one of the two videos, then confirm.")
+            if filmed
+            else _("Choose one of the two answers, then confirm.")
+        )
     if poll.ask_strength and answer.choice != "same" and answer.strength not in map(str, STRENGTHS):
-        return "Say how much better it is, then confirm."
+        return _("Say how much better it is, then confirm.")
     return ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from llm import records
 from llm.reasoning import answer_parts
 from webapp.problems import markdown, scoring
@@ -20,7 +22,7 @@ def build_text(problem: Problem, tried: TriedSource) -> Text:
     final = answer_parts.final_answer(tried.source, problem.sections) or ""
     named = answer_parts.final_section(tried.source, problem.sections)
     parts = [part for part in answer_parts.sections(tried.source) if part != named]
-    shown = tuple(Part(part.title or "Introduction", markdown.render_html(part.text)) for part in parts if part.text)
+    shown = tuple(Part(part.title or _("Introduction"), markdown.render_html(part.text)) for part in parts if part.text)
     return Text(markdown.render_formula(final), shown)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from llm import records
 from webapp.problems import scoring
 from webapp.problems.forms.form import Form, Text, TriedSource
@@ -12,12 +15,12 @@ from webapp.problems.models import Problem
 
 ENDINGS = {"cpp": "cpp", "python": "py"}
 VERDICTS = {
-    "ok": "right",
-    "wrong": "wrong output",
-    "time": "too slow",
-    "memory": "too much memory",
-    "output": "too much output",
-    "crash": "stopped by an error",
+    "ok": gettext_noop("right"),
+    "wrong": gettext_noop("wrong output"),
+    "time": gettext_noop("too slow"),
+    "memory": gettext_noop("too much memory"),
+    "output": gettext_noop("too much output"),
+    "crash": gettext_noop("stopped by an error"),
 }
 CODE = "# This text stands where a program will be.\nprint(sum(map(int, input().split())))\n"
 
@@ -32,7 +35,7 @@ def list_results(tried: TriedSource) -> Iterator[dict[str, Any]]:
     cases = tried.details.get("cases", ())
     for subtask in tried.details.get("subtasks", ()):
         own = [case for case in cases if case["subtask"] == subtask["number"]]
-        yield {**subtask, "verdicts": [{**case, "words": VERDICTS[case["verdict"]]} for case in own]}
+        yield {**subtask, "verdicts": [{**case, "words": _(VERDICTS[case["verdict"]])} for case in own]}
 
 
 def summarize(problem: Problem, source: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from webapp.experiments.kind import Judgement
 from webapp.experiments.progress import Progress
@@ -19,10 +21,10 @@ from webapp.studio import practice_answers
 from webapp.studio.presentation import Context, LetteredPlace, PracticePlace, Presentation
 from webapp.studio.words import Wait, describe_time_left, spell_number
 
-LEAD = "You read several answers to a problem, and say which is best and which worst."
-STAGES = {"writing": "Being written", "training": "Being checked"}
-END = "The answer that was chosen"
-TIME_UNKNOWN = "nobody can say yet how long it takes"
+LEAD = gettext_noop("You read several answers to a problem, and say which is best and which worst.")
+STAGES = {"writing": gettext_noop("Being written"), "training": gettext_noop("Being checked")}
+END = gettext_noop("The answer that was chosen")
+TIME_UNKNOWN = gettext_noop("nobody can say yet how long it takes")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def make_candidates_context(
 
 def make_winner_context(info: TaskInfo, tried: TriedSource) -> Context:
     assert isinstance(info, Problem)
-    return {"answer": make_answer(info, tried, "", "ready"), "end": END}
+    return {"answer": make_answer(info, tried, "", "ready"), "end": _(END)}
 
 
 def make_practice_context(places: Sequence[PracticePlace]) -> Context:
@@ -77,38 +79,41 @@ def make_practice_context(places: Sequence[PracticePlace]) -> Context:
 
 def describe_last_wait(chooses: bool) -> Wait:
     """The wait after the last round. `chooses`: people then choose among the rounds' winners."""
-    path = (*((stage, "done") for stage in STAGES.values()), ("Your turn", "now" if chooses else "done"))
-    headline = "Your favourites are being brought together" if chooses else "Your last choice is being taken in"
-    return Wait(headline, 99, "a moment left", "Your turn", path, TIME_UNKNOWN)
+    path = (*((_(stage), "done") for stage in STAGES.values()), (_("Your turn"), "now" if chooses else "done"))
+    headline = _("Your favourites are being brought together") if chooses else _("Your last choice is being taken in")
+    return Wait(headline, 99, _("a moment left"), _("Your turn"), path, _(TIME_UNKNOWN))
 
 
 def describe_wait(now: Progress, k: int) -> Wait:
     phase = "training" if now.phase in ("training", "asking") else "writing"
-    headline = "The answers are being checked" if phase == "training" else "New answers are being written"
+    headline = _("The answers are being checked") if phase == "training" else _("New answers are being written")
     percent = min(99, int(100 * now.fraction))
     number = list(STAGES).index(phase)
     states = ["done"] * number + ["now"] + [""] * (len(STAGES) - number - 1)
-    path = (*zip(STAGES.values(), states, strict=True), ("Your turn", ""))
+    path = (*zip(map(_, STAGES.values()), states, strict=True), (_("Your turn"), ""))
     if now.in_line:
-        return Wait("Your answers wait for their turn", percent, "", STAGES[phase], path, "others' come before yours")
-    return Wait(headline, percent, describe_time_left(now.seconds_left), STAGES[phase], path, TIME_UNKNOWN)
+        in_line = _("Your answers wait for their turn")
+        return Wait(in_line, percent, "", _(STAGES[phase]), path, _("others' come before yours"))
+    return Wait(headline, percent, describe_time_left(now.seconds_left), _(STAGES[phase]), path, _(TIME_UNKNOWN))
 
 
 def describe_progress(now: Progress) -> str:
     """What happens while somebody reads the first pages."""
     return (
-        "The first answers are ready." if now.phase == "judging" else "The first answers are being written meanwhile."
+        _("The first answers are ready.")
+        if now.phase == "judging"
+        else _("The first answers are being written meanwhile.")
     )
 
 
 def make_question(judgement: Judgement, shown: int, ready: int) -> str:
     if judgement.is_final:
-        return "These won your rounds. Which one is the best of all?"
+        return _("These won your rounds. Which one is the best of all?")
     if shown == 1:
-        return "There is only one answer this time. Read it, then confirm."
+        return _("There is only one answer this time. Read it, then confirm.")
     if judgement.is_pair:
-        return "Which of these two is the better answer?"
-    return f"Which of these {spell_number(shown)} answers is best, and which worst?"
+        return _("Which of these two is the better answer?")
+    return _("Which of these %(count)s answers is best, and which worst?") % {"count": spell_number(shown)}
 
 
 PRESENTATION = Presentation(
@@ -119,10 +124,10 @@ PRESENTATION = Presentation(
     describe_wait=describe_wait,
     describe_last_wait=describe_last_wait,
     make_question=make_question,
-    trial_question="Which of these two is the better answer?",
+    trial_question=gettext_noop("Which of these two is the better answer?"),
     make_task_context=make_task_context,
     make_candidates_context=make_candidates_context,
     make_winner_context=make_winner_context,
     make_practice_context=make_practice_context,
-    describe_practice=lambda name: practice_answers.SAMPLES[name].words,
+    describe_practice=lambda name: _(practice_answers.SAMPLES[name].words),
 )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 
 from django import template
+from django.conf import settings
+from django.template import Context
+from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.base import stylesheets
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
+from webapp.studio import languages
 
 register = template.Library()
 
@@ -18,6 +22,19 @@ register = template.Library()
 @register.simple_tag
 def style(bundle: str) -> SafeString:
     return SafeString(f"<style>{stylesheets.read_bundle(bundle)}</style>")
+
+
+@register.simple_tag
+def words_address() -> str:
+    """The address of the scripts' words in the page's language."""
+    return languages.find_words_address(translation.get_language() or settings.LANGUAGE_CODE)
+
+
+@register.simple_tag(takes_context=True)
+def offered_languages(context: Context) -> list[tuple[str, str]]:
+    """The code and own name of each language in which this page is offered; empty where there is no choice."""
+    offered = getattr(context.get("request"), "offered_languages", ())
+    return [row for row in settings.LANGUAGES if row[0] in offered] if len(offered) > 1 else []
 
 
 HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")
