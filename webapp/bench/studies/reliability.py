@@ -123,7 +123,7 @@ def build_quality_table(study: Study, found: dict[Participant, Quality]) -> Tabl
         *("participant", "votes", "attention passed", "gold right", "consistency", "by chance"),
         *("hasty", "not watched", "flags"),
     )
-    return Table("quality", f"Answers of {study}", columns, rows, "Flagged, never dropped.")
+    return Table("quality", f"Checks of {study}", columns, rows, "Flagged, never dropped.")
 
 
 def _format_share(passed: tuple[bool, ...]) -> str | None:

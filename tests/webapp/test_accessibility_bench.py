@@ -1,0 +1,133 @@
+"""Staff's pages under /bench/ through axe-core, light on a desktop and dark on a phone."""
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.webapp.sites import BROWSER, serve
+from tests.webapp.test_accessibility import AXE, RUN
+from webapp.bench.urls import urlpatterns
+
+pytestmark = pytest.mark.slow
+
+PAGES = """
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from tests.webapp import bench_rows, finished_study, poll_rows, problem_rows
+from webapp.comparisons.models import Comparison
+from webapp.experiments.models import Experiment, LanguageModel
+from webapp.studies.models import Study
+ada, client = bench_rows.create_staff(), Client()
+client.force_login(ada)
+out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
+cast = finished_study.create_finished_study()
+done, training = bench_rows.create_finished_experiment(failed=(1,)), bench_rows.create_training_experiment()
+failed = bench_rows.create_finished_experiment(n=1)
+Experiment.objects.filter(pk=failed.pk).update(status="failed")
+empty, open_poll = Study.objects.create(title="Empty", consent_text="c", contact="me"), poll_rows.poll(pairs=2)
+comparison = Comparison.objects.create(
+    name="C", tasks=["Cartpole"], methods=["icpl:k=3", "open_loop:k=3"], candidates=6, experiments=2
+)
+model = LanguageModel.objects.first()
+candidate = done.iterations.first().candidates.first()
+pages = {
+    "bench:index": [[]],
+    "bench:studies": [[]],
+    "bench:study": [[cast.study.pk], [empty.pk]],
+    "bench:tasks": [[]],
+    "bench:task": [["Cartpole"]],
+    "bench:experiment": [[row.public_id] for row in (done, training, failed)],
+    "bench:candidate": [[done.public_id, candidate.key]],
+    "bench:lineage": [[done.public_id]],
+    "account:account": [[]],
+    "audit:index": [[]],
+    "archive:index": [[]],
+    "archive:study": [[cast.study.pk]],
+    "comparisons:index": [[]],
+    "comparisons:new": [[]],
+    "comparisons:comparison": [[comparison.public_id]],
+    "votes:index": [[]],
+    "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
+}
+out["pages"] = {
+    f"{name} {number}": reverse(name, args=args)
+    for name, all_args in pages.items()
+    for number, args in enumerate(all_args)
+}
+"""
+NO_PAGES = {
+    "account:new_codes",
+    "account:turn_off",
+    "account:turn_on",
+    "archive:download",
+    "archive:erase",
+    "archive:export",
+    "archive:import",
+    "archive:key",
+    "archive:progress",
+    "archive:remove",
+    "audit:download",
+    "bench:act",
+    "bench:candidate_figure",
+    "bench:clip",
+    "bench:delete_pilots",
+    "bench:download_winner",
+    "bench:lineage_table",
+    "bench:live",
+    "bench:pilot",
+    "bench:poster",
+    "bench:refilm",
+    "bench:rounds_figure",
+    "bench:study_file",
+    "bench:test_model",
+    "comparisons:act",
+    "comparisons:file",
+    "link_sheet",
+    "votes:close",
+    "votes:figure",
+    "votes:file",
+    "votes:invite",
+    "votes:open",
+    "votes:unblind",
+}
+"""Addresses that show no page of their own: files, actions, parts of pages."""
+
+
+def list_names(patterns, prefix=""):
+    for pattern in patterns:
+        if hasattr(pattern, "url_patterns"):
+            yield from list_names(pattern.url_patterns, f"{pattern.namespace}:")
+        else:
+            yield prefix + pattern.name
+
+
+def test_every_address_is_looked_at_or_is_no_page():
+    assert {name for name in list_names(urlpatterns) if f'"{name}"' not in PAGES} == NO_PAGES
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+    with serve(tmp_path_factory.mktemp("site"), command) as site:
+        yield site
+
+
+def test_no_page_has_a_violation(site):
+    made = site.python(PAGES)
+    found = {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**BROWSER)
+        context = browser.new_context(reduced_motion="reduce")
+        context.add_cookies([{**made["cookie"], "url": site.url}])
+        page = context.new_page()
+        for name, address in made["pages"].items():
+            for scheme, width in (("light", 1280), ("dark", 390)):
+                page.set_viewport_size({"width": width, "height": 800})
+                page.emulate_media(color_scheme=scheme)
+                if scheme == "light":
+                    assert page.goto(site.url + address).status == 200, name
+                    page.evaluate(AXE)
+                page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+                found[f"{name}, {scheme}"] = page.evaluate(RUN)
+        browser.close()
+    assert {name: violations for name, violations in found.items() if violations} == {}
