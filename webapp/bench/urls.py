@@ -7,6 +7,7 @@ from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
+from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import pilots
 from webapp.bench.studies import views as studies
@@ -69,6 +70,8 @@ study_patterns = [
 ]
 experiment_patterns = [
     path("", experiments.index, name="index"),
+    path("time-left/", time_left.page, name="time_left"),
+    path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
     path("tasks/", experiments.tasks, name="tasks"),
     path("tasks/<str:name>/", experiments.task, name="task"),
     path("models/<int:pk>/test/", experiments.test_model, name="test_model"),

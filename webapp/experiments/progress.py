@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Min, QuerySet
+from django.db.models import Min
+from django.utils import timezone
 
-from llm.records import TRIED, canonical
+from llm.records import TRIED
+from webapp.experiments import estimates
+from webapp.experiments.durations import STEP_JOBS, Known, measure_step
+from webapp.experiments.estimates import GRACE_SECONDS, Promise
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
 
-REMEMBERED_JOBS = 20
-"""Estimates are averages over this many earlier jobs of the same kind on this installation."""
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Assumed shares of a round's wait before they were measured."""
-STEP_JOBS = {
-    "writing": (Job.Kind.WRITE, ("model_id",)),
-    "training": (Job.Kind.TRAIN, ("preset", "overrides")),
-    "filming": (Job.Kind.FILM, ("judge",)),
-    "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
-}
-"""By step: its kind of job, and the settings beside task and K that measured experiments must share."""
+STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
-StepKey = tuple[str, str]
+OWN_SECONDS = 10.0
+"""A training's own speed is trusted from then on, where no earlier one tells how long it takes."""
+TRUSTED_FRACTION = 1 / 3
+"""From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
+LEAST_SHARE = 0.75
+"""A job that has run for its usual time, but is not done, still needs this share of the usual time of its rest."""
+LEAST_SLOWDOWN, MOST_SLOWDOWN = 0.5, 4.0
+"""Limits of what is concluded from a training's speed for the films after it."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Progress:
     candidates: tuple[CandidateState, ...] = ()
     in_line: bool = False
     """Whether its job waits behind other experiments' jobs."""
+    late: bool = False
+    """It takes longer than people were told."""
+    late_reason: str = ""
+    """restarted (a step began again), busy (others' work runs beside it), or empty if unknown."""
 
     @property
     def waiting(self) -> str:
@@ -81,6 +87,8 @@ class _State:
     """Number of unfinished requests: those of one step are open together."""
     job: Job | None
     """The job that the request waits for."""
+    training: Job | None
+    """The training of the films that the request waits for."""
     in_line: bool
 
 
@@ -92,7 +100,7 @@ def read_progress(experiment: Experiment) -> Progress:
 
 def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
     """The progress of many experiments by primary key, without candidates, in few queries."""
-    known: dict[StepKey, float | None] = {}
+    known: Known = {}
     return {state.experiment.pk: _build_progress(state, known) for state in _read_states(experiments)}
 
 
@@ -126,6 +134,7 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
                 request=requests.get(row.pk),
                 undone=counts[row.pk],
                 job=job,
+                training=_find_training(requests.get(row.pk)),
                 in_line=job is not None and job.pk in late,
             )
         )
@@ -138,20 +147,59 @@ def _find_job(request: Request) -> Job | None:
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
+def _find_training(request: Request | None) -> Job | None:
+    done = [job for job in request.jobs.all() if job.kind == Job.Kind.TRAIN] if request else []
+    return done[0] if done and done[0].status == Job.Status.DONE else None
+
+
 def _find_first_jobs() -> dict[str, int]:
     """By kind, the first job that is queued or running."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING)).exclude(experiment__paused=True)
     return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
 
 
-def _build_progress(state: _State, known: dict[StepKey, float | None]) -> Progress:
+def _build_progress(state: _State, known: Known) -> Progress:
     phase, n = _find_phase(state), state.experiment.rounds
     if phase == "finished" or phase in JUDGEMENT_BY_PHASE:
         return Progress(phase, state.iteration, n, 1.0, 0.0)
     step = _find_step(state)
     fraction, left = _estimate(state, step, known)
-    current = phase == step
-    return Progress(phase, state.iteration, n, fraction, left if current else None, in_line=current and state.in_line)
+    if phase != step:
+        return Progress(phase, state.iteration, n, fraction, None)
+    promise = _find_promise(state)
+    if promise is None:
+        return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line)
+    promised = promise.count_left(timezone.now())
+    late = promise.late or promised < -GRACE_SECONDS
+    reason = _find_late_reason(state) if late else ""
+    return Progress(phase, state.iteration, n, fraction, max(0.0, promised), late=late, late_reason=reason)
+
+
+def _find_promise(state: _State) -> Promise | None:
+    """What people were told, while a worker renews it."""
+    job = state.job
+    if job is None or job.status != Job.Status.RUNNING or not job.estimates:
+        return None
+    return estimates.read_promises(job)[-1]
+
+
+def _find_late_reason(state: _State) -> str:
+    if state.job and state.job.attempt > 1:
+        return "restarted"
+    busy = Job.objects.filter(status=Job.Status.RUNNING, kind__in=(Job.Kind.TRAIN, Job.Kind.FILM))
+    return "busy" if busy.exclude(experiment=state.experiment).exists() else ""
+
+
+def promise_time_left(job: Job) -> list[list[float]] | None:
+    """The job's promises with a new one; None while the time left is unknown. For the worker that holds the job."""
+    state = _read_states([job.experiment])[0]
+    if state.job is None or state.job.pk != job.pk:  # one of several jobs of its step: another one's promise counts
+        return None
+    _, left = _estimate(state, _find_step(state), {})
+    if left is None:
+        return None
+    promise = estimates.renew_promise(estimates.find_promise(state.job), left, timezone.now())
+    return estimates.write_promise(state.job, promise)
 
 
 def _find_phase(state: _State) -> str:
@@ -187,70 +235,93 @@ def _asks_people(experiment: Experiment) -> bool:
     return experiment.judge_info.asks_people
 
 
-def _estimate(state: _State, step: str, remembered: dict[StepKey, float | None]) -> tuple[float, float | None]:
+def _list_steps(experiment: Experiment) -> dict[str, float]:
+    """The steps that the round's judgement waits for, with their usual shares of the wait."""
+    filmed = experiment.watched and experiment.medium.filmed
+    return {name: share for name, share in SHARES.items() if filmed or name != "filming"}
+
+
+def _estimate(state: _State, step: str, known: Known) -> tuple[float, float | None]:
     """The fraction of the round's wait that is over, and the seconds left."""
     if step == "asking":
-        return 1.0, _estimate_answers(state, _measure_step(state.experiment, step, remembered))
-    expected = {name: _measure_step(state.experiment, name, remembered) for name in SHARES}
-    known = {name: seconds for name, seconds in expected.items() if seconds is not None}
-    weights = known if len(known) == len(SHARES) else SHARES
-    steps = list(SHARES)
-    done, before, weight = _read_fraction(state), steps[: steps.index(step)], weights[step]
+        return 1.0, _estimate_answers(state, measure_step(state.experiment, step, known))
+    shares = _list_steps(state.experiment)
+    if step not in shares:  # a film that nothing waits for
+        return 1.0, None
+    expected = {name: measure_step(state.experiment, name, known) for name in shares}
+    measured = {name: seconds for name, seconds in expected.items() if seconds is not None}
+    weights = measured if len(measured) == len(shares) else shares
+    steps = list(shares)
+    done, before, weight = _read_fraction(state.job), steps[: steps.index(step)], weights[step]
     fraction = (sum(weights[name] for name in before) + done * weight) / (sum(weights.values()) or 1)
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
-    own = _estimate_step(state, expected[step])
+    usual = expected[step]
+    if step == "filming" and usual is not None:
+        usual *= _measure_slowdown(state.training, 0.0, expected["training"])
+    own = _estimate_step(state, usual, known)
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
-    return fraction, own + sum(seconds for seconds in later if seconds is not None)
+    slowdown = _measure_slowdown(state.job, own, expected[step]) if step == "training" else 1.0
+    return fraction, own + slowdown * sum(seconds for seconds in later if seconds is not None)
+
+
+def _measure_slowdown(job: Job | None, left: float, expected: float | None) -> float:
+    """How much slower this machine is now than in earlier trainings; the films after this one will be, too."""
+    if job is None or not job.started_at or not expected:
+        return 1.0
+    total = ((job.finished_at or timezone.now()) - job.started_at).total_seconds() + left
+    return min(MOST_SLOWDOWN, max(LEAST_SLOWDOWN, total / expected))
 
 
 def _estimate_answers(state: _State, each: float | None) -> float | None:
     """Seconds until a model has answered all open requests, one after another."""
-    own, others = _estimate_step(state, each), state.undone - 1
-    if state.request is None or own is None or (others and each is None):
+    own, others = _estimate_job(state.job, each), state.undone - 1
+    if state.in_line or state.request is None or own is None or (others and each is None):
         return None
     return own + others * (each or 0.0)
 
 
-def _read_fraction(state: _State) -> float:
-    """The finished fraction of the current job."""
-    return min(1.0, float((state.job.progress if state.job else {}).get("fraction") or 0))
+def _read_fraction(job: Job | None) -> float:
+    """The finished fraction of a job."""
+    return min(1.0, float((job.progress if job else {}).get("fraction") or 0))
 
 
-def _estimate_step(state: _State, expected: float | None) -> float | None:
-    """Seconds left of the current step, from its worker or else from earlier jobs; None while it waits in line."""
-    if state.in_line:
-        return None
-    job = state.job
-    left = job.progress.get("seconds_left") if job and job.status == Job.Status.RUNNING else None
-    if left is not None:
-        return float(left)
-    return None if expected is None else expected * (1 - _read_fraction(state))
+def _estimate_step(state: _State, expected: float | None, known: Known) -> float | None:
+    """Seconds left of the current step, with the jobs before it in its queue."""
+    own = _estimate_job(state.job, expected)
+    if own is None or state.job is None or not state.in_line:
+        return own
+    before = _estimate_queue(state.job, known)
+    return None if before is None else before + own
 
 
-def _measure_step(experiment: Experiment, step: str, known: dict[StepKey, float | None]) -> float | None:
-    """The mean seconds of this step in earlier, similar rounds; `known` caches them by settings."""
-    kind, names = STEP_JOBS[step]
-    same = {f"experiment__{name}": getattr(experiment, name) for name in ("task", "k", *names)}
-    key = (kind, canonical(same))
-    if key not in known:
-        final = 100 if kind == Job.Kind.FILM else 0
-        known[key] = _measure_seconds(Job.objects.filter(kind=kind, percent=final, **same))
-    measured = known[key]
-    if measured is None and step == "filming":
-        return UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
-    return measured
+def _estimate_queue(job: Job, known: Known) -> float | None:
+    """Seconds until a worker is free for this queued job; None if a job before it was never measured."""
+    kinds = [kind for kind, queue in Job.QUEUES.items() if queue == job.queue and kind in STEP_OF_JOB]
+    ahead = Job.objects.filter(kind__in=kinds, status__in=(Job.Status.QUEUED, Job.Status.RUNNING), pk__lt=job.pk)
+    total, workers = 0.0, 0
+    for other in ahead.exclude(experiment__paused=True).select_related("experiment"):
+        seconds = _estimate_job(other, measure_step(other.experiment, STEP_OF_JOB[other.kind], known))
+        if seconds is None:
+            return None
+        total += seconds
+        workers += other.status == Job.Status.RUNNING
+    return total / max(1, workers)
 
 
-UNMEASURED_CLIP_SECONDS = 2.0
-"""A 10-second clip took 1.4 s on one core of the machine that Prefine was developed on."""
-
-
-def _measure_seconds(like: QuerySet[Job]) -> float | None:
-    done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
-    newest = done.values_list("started_at", "finished_at")[:REMEMBERED_JOBS]
-    seconds = [(ended - began).total_seconds() for began, ended in newest if began and ended]
-    return sum(seconds) / len(seconds) if seconds else None
+def _estimate_job(job: Job | None, expected: float | None) -> float | None:
+    """Seconds left of a job: from its own speed, from earlier jobs, or, early on, from both."""
+    if job is None or job.status != Job.Status.RUNNING:
+        return None if expected is None else expected * (1 - _read_fraction(job))
+    took, fraction = (timezone.now() - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)
+    usual = None if expected is None else max(expected - took, LEAST_SHARE * expected * (1 - fraction))
+    own = job.progress.get("seconds_left")
+    trust = min(1.0, fraction / TRUSTED_FRACTION)
+    if own is None:
+        return usual
+    if usual is None:
+        return float(own) if took >= OWN_SECONDS or trust == 1 else None
+    return trust * float(own) + (1 - trust) * usual
 
 
 def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:

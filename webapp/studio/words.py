@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from llm.methods import METHODS
 from webapp.experiments.models import LoopSettings
+from webapp.experiments.progress import Progress
 
 NUMBERS = (
     gettext_noop("no"),
@@ -91,10 +92,19 @@ def _describe_end(n: int, rounds: str, chooses: bool) -> str:
     return _("After %(rounds)s you are done.") % {"rounds": rounds}
 
 
-def describe_time_left(seconds: float | None) -> str:
-    """The time left, rounded as a person would say it."""
+LEAST_IN_LINE = 60.0
+"""Nobody who waits behind others is promised less than a minute: it would be said for as long as they take."""
+
+
+def describe_time_left(seconds: float | None, late: bool = False, reason: str = "") -> str:
+    """The time left, rounded as a person would say it. `late`: an earlier answer was too short, `reason`: why."""
     if seconds is None:
         return ""
+    if late:
+        longer = _("it takes longer than expected")
+        why = {"restarted": _("a part had to begin again"), "busy": _("others are busy here, too")}.get(reason)
+        longer = f"{longer} ({why})" if why else longer
+        return longer if seconds < 50 else f"{longer}: {describe_time_left(seconds)}"
     if seconds < 20:
         return _("a few seconds left")
     if seconds < 50:
@@ -105,6 +115,14 @@ def describe_time_left(seconds: float | None) -> str:
         return words % {"count": spell_number(minutes)}
     hours = round(seconds / 3600)
     return ngettext("about one hour left", "about %(count)s hours left", hours) % {"count": spell_number(hours)}
+
+
+def describe_wait_left(now: Progress) -> str:
+    """The time left of a wait."""
+    seconds = now.seconds_left
+    if seconds is not None and now.in_line:
+        seconds = max(LEAST_IN_LINE, seconds)
+    return describe_time_left(seconds, now.late, now.late_reason)
 
 
 def spell_number(number: int) -> str:

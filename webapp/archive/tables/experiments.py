@@ -172,6 +172,11 @@ TABLES = (
             "rung_at": never("Only of use while the job waits."),
             "rings": never("Only of use while the job waits."),
             "progress": never("Of use while the job runs; then it names a machine."),
+            "estimates": keep(
+                "What pages said about the time left of the round: [seconds after created_at, seconds left, 1 if an "
+                "earlier estimate was too short].",
+                "s",
+            ),
             "error": keep("Why it failed."),
             "created_at": when("When it was queued."),
             "started_at": when("When it was last taken."),

@@ -7,6 +7,7 @@ import os
 import queue
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,10 +103,10 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
         if orders[i:]
     ]
     open_count = len(running)
-    total = len(orders)
+    pace = FilmingPace(len(orders), time.monotonic())
     try:
         while open_count:
-            lease.beat({"fraction": 1 - len(waiting) / total, "clips_left": len(waiting)})
+            lease.beat(pace.build_progress(len(waiting), time.monotonic()))
             try:
                 report = reports.get(timeout=0.2)
             except queue.Empty:
@@ -121,6 +122,22 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
         for process in running:
             launch.stop(process)
     return errors
+
+
+class FilmingPace:
+    """The progress of filming, with the time left from the time that the clips so far took."""
+
+    def __init__(self, total: int, begun: float) -> None:
+        self.total, self.begun = total, begun
+        self.left, self.changed = total, begun
+
+    def build_progress(self, left: int, now: float) -> dict[str, float | int | None]:
+        if left != self.left:
+            self.left, self.changed = left, now
+        done = self.total - left
+        each = (self.changed - self.begun) / done if done else None
+        seconds = None if each is None else max(0.0, each * left - (now - self.changed))
+        return {"fraction": done / self.total, "clips_left": left, "seconds_left": seconds}
 
 
 def start_process(

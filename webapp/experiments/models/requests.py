@@ -106,6 +106,9 @@ class Job(models.Model):
     """Number of calls for this job since it was queued; the pause between calls doubles."""
     progress = models.JSONField(default=dict)
     """The worker's last report: {"fraction", "seconds_left", "text", ...}; after a training also "made_by"."""
+    estimates = models.JSONField(default=list)
+    """What pages said about the time left of the round: [seconds since the job was created, seconds left, 1 if an
+    earlier estimate was too short] (webapp.experiments.estimates)."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -10,7 +10,7 @@ from webapp.experiments.progress import Progress
 from webapp.review import tags
 from webapp.studio.practice import CLIPS
 from webapp.studio.presentation import Presentation
-from webapp.studio.words import Wait, capitalize, describe_time_left, spell_number
+from webapp.studio.words import Wait, capitalize, describe_wait_left, spell_number
 
 LEAD = gettext_noop("You watch short videos of robots that practise, and say which you like best and which least.")
 STAGES = {
@@ -57,14 +57,14 @@ def describe_wait(now: Progress, k: int) -> Wait:
     percent = min(99, int(100 * now.fraction))
     if now.in_line:
         before = _("other people's robots are before yours")
-        return Wait(_(IN_LINE[phase]), percent, "", _(STAGES[phase]), _make_path(phase), before)
-    left = describe_time_left(now.seconds_left)
+        return Wait(_(IN_LINE[phase]), percent, describe_wait_left(now), _(STAGES[phase]), _make_path(phase), before)
+    left = describe_wait_left(now)
     return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _unknown())
 
 
 def _describe_almost_ready(now: Progress) -> Wait:
     """The videos are ready but another step comes first; the page does not say which, to hide the method."""
-    left, unknown = describe_time_left(now.seconds_left), _("nobody can say yet how long it takes")
+    left, unknown = describe_wait_left(now), _("nobody can say yet how long it takes")
     return Wait(_("The videos are almost ready"), 99, left, _(STAGES["filming"]), _make_path("filming"), unknown)
 
 

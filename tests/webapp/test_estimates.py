@@ -1,0 +1,95 @@
+"""What pages say about the time left: steady, honest when it was too short, and compared with the truth."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+
+from tests.webapp import fake_workers
+from webapp.experiments import estimate_errors, estimates, leases, progress
+from webapp.experiments.estimates import renew_promise
+from webapp.experiments.execute.film import FilmingPace
+from webapp.experiments.models import Event, Job, Request
+from webapp.studio import words
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def follow(guesses, pause=5.0):
+    """The promises that follow from these estimates, made one after another."""
+    promise, made = None, []
+    for number, guess in enumerate(guesses):
+        promise = renew_promise(promise, guess, NOON + timedelta(seconds=pause * number))
+        made.append(promise)
+    return made
+
+
+def test_a_promise_does_not_follow_every_guess():
+    made = follow([100, 105, 88, 99, 70, 85])
+    assert not any(promise.late for promise in made)
+    ends = [promise.seconds + 5 * number for number, promise in enumerate(made)]
+    assert ends == sorted(ends, reverse=True), "the end that people are told of never moves away"
+
+
+def test_a_promise_that_cannot_be_kept_is_taken_back_once_and_openly():
+    made = follow([60, 55, 200, 195])
+    assert [promise.late for promise in made] == [False, False, True, True]
+    assert made[2].seconds == 200 and made[3].seconds == pytest.approx(195)
+
+
+def test_less_than_a_minute_is_said_for_less_than_a_minute():
+    """Whatever is guessed: the sentence stands for under 60 seconds, without or with the worker that renews it."""
+    for guesses in ([50] * 40, [200, 40, 45, 45, 45, 48, 48, 48, 48, 48, 48, 48], [49.0]):
+        said, promise = 0, None
+        for second in range(300):
+            now = NOON + timedelta(seconds=second)
+            if second % 5 == 0 and second // 5 < len(guesses):
+                promise = renew_promise(promise, guesses[second // 5], now)
+            left = promise.count_left(now)
+            late = promise.late or left < -estimates.GRACE_SECONDS
+            text = words.describe_time_left(max(0.0, left), late)
+            said += text in ("less than a minute left", "a few seconds left")
+        assert 0 < said < 60 and text == "it takes longer than expected"
+
+
+def test_films_say_how_long_they_take_from_the_first_clip_on():
+    pace = FilmingPace(6, begun=100.0)
+    assert pace.build_progress(6, 104.0)["seconds_left"] is None
+    assert pace.build_progress(4, 110.0)["seconds_left"] == pytest.approx(20)
+    assert pace.build_progress(4, 113.0)["seconds_left"] == pytest.approx(17)
+
+
+@pytest.mark.django_db
+def test_a_worker_stores_what_pages_say_and_the_bench_compares_it_with_the_truth(admin_client):
+    earlier = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(earlier)
+    usual = {"started_at": NOON, "finished_at": NOON + timedelta(seconds=300)}
+    earlier.jobs.filter(kind="train").update(**usual)
+    row = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(row, until="Train")
+    lease = leases.claim(fake_workers.find_job(row, "train").pk)
+    with lease:
+        lease.renew()
+        job = Job.objects.get(pk=lease.job.pk)
+        [promise] = estimates.read_promises(job)
+        assert promise.seconds == pytest.approx(300, abs=5) and not promise.late
+        assert progress.read_progress(row).seconds_left == pytest.approx(promise.seconds, abs=5)
+        lease.renew()
+        assert len(Job.objects.get(pk=job.pk).estimates) == 1, "not at every beat"
+        # Later than promised: the page says so, with the reason that is known.
+        Job.objects.filter(pk=job.pk).update(estimates=[[-400, 300, 0]], attempt=job.attempt + 1)
+        now = progress.read_progress(row)
+        assert now.late and now.late_reason == "restarted"
+        assert words.describe_wait_left(now) == "it takes longer than expected (a part had to begin again)"
+        Job.objects.filter(pk=job.pk).update(estimates=job.estimates, attempt=job.attempt)
+    ended = promise.made_at + timedelta(seconds=400)
+    Job.objects.filter(pk=job.pk).update(status="done", finished_at=ended)
+    Request.objects.filter(pk=job.request_id).update(status="done", finished_at=ended)
+    report = estimate_errors.build_report()
+    errors = [one.error for one in report.estimates if one.stage == "training" and one.took > 300]
+    assert errors == [pytest.approx(abs(promise.seconds - 400) / 400)]
+    assert "off by" in admin_client.get(reverse("bench:time_left")).content.decode()
+    drawn = admin_client.get(reverse("bench:time_left_figure", args=["svg"]))
+    assert drawn.status_code == 200 and drawn["Content-Type"] == "image/svg+xml"
+    Event.objects.create(experiment=row, kind="paused")
+    assert not estimate_errors.build_report().estimates, "a pause is no mistake of the estimate"

@@ -1,0 +1,66 @@
+"""How long the steps of a round took on this installation."""
+
+from __future__ import annotations
+
+import os
+import statistics
+
+from django.db.models import QuerySet
+
+from llm.records import canonical
+from trainer.records import FINAL
+from webapp.experiments.models import Experiment, Job
+
+REMEMBERED_JOBS = 7
+"""A step is expected to take the median of this many newest jobs of its kind: the machine's load changes."""
+STEP_JOBS = {
+    "writing": (Job.Kind.WRITE, ("model_id",)),
+    "training": (Job.Kind.TRAIN, ("preset", "overrides")),
+    "filming": (Job.Kind.FILM, ("judge",)),
+    "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
+}
+"""By step: its kind of job, and the settings beside task and K that measured experiments must share."""
+LIKE_STEPS: dict[str, tuple[str, ...]] = {
+    "writing": ("model_id",),
+    "training": ("task", "preset", "overrides"),
+    "filming": (),
+}
+"""By step: the settings that experiments of another K must share; their time a candidate is taken then."""
+UNMEASURED_CLIP_SECONDS = 2.0
+"""A 10-second clip took 1.4 s on one core of the machine that Prefine was developed on."""
+StepKey = tuple[str, str]
+Known = dict[StepKey, float | None]
+"""Measured seconds by step and settings, read once for many experiments."""
+
+
+def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
+    """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
+    _, names = STEP_JOBS[step]
+    seconds = _measure(experiment, step, ("task", "k", *names), known)
+    if seconds is None and step in LIKE_STEPS:
+        each = _measure(experiment, step, LIKE_STEPS[step], known, each=True)
+        seconds = None if each is None else each * experiment.k
+    if seconds is None and step == "filming":
+        return UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
+    return seconds
+
+
+def _measure(
+    experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False
+) -> float | None:
+    """The median over experiments that share these settings; `each`: for one candidate."""
+    kind, _ = STEP_JOBS[step]
+    same = {f"experiment__{name}": getattr(experiment, name) for name in names}
+    key = (f"{kind} {each}", canonical(same))
+    if key not in known:
+        known[key] = _measure_jobs(
+            Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same), each
+        )
+    return known[key]
+
+
+def _measure_jobs(like: QuerySet[Job], each: bool) -> float | None:
+    done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
+    newest = done.values_list("started_at", "finished_at", "experiment__k")[:REMEMBERED_JOBS]
+    seconds = [(ended - began).total_seconds() / (k if each else 1) for began, ended, k in newest if began and ended]
+    return statistics.median(seconds) if seconds else None
