@@ -22,11 +22,18 @@ def draw_figure(chart: Chart, address: str, width: int = 640, height: int = 280,
         "svg": SafeString(charts.inline_svg(chart, width, height)),
         "legend": [(SafeString(sample), name) for sample, name in charts.legend(chart)],
         "cursor": charts.place_cursor(chart, width, height) if chart.readable else None,
+        "points": [] if chart.readable else [[_print_cell(cell) for cell in row] for row in charts.list_points(chart)],
         "address": address,
         "endings": list(KINDS),
         "titled": titled,
     }
     return render_to_string("bench/_figure.html", context)
+
+
+def _print_cell(cell: str | float | None) -> str:
+    if cell is None:
+        return ""
+    return cell if isinstance(cell, str) else charts.number(cell)
 
 
 def respond_with_charts(shown: Sequence[Chart], ending: str, name: str) -> HttpResponse:

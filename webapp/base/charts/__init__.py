@@ -4,7 +4,7 @@ from webapp.base.charts.description import Chart, Series, finite
 from webapp.base.charts.pdf import to_pdf
 from webapp.base.charts.scales import number, ticks
 from webapp.base.charts.svg import inline_svg, legend, place_cursor, to_svg, to_svg_grid
-from webapp.base.charts.tables import to_columns, to_csv
+from webapp.base.charts.tables import list_points, to_columns, to_csv
 
 __all__ = [
     "Chart",
@@ -12,6 +12,7 @@ __all__ = [
     "finite",
     "inline_svg",
     "legend",
+    "list_points",
     "number",
     "place_cursor",
     "ticks",

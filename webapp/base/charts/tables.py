@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from webapp.base.charts.description import Chart
 from webapp.base.csv_cells import to_cell
@@ -17,12 +17,18 @@ def to_csv(charts: Sequence[Chart]) -> str:
     width = 8 if any(series.low for chart in charts for series in chart.series) else 6
     writer.writerow(["chart", "series", "x_label", "x", "y_label", "y", "low", "high"][:width])
     for chart in charts:
-        for series in chart.series:
-            for x, *values in series.intervals:
-                place = chart.categories[int(x)] if chart.categories else x
-                row = [chart.title, series.name, chart.x_label, place, chart.y_label, *values]
-                writer.writerow([to_cell(value) for value in row[:width]])
+        for name, place, *values in list_points(chart):
+            row = [chart.title, name, chart.x_label, place, chart.y_label, *values]
+            writer.writerow([to_cell(value) for value in row[:width]])
     return out.getvalue()
+
+
+def list_points(chart: Chart) -> Iterator[tuple[str, str | float, float | None, float | None, float | None]]:
+    """(series, place on the x axis, value, low, high) of every point."""
+    for series in chart.series:
+        for x, *values in series.intervals:
+            place = chart.categories[round(x)] if chart.categories else x  # points may stand beside their category
+            yield series.name, place, values[0], values[1], values[2]
 
 
 def to_columns(chart: Chart) -> list[list[float | None]]:

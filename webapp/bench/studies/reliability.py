@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from webapp.archive.study_results import measure_seconds
 from webapp.base.paper_table import Table
 from webapp.base.statistics import answer_quality
 from webapp.base.statistics.answer_quality import Agreement, Bias, Times
@@ -50,21 +51,12 @@ def read_answers(study: Study) -> Answers:
         undecided=len(votes) - len(decided),
         best_places=answer_quality.measure_position_bias(_list_places(decided, "best_id")),
         worst_places=answer_quality.measure_position_bias(_list_places(decided, "worst_id")),
-        agreement=answer_quality.measure_agreement(_list_ratings(decided), "ordinal"),
+        agreement=answer_quality.measure_agreement(list_ratings(decided), "ordinal"),
         times=answer_quality.summarize_times([measure_seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
         quality=quality.assess_study(study),
         scores={arm: lines for arm in study.arms.all() if (lines := _read_scores(arm))},
     )
-
-
-def measure_seconds(vote: Vote) -> float:
-    """Seconds from when the videos could play until the choice, as the browser measured it; else since the page was
-    opened, by the server's clock."""
-    measured = vote.client.get("decide_ms")
-    if isinstance(measured, int):
-        return measured / 1000
-    return (vote.created_at - vote.screening.opened_at).total_seconds()
 
 
 def _list_places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
@@ -73,7 +65,7 @@ def _list_places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
     return [(order.index(candidate), len(order)) for order, candidate in picked if candidate in order]
 
 
-def _list_ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
+def list_ratings(votes: list[Vote]) -> list[dict[Hashable, float]]:
     """Per person: (request, candidate) -> 1 best, -1 worst, 0 neither."""
     raters: dict[int, dict[Hashable, float]] = defaultdict(dict)
     for vote in votes:

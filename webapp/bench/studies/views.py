@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -13,7 +14,7 @@ from webapp.accounts.access import staff_only
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.studies import lineage, overview, paper_figures, reliability
+from webapp.bench.studies import lineage, overview, paper_figures, reliability, results, results_tables
 from webapp.experiments.models import Experiment
 from webapp.studies import pilots, preflight
 from webapp.studies.models import Study
@@ -42,6 +43,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     answers = reliability.read_answers(row)
     context = {
         **live,
+        **_describe_results(row, answers),
         "pilot_refusal": pilots.find_refusal(row),
         "equal_arms": preflight.describe_equal_arms(row),
         "answers": answers,
@@ -53,6 +55,20 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         ],
     }
     return render(request, "bench/studies/study.html", context)
+
+
+def _describe_results(row: Study, answers: reliability.Answers) -> dict[str, Any]:
+    """What templates/bench/studies/_results.html shows."""
+    found = results.read_study_results(row)
+    tables = results_tables.build_tables(row, found, answers.quality)
+    return {
+        "results": found,
+        "result_figures": [
+            draw_figure(chart, f"{reverse('bench:study', args=[row.pk])}{chart.slug}", 480, 260, titled=True)
+            for chart in results.build_charts(found)
+        ],
+        "result_tables": [(results_tables.HEADINGS[slug], table) for slug, table in tables.items()],
+    }
 
 
 @require_safe
@@ -67,9 +83,12 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
         "answers": reliability.build_summary_table(row, answers),
         "checks": reliability.build_quality_table(row, answers.quality),
     }
+    found = results.read_study_results(row)
+    tables |= results_tables.build_tables(row, found, answers.quality)
     if name in tables:
         return respond_with_table(tables[name], ending)
-    shown = [chart for chart in paper_figures.build_charts(answers) if chart.slug == name]
+    charts = [*results.build_charts(found), *paper_figures.build_charts(answers)]
+    shown = [chart for chart in charts if chart.slug == name]
     if not shown:
         raise Http404(f"{row} has no {name}.{ending}.")
     return respond_with_charts(shown, ending, f"{row.title}-{name}")

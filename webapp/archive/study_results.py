@@ -1,0 +1,229 @@
+"""The results of a study, one row per experiment: what its page shows and what results.csv of an export holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from django.db.models import Q
+
+from webapp.base.charts import finite
+from webapp.experiments.judges import JUDGES
+from webapp.experiments.kinds import JUDGED_KINDS
+from webapp.experiments.models import Experiment, Iteration, Request
+from webapp.review import quality
+from webapp.review.models import Vote
+from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
+from webapp.votes.models import Pair, Poll
+from webapp.votes.models import Vote as PairVote
+from webapp.votes.poll_results import find_counted_votes
+
+OUTCOMES_LEFT_OUT = {
+    Outcome.WITHDRAWN: "left the study",
+    Outcome.NOT_ELIGIBLE: "not eligible",
+    Outcome.FAILED: "failed the check",
+    Outcome.STOPPED: "stopped",
+}
+"""Why the experiments of a person with this outcome do not count."""
+PILOT, UNFINISHED, NO_CHOICE = "pilot", "not finished", "no choice"
+
+
+@dataclass(frozen=True)
+class RoundScore:
+    """The pick of one round."""
+
+    number: int
+    best: str
+    score: float | None
+    best_score: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """One experiment of a study."""
+
+    people: tuple[Participant, ...]
+    """The participant, or the members of the panel."""
+    arm: Arm
+    position: int
+    """Its place in the participant's sequence."""
+    experiment: Experiment
+    score: float | None
+    best_score: float | None
+    rounds: tuple[RoundScore, ...]
+    choices: int
+    drawn: int
+    """Choices of people who could not judge; the picks were drawn at random."""
+    seconds_choosing: float | None
+    seconds_waiting: float | None
+    seconds_total: float | None
+    preferred: int
+    compared: int
+    """A/B votes that preferred its winner, and those that preferred either side; closed and unblinded votes only."""
+    left_out: str
+    """Why it does not count; empty if it counts."""
+    flags: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """Who judged, as tests count them: one person, or one panel."""
+        return "; ".join(person.label for person in self.people)
+
+    @property
+    def drawn_share(self) -> float | None:
+        return self.drawn / self.choices if self.choices else None
+
+    @property
+    def preferred_share(self) -> float | None:
+        return self.preferred / self.compared if self.compared else None
+
+
+def read_results(study: Study, pilots: bool = False) -> list[Result]:
+    """Every experiment that somebody in the study began, by arm and participant; without those of pilots by default."""
+    people = study.participants.all() if pilots else study.participants.without_pilots()
+    places = Assignment.objects.filter(participant__in=people).exclude(experiment=None)
+    places = places.select_related("participant", "arm", "experiment__winner", "experiment__winner__iteration")
+    of_experiment: dict[int, list[Assignment]] = defaultdict(list)
+    for place in places.order_by("arm__position", "arm", "participant__label", "position"):
+        of_experiment[place.experiment_id or 0].append(place)
+    votes = _group_votes(list(of_experiment))
+    rounds = _read_rounds(list(of_experiment))
+    asked = _read_requests(list(of_experiment))
+    preferences = _count_preferences(list(of_experiment))
+    flags = {person.pk: found.flags for person, found in quality.assess_study(study).items()}
+    return [
+        _build_result(members, votes.get(pk, []), rounds.get(pk, ()), asked.get(pk, []), preferences.get(pk), flags)
+        for pk, members in of_experiment.items()
+    ]
+
+
+def _build_result(
+    members: Sequence[Assignment],
+    votes: Sequence[Vote],
+    rounds: Sequence[RoundScore],
+    asked: Sequence[Request],
+    preferred: tuple[int, int] | None,
+    flags: dict[int, tuple[str, ...]],
+) -> Result:
+    first, experiment = members[0], members[0].experiment
+    assert experiment is not None
+    seconds = [measure_seconds(vote) for vote in votes]
+    total = (experiment.finished_at, experiment.started_at)
+    winner = experiment.winner
+    return Result(
+        people=tuple(place.participant for place in members),
+        arm=first.arm,
+        position=first.position,
+        experiment=experiment,
+        score=finite(winner.final_score) if winner else None,
+        best_score=finite(winner.rts) if winner else None,
+        rounds=tuple(rounds),
+        choices=len(votes),
+        drawn=sum(vote.cannot_tell for vote in votes),
+        seconds_choosing=fmean(seconds) if seconds else None,
+        seconds_waiting=_measure_waiting(members, votes, asked),
+        seconds_total=(total[0] - total[1]).total_seconds() if total[0] and total[1] else None,
+        preferred=preferred[0] if preferred else 0,
+        compared=preferred[1] if preferred else 0,
+        left_out=_find_reason(members, votes),
+        flags=tuple(dict.fromkeys(flag for place in members for flag in flags.get(place.participant_id, ()))),
+    )
+
+
+def _find_reason(members: Sequence[Assignment], votes: Sequence[Vote]) -> str:
+    """Why an experiment does not count. A panel's counts while one of its members stays."""
+    people, experiment = [place.participant for place in members], members[0].experiment
+    assert experiment is not None
+    if all(person.pilot for person in people):
+        return PILOT
+    reasons = [OUTCOMES_LEFT_OUT.get(Outcome(person.outcome)) if person.outcome else None for person in people]
+    if all(reasons):
+        return reasons[0] or ""
+    if experiment.status != Experiment.Status.FINISHED or experiment.winner is None:
+        return UNFINISHED
+    if JUDGES[experiment.judge].asks_people and not any(not vote.cannot_tell for vote in votes):
+        return NO_CHOICE
+    return ""
+
+
+def measure_seconds(vote: Vote) -> float:
+    """Seconds from when the videos could play until the choice, as the browser measured it; else since the page was
+    opened, by the server's clock."""
+    measured = vote.client.get("decide_ms")
+    if isinstance(measured, int):
+        return measured / 1000
+    return (vote.created_at - vote.screening.opened_at).total_seconds()
+
+
+def _measure_waiting(members: Sequence[Assignment], votes: Sequence[Vote], asked: Sequence[Request]) -> float | None:
+    """Seconds in which nothing was asked: from the start to the first question, and from each choice to the next one.
+    The mean over a panel's members."""
+    experiment = members[0].experiment
+    if experiment is None or experiment.started_at is None or not asked:
+        return None
+    waits = []
+    for place in members:
+        own = {vote.request_id: vote for vote in votes if vote.screening.participant_id == place.participant_id}
+        if own:
+            since, seconds = experiment.started_at, 0.0
+            for request in asked:
+                seconds += max(0.0, (request.created_at - since).total_seconds())
+                since = own[request.pk].created_at if request.pk in own else max(since, request.created_at)
+            waits.append(seconds)
+    return fmean(waits) if waits else None
+
+
+def _group_votes(experiments: Sequence[int]) -> dict[int, list[Vote]]:
+    """The standing votes of each experiment."""
+    found: dict[int, list[Vote]] = defaultdict(list)
+    standing = Vote.objects.filter(request__experiment__in=experiments, undone_at=None)
+    for vote in standing.select_related("screening", "request").order_by("pk"):
+        found[vote.request.experiment_id].append(vote)
+    return found
+
+
+def _read_requests(experiments: Sequence[int]) -> dict[int, list[Request]]:
+    """What people were asked in each experiment, in order."""
+    found: dict[int, list[Request]] = defaultdict(list)
+    rows = Request.objects.filter(experiment__in=experiments, kind__in=JUDGED_KINDS).exclude(status="aside")
+    for request in rows.only("experiment", "created_at").order_by("step", "slot"):
+        found[request.experiment_id].append(request)
+    return found
+
+
+def _read_rounds(experiments: Sequence[int]) -> dict[int, list[RoundScore]]:
+    found: dict[int, list[RoundScore]] = defaultdict(list)
+    judged = Iteration.objects.filter(experiment__in=experiments, aside=False).exclude(best=None)
+    for row in judged.select_related("best__iteration").order_by("number"):
+        assert row.best is not None
+        one = RoundScore(row.number, row.best.key, finite(row.best.final_score), finite(row.best.rts))
+        found[row.experiment_id].append(one)
+    return found
+
+
+def _count_preferences(experiments: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """(votes for its winner, votes for either side) of each experiment whose winner was shown in an A/B vote that is
+    closed and unblinded."""
+    winners = dict(Experiment.objects.filter(pk__in=experiments).exclude(winner=None).values_list("winner", "pk"))
+    sides: dict[int, tuple[int | None, int | None]] = {}
+    shown = Q(first__candidate__in=winners) | Q(second__candidate__in=winners)
+    shown |= Q(first_answer__in=winners) | Q(second_answer__in=winners)
+    pairs = Pair.objects.filter(shown, poll__status=Poll.Status.CLOSED, poll__unblinded_at__isnull=False)
+    for pair in pairs.select_related("first", "second"):
+        first = pair.first.candidate_id if pair.first else pair.first_answer_id
+        second = pair.second.candidate_id if pair.second else pair.second_answer_id
+        sides[pair.pk] = (winners.get(first or 0), winners.get(second or 0))
+    counts: dict[int, tuple[int, int]] = {}
+    for vote in _list_counted_votes(sides):
+        for side, experiment in zip(("first", "second"), sides[vote.showing.pair_id], strict=True):
+            if experiment and vote.answer in ("first", "second"):
+                preferred, compared = counts.get(experiment, (0, 0))
+                counts[experiment] = (preferred + (vote.answer == side), compared + 1)
+    return counts
+
+
+def _list_counted_votes(pairs: Iterable[int]) -> list[PairVote]:
+    polls = Poll.objects.filter(pairs__in=pairs).distinct()
+    return [vote for poll in polls for vote in find_counted_votes(poll) if vote.showing.pair_id in set(pairs)]

@@ -1,0 +1,352 @@
+"""The results of a study: what its arms differ in, how its rounds went, and who was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from webapp.archive.study_results import Result, read_results
+from webapp.base.charts import Chart, Series
+from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_groups, summarize_mean
+from webapp.base.statistics.proportions import Interval
+from webapp.experiments.figures import short_metric
+from webapp.studies.models import Arm, Study
+from webapp.votes.poll_results import format_p
+
+PEOPLE, PANELS = "participant", "panel"
+JITTER = 0.16
+"""Half the width over which the points of an arm are spread, as a share of the arm's place."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that every experiment has, compared between arms."""
+
+    slug: str
+    title: str
+    label: str
+    """What the axis says, with the unit."""
+    read: Callable[[Result], float | None]
+    covers: tuple[float, ...] = ()
+
+
+PREFERRED = Measure(
+    "preferred",
+    "Share of A/B votes that preferred the robot or answer",
+    "share of votes",
+    lambda result: result.preferred_share,
+    (0, 1),
+)
+DRAWN = Measure(
+    "undecided",
+    "Share of choices in which people could not judge",
+    "share of choices",
+    lambda result: result.drawn_share,
+    (0, 1),
+)
+CHOOSING = Measure(
+    "choosing", "Seconds to a choice", "seconds to a choice", lambda result: result.seconds_choosing, (0,)
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One measure in all arms."""
+
+    measure: Measure
+    groups: Mapping[str, Group]
+    """By arm: the value of each participant or panel; their mean, if they judged the arm more than once."""
+    comparisons: tuple[Comparison, ...]
+    unit: str
+    """Who a value belongs to: participant or panel."""
+
+    @property
+    def means(self) -> dict[str, Mean]:
+        return {arm: summarize_mean(list(values.values())) for arm, values in self.groups.items() if values}
+
+    @property
+    def sentences(self) -> list[str]:
+        return [describe_comparison(one, len(self.comparisons)) for one in self.comparisons]
+
+    @property
+    def notes(self) -> list[str]:
+        return explain_tests(self.comparisons, self.unit)
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    results: tuple[Result, ...]
+    """Every experiment, also those that do not count."""
+    arms: tuple[Arm, ...]
+    outcomes: tuple[Outcome, ...]
+    rounds: Mapping[str, Mapping[int, Mean]]
+    """By arm and round: the score of the pick."""
+    rounds_label: str
+
+    @property
+    def counted(self) -> list[Result]:
+        return [result for result in self.results if not result.left_out]
+
+
+def read_study_results(study: Study) -> StudyResults:
+    found = read_results(study)
+    arms = list(study.arms.all())
+    counted = [result for result in found if not result.left_out]
+    scored = _find_score_measures(arms)
+    measures = [*scored, *((measure, arms) for measure in (PREFERRED, DRAWN, CHOOSING))]
+    outcomes = [_compare(measure, counted, members) for measure, members in measures]
+    one_task = len(scored) == 1
+    return StudyResults(
+        results=tuple(found),
+        arms=tuple(arms),
+        outcomes=tuple(one for one in outcomes if _says_something(one)),
+        rounds=_summarize_rounds(counted, arms) if one_task else {},
+        rounds_label=scored[0][0].label if one_task else "",
+    )
+
+
+def _find_score_measures(arms: Sequence[Arm]) -> list[tuple[Measure, list[Arm]]]:
+    """The final score with the arms that it compares: scores of different tasks are different measures."""
+    tasks: dict[str, list[Arm]] = {}
+    for arm in arms:
+        if arm.task_info.metric is not None:
+            tasks.setdefault(arm.task, []).append(arm)
+    found = []
+    for number, members in enumerate(tasks.values(), 1):
+        arm = members[0]
+        slug, of_task = ("score", "") if len(tasks) == 1 else (f"score-{number}", f", {arm.task_title}")
+        label = short_metric(arm.task_info.metric or "")
+        measure = Measure(slug, f"Final score of the winner{of_task}", label, lambda result: result.score)
+        found.append((measure, members))
+    return found
+
+
+def _compare(measure: Measure, counted: Sequence[Result], arms: Sequence[Arm]) -> Outcome:
+    groups = {arm.name: group_values([r for r in counted if r.arm == arm], measure.read) for arm in arms}
+    panels = any(len(result.people) > 1 for result in counted)
+    return Outcome(measure, groups, tuple(compare_groups(groups)), PANELS if panels else PEOPLE)
+
+
+def _says_something(outcome: Outcome) -> bool:
+    values = [value for group in outcome.groups.values() for value in group.values()]
+    return bool(values) and (outcome.measure is not DRAWN or any(values))
+
+
+def group_values(results: Sequence[Result], read: Callable[[Result], float | None]) -> dict[str, float]:
+    """The mean of each unit's values: what one person did twice is not two observations."""
+    values: dict[str, list[float]] = {}
+    for result in results:
+        if (value := read(result)) is not None:
+            values.setdefault(result.unit, []).append(value)
+    return {unit: fmean(own) for unit, own in values.items()}
+
+
+def _summarize_rounds(counted: Sequence[Result], arms: Sequence[Arm]) -> dict[str, dict[int, Mean]]:
+    found: dict[str, dict[int, Mean]] = {}
+    for arm in arms:
+        mine = [result for result in counted if result.arm == arm]
+        numbers = sorted({one.number for result in mine for one in result.rounds})
+        for number in numbers:
+            values = group_values(mine, lambda result, at=number: _read_round(result, at))  # type: ignore[misc]
+            if values:
+                found.setdefault(arm.name, {})[number] = summarize_mean(list(values.values()))
+    return found
+
+
+def _read_round(result: Result, number: int) -> float | None:
+    return next((one.score for one in result.rounds if one.number == number), None)
+
+
+# --- in words -------------------------------------------------------------------------------------------------
+
+
+def format_number(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def format_interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "no interval"
+    return f"{format_number(interval.low)} to {format_number(interval.high)}"
+
+
+def describe_comparison(one: Comparison, pairs: int) -> str:
+    """A comparison in a sentence."""
+    text = f"{one.second} minus {one.first}: {format_number(one.difference)}"
+    if one.p is None or one.interval is None:
+        return f"{text}. No test: {_find_obstacle(one)}."
+    parts = [f"{text} (95% interval {format_interval(one.interval)})"]
+    if one.effect is not None:
+        parts.append(f"Hedges' g {one.effect:.2f} ({format_interval(one.effect_interval)})")
+    parts.append(f"{one.test}: p {_format_equal(one.p)}")
+    if pairs > 1 and one.adjusted is not None:
+        parts.append(f"Holm-corrected: p {_format_equal(one.adjusted)}")
+    if one.rank_p is not None:
+        parts.append(f"{one.rank_test}: p {_format_equal(one.rank_p)}")
+    return f"{'; '.join(parts)}."
+
+
+def _find_obstacle(one: Comparison) -> str:
+    fewest = min(one.counts)
+    return f"an arm has {fewest} value, and a test needs two" if fewest < 2 else "the values do not vary"
+
+
+def _format_equal(p: float) -> str:
+    words = format_p(p)
+    return words if words.startswith("<") else f"= {words}"
+
+
+def explain_tests(comparisons: Sequence[Comparison], unit: str) -> list[str]:
+    """Which test was made and why, and how far it can be trusted."""
+    notes = []
+    paired = [one for one in comparisons if one.design == "paired"]
+    apart = [one for one in comparisons if one.design == "independent" and one.p is not None]
+    if paired:
+        left_out = max(one.left_out for one in paired)
+        notes.append(
+            f"Each {unit} judged both arms, so differences are taken within each {unit} (paired t test)."
+            + (
+                f" Up to {left_out} with a result in only one of the two arms are left out of the test."
+                if left_out
+                else ""
+            )
+        )
+    if apart:
+        notes.append(
+            f"The arms were judged by different {unit}s; Welch's t test does not assume that they spread equally."
+        )
+        if shared := max(one.shared for one in apart):
+            notes.append(f"{shared} of them judged both arms, which this test ignores.")
+    if len(comparisons) > 1:
+        notes.append(f"Holm's correction covers these {len(comparisons)} pairs of arms; intervals are not corrected.")
+    if any(one.small for one in comparisons):
+        least = min(min(one.counts) for one in comparisons)
+        notes.append(
+            f"Few {unit}s: {least} in the smallest arm. Intervals are wide, only a large difference can be found, and "
+            "the t test assumes values that spread like a normal distribution; the exact test does not."
+        )
+    return notes
+
+
+# --- figures --------------------------------------------------------------------------------------------------
+
+
+def build_charts(found: StudyResults) -> list[Chart]:
+    charts = []
+    for outcome in found.outcomes:
+        charts.append(build_arms_chart(outcome))
+        if len(outcome.comparisons) > 1 and outcome.measure is not CHOOSING:
+            charts.append(build_effects_chart(outcome))
+        if outcome is found.outcomes[0] and found.rounds:
+            charts.append(build_rounds_chart(found.rounds, found.rounds_label))
+    return charts
+
+
+def build_arms_chart(outcome: Outcome) -> Chart:
+    """Every unit's value as a point, and each arm's mean with its interval; lines join the values of one unit."""
+    arms = tuple(outcome.groups)
+    paired = any(one.design == "paired" for one in outcome.comparisons)
+    values = _join_values(outcome) if paired else [_spread_values(outcome)]
+    means = [(index, outcome.means[arm]) for index, arm in enumerate(arms) if arm in outcome.means]
+    summary = Series(
+        "mean with 95% interval",
+        tuple(index + 0.3 for index, _ in means),
+        tuple(one.mean for _, one in means),
+        tuple(one.interval.low if one.interval else None for _, one in means),
+        tuple(one.interval.high if one.interval else None for _, one in means),
+        look="points",
+    )
+    return Chart(
+        slug=f"arms-{outcome.measure.slug}",
+        title=f"{outcome.measure.title} by arm{_summarize_effect(outcome)}",
+        x_label="arm",
+        y_label=outcome.measure.label,
+        series=(*values, summary),
+        categories=arms,
+        covers=outcome.measure.covers,
+    )
+
+
+def _spread_values(outcome: Outcome) -> Series:
+    points = []
+    for index, values in enumerate(outcome.groups.values()):
+        count = len(values)
+        for number, value in enumerate(values.values()):
+            aside = 0.0 if count == 1 else JITTER * (2 * number / (count - 1) - 1)
+            points.append((index - 0.1 + aside, value))
+    x, y = zip(*points, strict=True)
+    return Series(f"one {outcome.unit}", x, y, look="points")
+
+
+def _join_values(outcome: Outcome) -> list[Series]:
+    units = dict.fromkeys(unit for values in outcome.groups.values() for unit in values)
+    series = []
+    for unit in units:
+        own = [(float(i), values[unit]) for i, values in enumerate(outcome.groups.values()) if unit in values]
+        x, y = zip(*own, strict=True)
+        series.append(Series(unit, x, y, quiet=True))
+    return series
+
+
+def _summarize_effect(outcome: Outcome) -> str:
+    """The effect for the title, where there is one; several have a figure of their own."""
+    if len(outcome.comparisons) != 1 or outcome.measure is CHOOSING:
+        return ""
+    (one,) = outcome.comparisons
+    if one.p is None or one.interval is None:
+        return ""
+    low, high = format_number(one.interval.low), format_number(one.interval.high)
+    difference = f"{one.second} \u2212 {one.first} = {format_number(one.difference)} [{low}, {high}]"
+    return f": {difference}, p {_format_equal(one.p)}"
+
+
+def build_effects_chart(outcome: Outcome) -> Chart:
+    """The difference of each pair of arms with its interval."""
+    pairs = outcome.comparisons
+    return Chart(
+        slug=f"effects-{outcome.measure.slug}",
+        title=f"{outcome.measure.title}: differences of means with 95% intervals",
+        x_label="pair of arms",
+        y_label=f"difference, {outcome.measure.label}",
+        series=(
+            Series(
+                "difference with 95% interval",
+                tuple(map(float, range(len(pairs)))),
+                tuple(one.difference for one in pairs),
+                tuple(one.interval.low if one.interval else None for one in pairs),
+                tuple(one.interval.high if one.interval else None for one in pairs),
+                look="points",
+            ),
+        ),
+        categories=tuple(f"{one.second} \u2212 {one.first}" for one in pairs),
+        covers=(0,),
+        reference=0,
+        sideways=True,
+    )
+
+
+def build_rounds_chart(rounds: Mapping[str, Mapping[int, Mean]], label: str) -> Chart:
+    """The score of each round's pick: one line per arm."""
+    series = []
+    for arm, means in rounds.items():
+        bounds = [one.interval for one in means.values()]
+        series.append(
+            Series(
+                arm,
+                tuple(map(float, means)),
+                tuple(one.mean for one in means.values()),
+                tuple(one.low if one else None for one in bounds),
+                tuple(one.high if one else None for one in bounds),
+            )
+        )
+    last = max((number for means in rounds.values() for number in means), default=2)
+    return Chart(
+        slug="arms-rounds",
+        title="Final score of the pick of each round by arm: mean with 95% interval",
+        x_label="round",
+        y_label=label,
+        series=tuple(series),
+        x_range=(1, max(2, last)),
+        whole_x=True,
+    )
