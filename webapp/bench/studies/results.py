@@ -33,14 +33,14 @@ class Measure:
 
 PREFERRED = Measure(
     "preferred",
-    "Share of A/B votes that preferred the robot or answer",
+    "Preferred in A/B votes",
     "share of votes",
     lambda result: result.preferred_share,
     (0, 1),
 )
 DRAWN = Measure(
     "undecided",
-    "Share of choices in which people could not judge",
+    "Could not judge",
     "share of choices",
     lambda result: result.drawn_share,
     (0, 1),
@@ -64,6 +64,11 @@ class Outcome:
     @property
     def means(self) -> dict[str, Mean]:
         return {arm: summarize_mean(list(values.values())) for arm, values in self.groups.items() if values}
+
+    @property
+    def explained(self) -> bool:
+        """Whether the page says its comparisons in sentences; those of all measures are in a table."""
+        return self.measure not in (DRAWN, CHOOSING)
 
     @property
     def sentences(self) -> list[str]:
@@ -171,12 +176,16 @@ def format_interval(interval: Interval | None) -> str:
     return f"{format_number(interval.low)} to {format_number(interval.high)}"
 
 
+def describe_counts(one: Comparison) -> str:
+    return f"{one.counts[0]} pairs" if one.design == "paired" else f"{one.counts[0]} and {one.counts[1]}"
+
+
 def describe_comparison(one: Comparison, pairs: int) -> str:
     """A comparison in a sentence."""
     text = f"{one.second} minus {one.first}: {format_number(one.difference)}"
     if one.p is None or one.interval is None:
         return f"{text}. No test: {_find_obstacle(one)}."
-    parts = [f"{text} (95% interval {format_interval(one.interval)})"]
+    parts = [f"{text} (95% interval {format_interval(one.interval)}), n = {describe_counts(one)}"]
     if one.effect is not None:
         parts.append(f"Hedges' g {one.effect:.2f} ({format_interval(one.effect_interval)})")
     parts.append(f"{one.test}: p {_format_equal(one.p)}")
@@ -236,7 +245,7 @@ def build_charts(found: StudyResults) -> list[Chart]:
     charts = []
     for outcome in found.outcomes:
         charts.append(build_arms_chart(outcome))
-        if len(outcome.comparisons) > 1 and outcome.measure is not CHOOSING:
+        if len(outcome.comparisons) > 1 and outcome.explained:
             charts.append(build_effects_chart(outcome))
         if outcome is found.outcomes[0] and found.rounds:
             charts.append(build_rounds_chart(found.rounds, found.rounds_label))
@@ -291,7 +300,7 @@ def _join_values(outcome: Outcome) -> list[Series]:
 
 def _summarize_effect(outcome: Outcome) -> str:
     """The effect for the title, where there is one; several have a figure of their own."""
-    if len(outcome.comparisons) != 1 or outcome.measure is CHOOSING:
+    if len(outcome.comparisons) != 1 or not outcome.explained:
         return ""
     (one,) = outcome.comparisons
     if one.p is None or one.interval is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from webapp.archive.study_results import NO_CHOICE, OUTCOMES_LEFT_OUT
+from webapp.archive.study_results import NO_CHOICE, OUTCOMES_LEFT_OUT, Result
 from webapp.base.paper_table import Cell, Table
 from webapp.base.statistics.answer_quality import measure_agreement, summarize_times
 from webapp.base.statistics.proportions import clopper_pearson
 from webapp.bench.studies.reliability import list_ratings
-from webapp.bench.studies.results import Result, StudyResults, format_interval
+from webapp.bench.studies.results import StudyResults, describe_counts, format_interval
 from webapp.review.models import Vote
 from webapp.review.quality import Quality
 from webapp.studies.models import Arm, Outcome, Participant, Study
@@ -66,12 +66,12 @@ def build_comparisons_table(study: Study, found: StudyResults) -> Table:
             rows.append(
                 (
                     *(outcome.measure.title, f"{one.second} \u2212 {one.first}", one.difference, low, high),
-                    *(one.effect, g_low, g_high, one.test, one.p, one.adjusted, one.rank_p, *one.counts),
+                    *(one.effect, g_low, g_high, one.test, one.p, one.adjusted, one.rank_p, describe_counts(one)),
                 )
             )
     columns = (
         *("measure", "arms", "difference", "low", "high", "g", "g low", "g high"),
-        *("test", "p", "p (Holm)", "p (exact)", "n first", "n second"),
+        *("test", "p", "p (Holm)", "p (exact)", "n"),
     )
     note = "Differences of means with 95% intervals; g: Hedges' g. Exact: Mann-Whitney, or sign flips where paired."
     return Table("comparisons", f"Differences between the arms of {study}", columns, tuple(rows), note)
