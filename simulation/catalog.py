@@ -126,6 +126,8 @@ class TaskInfo:
     """Its folder under simulation/tasks."""
     sentence: str
     """What the robot should do, in plain words, for participants: "The robot should run forward as fast as it can."."""
+    question: str
+    """What an evaluator of two robots is asked: "Which robot runs forward faster?"."""
     description: str
     """The task text that a language model is shown."""
     num_obs: int

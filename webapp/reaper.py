@@ -18,6 +18,7 @@ from webapp.experiments.models import Job
 from webapp.review import ballot, panels
 from webapp.review.models import Vote
 from webapp.studies import assigning, enrolment
+from webapp.votes import lifecycle as polls
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     background.continue_running,
     jobs.ring_again,
     work.requeue_abandoned,
+    polls.close_full_polls,
 )
 
 
@@ -56,6 +58,7 @@ def list_waiting() -> tuple[QuerySet[Any], ...]:
         Job.objects.filter(status__in=active).exclude(status=Job.Status.QUEUED, experiment__paused=True),
         Vote.objects.filter(undone_at=None, locked_at=None, request__experiment__status__in=ballot.LIVE),
         Comparison.objects.filter(status=Comparison.Status.RUNNING),
+        polls.list_full_polls(),
         *(
             task._default_manager.filter(status__in=(task.Status.QUEUED, task.Status.RUNNING))
             for task in work.KINDS.values()

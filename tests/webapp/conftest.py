@@ -45,6 +45,12 @@ def django_db_setup(django_test_environment, django_db_blocker):
             teardown_databases(made, verbosity=0)
 
 
+@pytest.fixture
+def without_undo(settings):
+    """Answers are final at once: a vote closes with the last of them."""
+    settings.UNDO_SECONDS = 0
+
+
 MIGRATED = ("django_content_type", "auth_permission", "auth_group", "auth_group_permissions")
 """Tables with rows that migrations made."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.apps import apps
+from django.test import override_settings
 from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, questionnaire_rows, rows
@@ -162,6 +163,8 @@ def add_closed_poll(person: Participant) -> Poll:
         evaluators.accept_consent(evaluator)
         showing = pair_ballot.find_current_showing(Evaluator.objects.get(pk=evaluator.pk))
         assert pair_ballot.cast_vote(evaluator, showing.token, pair_ballot.Answer("left")) == ""
+    with override_settings(UNDO_SECONDS=0):
+        lifecycle.close_full_polls()
     Poll.objects.filter(pk=poll.pk).update(recruiting=False)  # no import recruits, which its page says
     lifecycle.unblind_poll(poll, EXPERIMENTER)
     poll.refresh_from_db()

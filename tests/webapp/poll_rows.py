@@ -71,6 +71,13 @@ def poll_of_equal_arms(*pairs: dict[str, object], names: tuple[str, ...] = (), *
     return made
 
 
+def add_check(of: Poll, purpose: str = "gold", **values: object) -> Pair:
+    """An attention check: ICPL's clip is the better one, or both are the same."""
+    first = winner("ICPL", 7)
+    second = first if purpose == "same" else winner("OpenLoop", 8)
+    return Pair.objects.create(poll=of, purpose=purpose, first=first, second=second, **values)
+
+
 def answer_of(arm: str, source: str, task: str) -> Candidate:
     """The answer with which a finished experiment on a problem ended."""
     experiment = Experiment.objects.create(

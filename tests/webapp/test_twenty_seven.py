@@ -96,6 +96,13 @@ invited = poll_enrolment.invite_evaluators(poll, wanted + 1)
 out["people"] = {{person.label: person.get_absolute_url() for person in invited}}
 """
 
+CLOSED = """
+from django.test import override_settings
+from webapp.votes import lifecycle
+with override_settings(UNDO_SECONDS=0):
+    assert lifecycle.close_full_polls() == 1
+"""
+
 
 @pytest.fixture
 def site(tmp_path_factory):
@@ -132,6 +139,7 @@ def test_people(cast, site, tmp_path, tmp_path_factory):
     people = asyncio.run(participant_habits.study(site, made["people"], cast.rounds, FORBIDDEN))
     invited = site.python(cast.poll)["people"]
     votes, complaints = asyncio.run(evaluators.poll(site, invited, cast.evaluators, FORBIDDEN))
+    site.python(CLOSED)
     assert people.complaints == complaints == []
     assert (sorted(people.memories), len(votes.picked)) == (cast.labels, cast.evaluators)
     assert votes.refused == [f"E{cast.evaluators + 1:02}"]

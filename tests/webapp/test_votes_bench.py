@@ -10,7 +10,7 @@ from tests.webapp import bench_rows, poll_rows
 from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator, Poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def admin_form(first, second, **values):
             "evaluators_wanted": 20,
         },
         **{"alpha": "0.05", "correction": "holm", "consent_text": "Free.", "consent_version": "1"},
-        **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0},
+        **{"pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0, "pairs-0-purpose": "asked", "repeats": 0},
         **{"pairs-0-first": first.pk, "pairs-0-second": second.pk, "pairs-0-first_arm": "", "pairs-0-second_arm": ""},
     }
     return {**fields, **values}

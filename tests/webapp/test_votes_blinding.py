@@ -12,7 +12,7 @@ from tests.webapp import poll_rows, rows
 from tests.webapp.poll_rows import agree, page
 from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks
 from webapp.experiments.models import Clip
-from webapp.votes import lifecycle
+from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 
 pytestmark = pytest.mark.django_db
@@ -85,7 +85,13 @@ def walk(browser, poll):
         poll_rows.answer(browser, person, **{"strength": "2", **fields})
     showing = person.showings.first()
     browser.post(reverse("evaluate_vote", args=[person.token]), {"showing": showing.token, "choice": "x"}, follow=True)
-    poll_rows.answer(browser, person, strength="1")
+    undo = reverse("evaluate_undo", args=[person.token])
+    for token in (showing.token, showing.token, "altered"):
+        browser.post(undo, {"showing": token}, follow=True)
+    while current := poll_ballot.find_current_showing(person):
+        poll_rows.answer(browser, person, strength="1")
+        browser.post(undo, {"showing": current.token}, follow=True)
+        poll_rows.answer(browser, person, strength="1")
     browser.get(reverse("evaluate_leave", args=[person.token]))
     browser.get(reverse("join", args=[poll.recruitment_token]))
     gone = poll_rows.evaluator(poll)
@@ -110,6 +116,7 @@ def secrets_of(poll):
         "experiment": ["sentinel_experiment", *(str(p.origin[side]["experiment"]) for p in pairs for side in p.origin)],
         "name of a pair": ["sentinel_pair", *(re.escape(p.name) for p in pairs)],
         "hypothesis": ["sentinel_hypothesis", "Holm", "binomial"],
+        "attention check": [r"(?i)attention", r"(?i)\bgold\b", r"(?i)\bcheck_"],
         "score": [str(rows.RTS)[:6], str(rows.FINAL_SCORE)[:6]],
         "seed": [str(rows.SEED), str(poll.seed)],
         "source": ["sentinel_source"],
@@ -126,8 +133,10 @@ def blinded_poll():
     poll_rows.vote_for(other, "ICPL")
     for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
         _number_from(table, 100_001 * number)
-    poll = poll_rows.poll(pairs=2, opened=False, allow_tie=True, ask_strength=True, recruiting=True)
+    poll = poll_rows.poll(pairs=2, opened=False, allow_tie=True, ask_strength=True, recruiting=True, repeats=1)
     poll.pairs.filter(position=1).update(name="sentinel_pair")
+    poll_rows.add_check(poll)
+    poll_rows.add_check(poll, "same", name="sentinel_pair two")
     assert lifecycle.open_poll(poll) == []
     poll.refresh_from_db()
     return poll
@@ -142,7 +151,14 @@ def test_no_page_no_header_tells_what_is_compared(blinded_poll):
     assert len(secrets["primary key"]) > 10 and all(len(key) > 9 for key in secrets["primary key"])
     assert leaks(browser.received, secrets) == []
     everything = "".join(text for _, text in browser.received)
-    for planted in ("Pair 2 of 2", "not counted", "Thank you", "You have left the study", "leads nowhere"):
+    for planted in (
+        "Pair 5 of 5",
+        "Take back the last answer",
+        "not counted",
+        "Thank you",
+        "You have left the study",
+        "leads nowhere",
+    ):
         assert planted in everything, planted
     for _, text in browser.received:
         visible = re.sub(r"<[^>]+>", " ", text.partition("}\n")[2])

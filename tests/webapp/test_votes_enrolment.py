@@ -9,7 +9,7 @@ from webapp.archive import erasure
 from webapp.votes import lifecycle, poll_enrolment
 from webapp.votes.models import Evaluator
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from webapp.studies import limits
 from webapp.votes import lifecycle, poll_ballot, poll_enrolment
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
 
 
 # --- an evaluator's way ---------------------------------------------------------------------------------------

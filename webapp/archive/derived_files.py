@@ -121,8 +121,15 @@ def summarize_results(found: poll_results.Results) -> dict[str, Any]:
         for result in found.pairs
     ]
     arms = [{"arm": arm, **asdict(rating)} for arm, rating in found.ratings]
+    pooled = [asdict(one) for one in found.pooled]
+    attention = {
+        "pooled": pooled,
+        "attention checks": found.exclusion and asdict(found.exclusion),
+        "shown twice": found.consistency and asdict(found.consistency),
+        "with everybody": found.everybody and summarize_results(found.everybody),
+    }
     summary = {"evaluators counted": found.counted, "left out": found.left_out, "pairs": pairs, "strengths": arms}
-    return make_plain({**summary, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
+    return make_plain({**summary, **attention, "sides": asdict(found.sides)})  # type: ignore[no-any-return]
 
 
 def _write_seeds(bundle: Bundle, scope: Scope) -> None:

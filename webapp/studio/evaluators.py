@@ -22,7 +22,7 @@ from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
-from webapp.votes import poll_ballot, poll_enrolment
+from webapp.votes import poll_ballot, poll_enrolment, questions
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
@@ -52,6 +52,8 @@ def show_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     if state == "ballot" and showing is None:
         state = "thanks"  # the last answer was saved after the evaluator was read
     context: dict[str, Any] = {"poll": evaluator.poll, "evaluator": evaluator, "state": state}
+    if state in ("ballot", "thanks") and evaluator.poll.status == Poll.Status.OPEN:
+        context |= _make_undo_context(evaluator)
     if showing:
         context |= _make_ballot_context(evaluator, showing)
     if state == "consent":
@@ -64,9 +66,16 @@ def _find_state(evaluator: Evaluator) -> str:
         return "left"
     if evaluator.finished_at:
         return "thanks"
-    if evaluator.poll.status != Poll.Status.OPEN:
+    if not poll_enrolment.is_taking(evaluator.poll):
         return "early" if evaluator.poll.status == Poll.Status.DRAFT else "closed"
     return "ballot" if evaluator.consented_at else "consent"
+
+
+def _make_undo_context(evaluator: Evaluator) -> dict[str, Any]:
+    """The last answer, while it may be taken back."""
+    vote = poll_ballot.find_last_vote(evaluator)
+    seconds = poll_ballot.compute_undo_seconds(vote) if vote else 0.0
+    return {"undo": vote.showing.token, "undo_seconds": seconds} if vote and seconds > 0 else {}
 
 
 def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
@@ -77,6 +86,7 @@ def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, An
         **shown,
         "medium": medium,
         "showing": showing,
+        "question": questions.find_question(evaluator.poll, showing.pair),
         "count": evaluator.showings.count(),
         "strengths": poll_ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
     }
@@ -120,6 +130,15 @@ def cast_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     return redirect(evaluator)
 
 
+@require_POST
+@require_evaluator
+def take_back(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
+    message = poll_ballot.take_back(evaluator, strip_nul(request.POST.get("showing", "")))
+    if message:
+        messages.info(request, message)
+    return redirect(evaluator)
+
+
 def _read_client(text: str) -> dict[str, int]:
     """The whole numbers of what the browser measured."""
     try:
@@ -157,7 +176,7 @@ def join_poll(request: HttpRequest, token: str) -> HttpResponse:
         return redirect(known)
     if poll_enrolment.began_elsewhere(poll, arrival):
         return _refuse_other_browser(request, poll)
-    if poll.status != Poll.Status.OPEN:
+    if not poll_enrolment.is_taking(poll):
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
         return render(request, "studio/votes/page.html", {"poll": poll, "state": state})
     if request.method == "POST" and check_agreement(request, poll.consent_hash):

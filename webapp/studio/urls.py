@@ -40,6 +40,7 @@ urlpatterns = [
     path("v/<str:token>/", evaluators.show_vote, name="evaluate"),
     path("v/<str:token>/consent/", evaluators.give_consent, name="evaluate_consent"),
     path("v/<str:token>/answer/", evaluators.cast_vote, name="evaluate_vote"),
+    path("v/<str:token>/undo/", evaluators.take_back, name="evaluate_undo"),
     path("v/<str:token>/leave/", evaluators.leave_poll, name="evaluate_leave"),
     path("join/<str:token>/", evaluators.join_poll, name="join"),
     path("view/<str:token>/", vote_media.serve_clip, name="pair_clip"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from webapp.base.charts import Chart, Series
+from webapp.base.paper_table import Cell, Table
 from webapp.base.statistics.proportions import power
 from webapp.votes.models import Poll
 from webapp.votes.poll_results import PairResult, Results
+from webapp.votes.pooling import METHOD
 
 RATES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 DRAWN = (0.6, 0.7, 0.8, 0.9)
@@ -20,7 +22,7 @@ def build_charts(results: Results) -> list[Chart]:
 
 
 def build_preferences_chart(results: Results) -> Chart:
-    """The share of each pair's first arm, with its Clopper-Pearson and its Bayesian interval."""
+    """A forest plot: the share of each pair's first arm with two intervals, and below them the pooled shares."""
     found = [one.preference for one in results.pairs]
     rows = tuple(map(float, range(len(found))))
     exact = Series(
@@ -39,17 +41,43 @@ def build_preferences_chart(results: Results) -> Chart:
         high=tuple(one.credible.high for one in found),
         look="points",
     )
+    pooled = results.pooled
+    over_all = Series(
+        name="pooled, crossed evaluators and pairs",
+        x=tuple(float(len(found) + place) for place in range(len(pooled))),
+        y=tuple(one.others.share for one in pooled),
+        low=tuple(one.others.interval.low for one in pooled),
+        high=tuple(one.others.interval.high for one in pooled),
+        look="points",
+    )
     return Chart(
         slug="preferences",
         title="Preferences",
         x_label="pair",
         y_label="share of votes for the first",
-        series=(exact, bayesian),
-        categories=tuple(_label_pair(one) for one in results.pairs),
+        series=(exact, bayesian, *([over_all] if pooled else [])),
+        categories=(*(_label_pair(one) for one in results.pairs), *(one.name for one in pooled)),
         covers=(0, 1),
         reference=0.5,
         sideways=True,
     )
+
+
+def build_table(results: Results, level: float) -> Table:
+    """All pairs and the pooled rows, for a paper."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in results.pairs:
+        exact = one.preference.exact
+        counts = (one.preference.first, one.preference.second, one.equal, one.preference.rate)
+        rows.append((one.title, *counts, exact.low, exact.high, one.preference.p, one.adjusted))
+    for all_of in results.pooled:
+        interval = all_of.others.interval
+        counts = (all_of.first, all_of.second, all_of.equal, all_of.others.share)
+        rows.append((all_of.name, *counts, interval.low, interval.high, all_of.others.p, None))
+    columns = ("pair", "first", "second", "no difference", "share of first", "low", "high", "p", "p, corrected")
+    note = f"Intervals at {100 * level:g}%: Clopper-Pearson for each pair"
+    note += f"; for all pairs {METHOD}." if results.pooled else "."
+    return Table("results", "Preferences", columns, tuple(rows), f"{results.counted} evaluators. {note}")
 
 
 def _label_pair(result: PairResult) -> str:

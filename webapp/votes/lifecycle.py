@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from webapp.audit import record
@@ -13,7 +16,7 @@ from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
-from webapp.votes import answer_pairs
+from webapp.votes import answer_pairs, pooling, questions
 from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.pair_names import describe_pair, name_pairs
 
@@ -30,7 +33,8 @@ def lock_poll(poll_pk: int) -> Poll:
 def find_problems(poll: Poll) -> list[str]:
     """Why the poll cannot be opened, in words for the experimenter."""
     pairs = list(_read_pairs(poll))
-    found = [] if pairs else ["Add at least one pair."]
+    asked = [pair for pair in pairs if not pair.is_check]
+    found = [] if asked else ["Add at least one pair to compare."]
     if not is_reachable(poll.contact):
         found.append(
             "The contact has no address: give an e-mail address, a telephone number or a page beside the name."
@@ -40,6 +44,11 @@ def find_problems(poll: Poll) -> list[str]:
     counts = Counter(name_pairs(pairs).values())
     found += [f"{count} pairs are called “{name}”: choose another name." for name, count in counts.items() if count > 1]
     found += _check_wording(poll, pairs)
+    checks = len(pairs) - len(asked)
+    if poll.repeats and poll.repeats >= len(asked):
+        found.append(f"Of {len(asked)} pairs at most {max(0, len(asked) - 1)} can be shown twice.")
+    if poll.checks_to_pass and poll.checks_to_pass > checks:
+        found.append(f"{poll.checks_to_pass} attention checks are to be passed, but there are {checks}.")
     read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
     for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
         if arm and arm.casefold() in read:
@@ -51,8 +60,8 @@ def _check_wording(poll: Poll, pairs: list[Pair]) -> list[str]:
     """Words about videos in the texts of a poll that compares answers."""
     if not pairs or any(pair.medium.filmed for pair in pairs):
         return []
-    usual = poll.question == Poll._meta.get_field("question").default
-    found = ["The question is about a robot. Ask, for example: Which answer is better?"] if usual else []
+    robot = "robot" in poll.question.casefold()
+    found = ["The question is about a robot. Ask, for example: Which answer is better?"] if robot else []
     written = {"question": poll.question, "instructions": poll.instructions, "consent text": poll.consent_text}
     wrong = [name for name, text in written.items() if "video" in text.casefold()]
     return found + [f"“Video” stands in the {name}, but answers are compared." for name in wrong]
@@ -60,13 +69,19 @@ def _check_wording(poll: Poll, pairs: list[Pair]) -> list[str]:
 
 def _check_pair(pair: Pair) -> list[str]:
     found = _check_clips(pair) if pair.medium.filmed else _check_answers(pair)
-    if not (pair.first_arm and pair.second_arm) or pair.first_arm == pair.second_arm:
+    if pair.purpose == Pair.Purpose.SAME and not pair.poll.allow_tie:
+        found.append("its right answer is “no difference”, which this vote does not offer.")
+    named = pair.first_arm and pair.second_arm and pair.first_arm != pair.second_arm
+    if not pair.is_check and not named:
         found.append("name what each side stands for, with different names.")
     return found
 
 
 def _check_answers(pair: Pair) -> list[str]:
     if pair.first_answer and pair.second_answer:
+        if pair.purpose == Pair.Purpose.SAME:
+            same = pair.first_answer.source.strip() == pair.second_answer.source.strip()
+            return [] if same else ["choose the same answer on both sides."]
         return answer_pairs.find_problems(pair.first_answer, pair.second_answer)
     clip = pair.first or pair.second
     return ["an answer and a clip cannot be compared." if clip else "an answer was deleted. Choose another."]
@@ -75,8 +90,9 @@ def _check_answers(pair: Pair) -> list[str]:
 def _check_clips(pair: Pair) -> list[str]:
     if pair.first is None or pair.second is None:
         return ["what it compares was deleted. Choose again."]
-    if pair.first == pair.second:
-        return ["both clips are the same."]
+    same = pair.first == pair.second
+    if same != (pair.purpose == Pair.Purpose.SAME):
+        return ["both clips are the same." if same else "choose the same clip on both sides."]
     ready = (clip.status == Clip.Status.READY and store.size(clip.video) for clip in (pair.first, pair.second))
     if not all(ready):
         return ["a clip is not ready. Wait until it is filmed, or choose another."]
@@ -100,6 +116,9 @@ def open_poll(poll: Poll) -> list[str]:
         pairs = _read_pairs(poll)
         for pair in pairs:
             _copy_pair(pair)
+            if not poll.question:
+                pair.question = questions.write_question(pair)
+                pair.save(update_fields=["question"])
         for key, name in name_pairs(pairs).items():
             Pair.objects.filter(pk=key).update(name=name)
         poll.plan, poll.status, poll.opened_at = write_plan(poll), Poll.Status.OPEN, timezone.now()
@@ -135,6 +154,31 @@ def close_poll(poll: Poll, by: str = "") -> bool:
     return closed
 
 
+def is_full(poll: Poll) -> bool:
+    """Whether N evaluators have answered everything, also while some may still take their last answer back."""
+    return count_complete(poll) >= poll.evaluators_wanted
+
+
+def list_full_polls() -> QuerySet[Poll]:
+    """Open polls that N evaluators have answered: they close when nobody can take an answer back any more."""
+    complete = Q(evaluators__finished_at__isnull=False, evaluators__withdrawn_at=None)
+    counted = Poll.objects.filter(status=Poll.Status.OPEN).annotate(complete=Count("evaluators", filter=complete))
+    return counted.filter(complete__gte=F("evaluators_wanted"))
+
+
+def close_full_polls() -> int:
+    """Close every full poll whose last answers can no longer be taken back. Returns how many."""
+    return sum(close_if_full(poll) for poll in list_full_polls())
+
+
+@transaction.atomic
+def close_if_full(poll: Poll) -> bool:
+    poll = lock_poll(poll.pk)
+    latest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
+    undoable = Evaluator.objects.filter(poll=poll, finished_at__gt=latest, withdrawn_at=None)
+    return is_full(poll) and not undoable.exists() and close_poll(poll)
+
+
 def unblind_poll(poll: Poll, by: str) -> None:
     """Record who saw the results first, and when."""
     first = Poll.objects.filter(pk=poll.pk, unblinded_at=None)
@@ -151,16 +195,20 @@ def write_plan(poll: Poll) -> str:
     """The analysis plan in words, which is fixed at the opening and shown with the results."""
     pairs = _read_pairs(poll)
     names = name_pairs(pairs)
-    compared = "\n".join(f"  {pair.position}. {describe_pair(pair, names[pair.pk])}" for pair in pairs)
+    asked = [pair for pair in pairs if not pair.is_check]
+    compared, checked = (
+        "\n".join(f"  {pair.position}. {describe_pair(pair, names[pair.pk])}" for pair in group)
+        for group in (asked, [pair for pair in pairs if pair.is_check])
+    )
     offered = "“no difference” is offered" if poll.allow_tie else "forced choice"
-    asked = "; how much better is asked too and described, not tested" if poll.ask_strength else ""
-    correction = f" after {poll.get_correction_display()}'s correction" if len(pairs) > 1 else ""
-    if len(pairs) > 1 and poll.correction == Poll.Correction.NONE:
+    strength = "; how much better is asked too and described, not tested" if poll.ask_strength else ""
+    correction = f" after {poll.get_correction_display()}'s correction" if len(asked) > 1 else ""
+    if len(asked) > 1 and poll.correction == Poll.Correction.NONE:
         correction = " without correction for several pairs"
     lines = [
-        f"Question: {poll.question}",
+        f"Question: {' / '.join(questions.list_questions(poll, pairs))}",
         f"Pairs:\n{compared}",
-        f"Answers: {offered}{asked}.",
+        f"Answers: {offered}{strength}.",
         f"Sample: stops when {poll.evaluators_wanted} evaluators have answered every pair; only they are counted.",
         "Sides: drawn for each evaluator, balanced over evaluators; the order of the pairs is shuffled.",
         f"Test: two-sided exact binomial test against 1/2 for each pair; significant where p{correction} "
@@ -168,9 +216,32 @@ def write_plan(poll: Poll) -> str:
         "No difference: such answers are reported and take no part in the test.",
         f"Intervals of the rate at {100 * (1 - poll.alpha):g}%: Clopper-Pearson, and Bayesian from Beta(1, 1).",
     ]
-    if len({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}) > 2:
+    if pooling.group_by_arms(asked):
+        lines.append(
+            f"Over all pairs of the same two arms: the pooled share at {100 * (1 - poll.alpha):g}%, for other "
+            f"evaluators and other such pairs; {pooling.METHOD}. No difference takes no part."
+        )
+    if checked:
+        lines += [
+            f"Attention checks, which count in no result:\n{checked}",
+            _describe_exclusion(poll, len(pairs) - len(asked)),
+        ]
+    if poll.repeats:
+        lines.append(
+            f"Repeats: {poll.repeats} of the pairs, drawn for each evaluator, come a second time at the end, with "
+            "their sides exchanged. How often both answers agree is described; second answers count nowhere else."
+        )
+    if len({arm for pair in asked for arm in (pair.first_arm, pair.second_arm)}) > 2:
         lines.append("Over all pairs: Bradley-Terry strengths, 95% intervals; “no difference” counts half each way.")
     return "\n".join([*lines, *([f"Hypothesis: {poll.hypothesis.strip()}"] if poll.hypothesis.strip() else [])])
+
+
+def _describe_exclusion(poll: Poll, checks: int) -> str:
+    needed = poll.checks_to_pass or checks
+    return (
+        f"Exclusion: evaluators with fewer than {needed} right of {checks} attention checks are left out of every "
+        "result but the one with everybody, which stands beside it. They count towards the sample and are not replaced."
+    )
 
 
 def _read_pairs(poll: Poll) -> list[Pair]:

@@ -38,8 +38,9 @@ class Poll(models.Model):
     title = models.CharField(max_length=120, help_text="Evaluators read it. It must not name what is compared.")
     question = models.CharField(
         max_length=200,
-        default="Which robot does it better?",
-        help_text="Asked above every pair, for example: Which robot runs better?",
+        blank=True,
+        help_text="Asked above every pair. Empty: the question of each pair's task, for example: Which robot runs "
+        "forward faster?",
     )
     instructions = models.TextField(
         help_text="What evaluators should look at, in plain words: the task and what counts. Plain text."
@@ -58,6 +59,20 @@ class Poll(models.Model):
     )
     ask_strength = models.BooleanField(
         "ask how much better", default=False, help_text="Slightly, clearly or much: described, not tested."
+    )
+    repeats = models.PositiveSmallIntegerField(
+        "pairs to show twice",
+        default=0,
+        help_text="So many pairs, drawn for each evaluator, come again at the end with their sides exchanged. How "
+        "often the answers agree is described; second answers count nowhere else.",
+    )
+    checks_to_pass = models.PositiveSmallIntegerField(
+        "attention checks to pass",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Evaluators with fewer right answers to attention checks are left out of the main estimate; the "
+        "estimate with everybody stands beside it. Empty: all of them. Fixed with the plan.",
     )
     alpha = models.FloatField(
         "significance level",
@@ -138,6 +153,11 @@ class Pair(models.Model):
     drawn for each evaluator.
     """
 
+    class Purpose(models.TextChoices):
+        ASKED = "asked", "To compare: its answers count"
+        GOLD = "gold", "Attention check: the first is plainly better"
+        SAME = "same", "Attention check: the same on both sides, right is “no difference”"
+
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="pairs")
     position = models.PositiveSmallIntegerField("number", editable=False)
     first = models.ForeignKey(Clip, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
@@ -152,6 +172,14 @@ class Pair(models.Model):
         "from the other pairs.",
     )
     """Fixed when the poll opens. Empty in polls that an earlier version opened; `pair_names.name_pairs` names those."""
+    purpose = models.CharField(
+        max_length=5,
+        choices=Purpose,
+        default=Purpose.ASKED,
+        help_text="Evaluators are never told which pairs are checks, nor how they did.",
+    )
+    question = models.CharField(max_length=200, blank=True, editable=False)
+    """What is asked above it, fixed when the poll opens; empty in polls that an earlier version opened."""
     first_arm = models.CharField(max_length=60, blank=True)
     second_arm = models.CharField(max_length=60, blank=True)
     first_file = models.UUIDField(default=uuid.uuid4, editable=False)
@@ -172,6 +200,10 @@ class Pair(models.Model):
     @property
     def arms(self) -> str:
         return f"{self.first_arm} against {self.second_arm}"
+
+    @property
+    def is_check(self) -> bool:
+        return self.purpose != self.Purpose.ASKED
 
     @property
     def medium(self) -> Medium:
@@ -228,6 +260,10 @@ class Showing(models.Model):
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="showings")
     position = models.PositiveSmallIntegerField()
     first_left = models.BooleanField()
+    again = models.BooleanField(default=False)
+    """The second time that this person sees the pair, with its sides exchanged."""
+    taken_back = models.PositiveSmallIntegerField(default=0)
+    """How many answers to it were taken back."""
     token = models.CharField(max_length=64, unique=True, default=new_token)
     left_token = models.CharField(max_length=64, unique=True, default=new_token)
     right_token = models.CharField(max_length=64, unique=True, default=new_token)
@@ -235,7 +271,7 @@ class Showing(models.Model):
     class Meta:
         ordering = ["position"]
         constraints = [
-            models.UniqueConstraint(fields=["evaluator", "pair"], name="one_showing_per_pair"),
+            models.UniqueConstraint(fields=["evaluator", "pair", "again"], name="one_showing_per_pair"),
             models.UniqueConstraint(fields=["evaluator", "position"], name="one_showing_per_place"),
         ]
 
@@ -244,7 +280,7 @@ class Showing(models.Model):
 
 
 class Vote(models.Model):
-    """An evaluator's answer about a pair. Written before the page goes on; never changed."""
+    """An evaluator's answer about a pair. Written before the page goes on; deleted when it is taken back."""
 
     class Choice(models.TextChoices):
         LEFT = "left"
@@ -268,3 +304,8 @@ class Vote(models.Model):
         if self.choice == self.Choice.SAME:
             return "equal"
         return "first" if (self.choice == self.Choice.LEFT) == self.showing.first_left else "second"
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is the known answer, for an attention check."""
+        return self.answer == ("first" if self.showing.pair.purpose == Pair.Purpose.GOLD else "equal")

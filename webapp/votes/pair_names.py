@@ -19,7 +19,7 @@ def name_pairs(pairs: Sequence[Pair]) -> dict[int, str]:
     alike: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         if not pair.name:
-            alike[pair.arms].append(pair)
+            alike["attention check" if pair.is_check else pair.arms].append(pair)
     names = {pair.pk: pair.name for pair in pairs if pair.name}
     taken = set(names.values())
     for arms, unnamed in alike.items():
@@ -54,5 +54,10 @@ def _read_side(pair: Pair, side: str) -> Mapping[str, Any]:
 
 
 def describe_pair(pair: Pair, name: str) -> str:
-    """The name, with the arms where it does not say them."""
+    """The name, with the arms where it does not say them, or with what is known of an attention check."""
+    if pair.purpose == Pair.Purpose.SAME:
+        return f"{name}: the same on both sides; right is “no difference”"
+    if pair.purpose == Pair.Purpose.GOLD:
+        arms = f" ({pair.arms})" if pair.first_arm and pair.second_arm else ""
+        return f"{name}: the first is plainly better{arms}"
     return name if pair.arms in name else f"{name}: {pair.arms}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -32,6 +34,41 @@ def find_current_showing(evaluator: Evaluator) -> Showing | None:
     return Showing.objects.filter(evaluator=evaluator, vote=None).select_related("pair").order_by("position").first()
 
 
+def find_last_vote(evaluator: Evaluator) -> Vote | None:
+    """The newest answer: the only one that may be taken back."""
+    votes = Vote.objects.filter(showing__evaluator=evaluator).select_related("showing")
+    return votes.order_by("-showing__position").first()
+
+
+def compute_undo_seconds(vote: Vote) -> float:
+    """How much longer this answer may be taken back, until the next one."""
+    age = (timezone.now() - vote.created_at).total_seconds()
+    return float(max(0.0, settings.UNDO_SECONDS - age))
+
+
+def take_back(evaluator: Evaluator, token: str) -> str:
+    """Delete the last answer, which is that to the showing with this token. Returns a message if it stays.
+
+    A second press of the same button finds nothing to delete and changes nothing.
+    """
+    with transaction.atomic():
+        poll = lifecycle.lock_poll(evaluator.poll_id)
+        evaluator = Evaluator.objects.get(pk=evaluator.pk)
+        showing = Showing.objects.filter(evaluator=evaluator, token=token).first()
+        if showing is None or evaluator.withdrawn_at:
+            return _(OUT_OF_DATE)
+        vote = Vote.objects.filter(showing=showing).first()
+        if vote is None:
+            return ""
+        late = poll.status != Poll.Status.OPEN or vote != find_last_vote(evaluator)
+        if late or compute_undo_seconds(vote) <= 0:
+            return _("That answer could not be taken back any more. It stands.")
+        vote.delete()
+        Showing.objects.filter(pk=showing.pk).update(taken_back=F("taken_back") + 1)
+        Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=None)
+    return ""
+
+
 def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
     """Save an answer to the showing with this token. Returns a message about a problem; empty if there is none."""
     with transaction.atomic():
@@ -44,7 +81,7 @@ def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
         if standing:
             same = standing.choice == answer.choice
             return "" if same else _("You had already answered that question. Your first answer stands.")
-        if poll.status != Poll.Status.OPEN:
+        if poll.status != Poll.Status.OPEN or lifecycle.is_full(poll):
             return _(TOO_LATE)
         if showing != find_current_showing(evaluator):
             return _(OUT_OF_DATE)
@@ -76,6 +113,5 @@ def _save_vote(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answe
     )
     if find_current_showing(evaluator) is None:
         Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=timezone.now())
-        if lifecycle.count_complete(poll) >= poll.evaluators_wanted:
-            lifecycle.close_poll(poll)
+        lifecycle.close_if_full(poll)
     return ""

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from webapp.audit import record
-from webapp.votes.lifecycle import lock_poll
+from webapp.votes.lifecycle import is_full, lock_poll
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
 ABANDONED = timedelta(hours=2)
@@ -59,12 +59,17 @@ def began_elsewhere(poll: Poll, arrival: Arrival) -> bool:
     return arrival.external_id != "" and Evaluator.objects.filter(poll=poll, external_id=arrival.external_id).exists()
 
 
+def is_taking(poll: Poll) -> bool:
+    """Whether the poll is open and has room for another person."""
+    return poll.status == Poll.Status.OPEN and not is_full(poll)
+
+
 @transaction.atomic
 def enrol(poll: Poll, arrival: Arrival) -> Evaluator | None:
     """The evaluator of this arrival, created once; None if the id began elsewhere or nobody new can get in."""
     poll = lock_poll(poll.pk)
     before = find_evaluator(poll, arrival)
-    if before or began_elsewhere(poll, arrival) or not (poll.recruiting and poll.status == Poll.Status.OPEN):
+    if before or began_elsewhere(poll, arrival) or not (poll.recruiting and is_taking(poll)):
         return before
     [number] = _reserve_numbers(poll, 1)
     person = {"label": f"R{number:02d}", "external_id": arrival.external_id, "token": arrival.tokens[0]}
@@ -75,7 +80,7 @@ def enrol(poll: Poll, arrival: Arrival) -> Evaluator | None:
 def accept_consent(evaluator: Evaluator) -> None:
     """Store the consent and draw what this person will see, if the poll is open. A second consent does nothing."""
     poll = lock_poll(evaluator.poll_id)
-    if poll.status != Poll.Status.OPEN:
+    if not is_taking(poll):
         return
     now = timezone.now()
     agreed = Evaluator.objects.filter(pk=evaluator.pk, consented_at=None, withdrawn_at=None).update(
@@ -98,18 +103,23 @@ def _find_free_slot(poll: Poll) -> int:
 
 
 def _draw_showings(poll: Poll, evaluator: Evaluator) -> list[Showing]:
-    """Every pair once, in this evaluator's order."""
+    """Every pair once in this evaluator's order, then those to show twice with their sides exchanged."""
     slot = evaluator.slot or 0
     pairs = list(poll.pairs.all())
     random.Random(f"{poll.seed} order {slot}").shuffle(pairs)
+    # The last pair is not among those that come again, because it would follow itself.
+    asked = [pair for pair in pairs[:-1] if not pair.is_check]
+    repeated = random.Random(f"{poll.seed} repeats {slot}").sample(asked, min(poll.repeats, len(asked)))
+    shown = [(pair, False) for pair in pairs] + [(pair, True) for pair in repeated]
     return [
         Showing(
             evaluator=evaluator,
             pair=pair,
+            again=again,
             position=place,
-            first_left=draw_first_left(poll.seed, pair.position, slot),
+            first_left=draw_first_left(poll.seed, pair.position, slot) != again,
         )
-        for place, pair in enumerate(pairs, 1)
+        for place, (pair, again) in enumerate(shown, 1)
     ]
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.statistics.corrections import CORRECTIONS
-from webapp.base.statistics.proportions import Preference, summarize_preference
+from webapp.base.statistics.proportions import Preference, format_p, summarize_preference
+from webapp.votes.attention import Consistency, Exclusion, compute_consistency, compute_exclusion
 from webapp.votes.models import Evaluator, Pair, Poll, Vote
 from webapp.votes.pair_names import describe_pair, name_pairs
 from webapp.votes.poll_ballot import STRENGTHS
+from webapp.votes.pooling import Pooled, pool_pairs
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,12 @@ class PairResult:
         return f"{counts}: {verdict}." if self.name == pair.arms else f"{self.name}: {counts}; {verdict}."
 
 
-def format_p(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
-
-
 @dataclass(frozen=True)
 class Results:
-    counted: int
+    finished: int
     """Evaluators who answered everything."""
+    counted: int
+    """Those of them who are not left out for attention checks."""
     left_out: int
     """Evaluators whose answers are incomplete, and not counted."""
     pairs: tuple[PairResult, ...]
@@ -68,6 +68,14 @@ class Results:
     """Bradley-Terry strength of each arm, the strongest first; empty for two arms."""
     plain: bool
     """Whether the strengths are the maximum-likelihood estimate."""
+    pooled: tuple[Pooled, ...] = ()
+    """Over all pairs of the same two arms."""
+    exclusion: Exclusion | None = None
+    """None without attention checks."""
+    consistency: Consistency | None = None
+    """None where no pair was shown twice."""
+    everybody: Results | None = None
+    """The results with those who are left out; None where nobody is."""
 
 
 def find_counted_votes(poll: Poll) -> list[Vote]:
@@ -83,7 +91,22 @@ def find_counted_votes(poll: Poll) -> list[Vote]:
 
 
 def compute_results(poll: Poll) -> Results:
-    votes = find_counted_votes(poll)
+    answers = find_counted_votes(poll)
+    asked = [vote for vote in answers if not (vote.showing.again or vote.showing.pair.is_check)]
+    exclusion = compute_exclusion(poll, answers)
+    failed = set(exclusion.failed) if exclusion else set()
+    found = _compute_results(poll, [vote for vote in asked if vote.showing.evaluator.label not in failed])
+    everybody = _compute_results(poll, asked) if failed else None
+    return replace(
+        found,
+        counted=found.finished - len(failed),
+        exclusion=exclusion,
+        consistency=compute_consistency(answers),
+        everybody=everybody,
+    )
+
+
+def _compute_results(poll: Poll, votes: Sequence[Vote]) -> Results:
     pairs = _compute_pairs(poll, votes)
     left = sum(vote.choice == Vote.Choice.LEFT for vote in votes)
     right = sum(vote.choice == Vote.Choice.RIGHT for vote in votes)
@@ -91,12 +114,15 @@ def compute_results(poll: Poll) -> Results:
     done = Evaluator.objects.filter(poll=poll, finished_at__isnull=False, withdrawn_at=None).count()
     begun = Evaluator.objects.filter(poll=poll, consented_at__isnull=False, finished_at=None, withdrawn_at=None)
     level = 1 - poll.alpha
-    return Results(done, begun.count(), pairs, summarize_preference(left, right, level), ratings, plain)
+    sides = summarize_preference(left, right, level)
+    pooled = pool_pairs([result.pair for result in pairs], votes, level)
+    return Results(done, done, begun.count(), pairs, sides, ratings, plain, pooled)
 
 
 def _compute_pairs(poll: Poll, votes: Sequence[Vote]) -> tuple[PairResult, ...]:
-    pairs = list(poll.pairs.all())
-    names = name_pairs(pairs)
+    every = list(poll.pairs.all())
+    names = name_pairs(every)
+    pairs = [pair for pair in every if not pair.is_check]
     found = []
     for pair in pairs:
         answers = [vote.answer for vote in votes if vote.showing.pair_id == pair.pk]
@@ -137,6 +163,7 @@ def _compute_ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tupl
 COLUMNS = (
     *("evaluator", "place", "pair", "left", "right", "choice", "preferred", "strength"),
     *("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips", "answered_at", "counted", "pair_name"),
+    *("purpose", "again", "check_right", "taken_back", "left_out"),
 )
 
 
@@ -144,11 +171,15 @@ def write_csv(poll: Poll) -> str:
     """All votes with pseudonyms, one row each. New columns are only ever added at the end."""
     names = name_pairs(list(poll.pairs.all()))
     votes = Vote.objects.filter(showing__evaluator__poll=poll, showing__evaluator__withdrawn_at=None)
+    exclusion = compute_exclusion(poll, find_counted_votes(poll))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for vote in votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "pk"):
-        writer.writerow([*_make_row(vote), names[vote.showing.pair_id]])
+        showing, check = vote.showing, vote.showing.pair.is_check
+        checked = (showing.pair.purpose, int(showing.again), int(vote.is_right) if check else "", showing.taken_back)
+        left_out = int(exclusion is not None and showing.evaluator.label in exclusion.failed)
+        writer.writerow([*_make_row(vote), names[showing.pair_id], *checked, left_out])
     return out.getvalue()
 
 

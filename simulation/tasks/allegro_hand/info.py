@@ -10,6 +10,7 @@ INFO = TaskInfo(
     name="AllegroHand",
     folder="allegro_hand",
     sentence=SHADOW_HAND.sentence,
+    question=SHADOW_HAND.question,
     description=SHADOW_HAND.description,
     num_obs=88,
     num_actions=16,

@@ -21,6 +21,7 @@ INFO = TaskInfo(
     name="Ant",
     folder="ant",
     sentence="The robot should run forward as fast as it can.",
+    question="Which robot runs forward faster?",
     description="Make the four-legged robot run forward as fast as possible.",
     num_obs=60,
     num_actions=8,

@@ -10,6 +10,7 @@ INFO = TaskInfo(
     name="AntLieDown",
     folder="ant_lie_down",
     sentence="The robot should turn over and lie on its back, its feet to the sky, quickly and without rocking.",
+    question="Which robot turns over and lies on its back better?",
     description=(
         "Make the four-legged robot lie down on its back with its feet to the sky: quickly, then stay there, stable."
     ),

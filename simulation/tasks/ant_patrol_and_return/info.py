@@ -10,6 +10,7 @@ INFO = TaskInfo(
     name="AntPatrolAndReturn",
     folder="ant_patrol_and_return",
     sentence="The robot should run to the flag ahead, turn, and come back to where it started.",
+    question="Which robot runs to the flag and back better?",
     description="Make the four-legged robot run to a checkpoint ahead, turn, and return to the place where it started.",
     num_obs=62,
     num_actions=8,

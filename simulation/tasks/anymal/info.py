@@ -15,6 +15,7 @@ INFO = TaskInfo(
         "The robot should walk as the green arrow above it says: where it points, as fast as it is long, turning as it "
         "bends."
     ),
+    question="Which robot follows the green arrow better?",
     description="Make the four-legged robot follow randomly chosen x, y and yaw target velocities.",
     num_obs=48,
     num_actions=12,

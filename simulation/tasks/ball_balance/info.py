@@ -6,6 +6,7 @@ INFO = TaskInfo(
     name="BallBalance",
     folder="ball_balance",
     sentence="The table should tilt so that the ball stays on it.",
+    question="Which table keeps the ball on it better?",
     description="Keep the ball on the table top, so that it does not roll off.",
     num_obs=24,
     num_actions=3,

@@ -6,6 +6,7 @@ INFO = TaskInfo(
     name="Cartpole",
     folder="cartpole",
     sentence="The cart should move so that the pole on it stays upright.",
+    question="Which cart keeps its pole upright better?",
     description="Balance a pole on a cart so that the pole stays upright.",
     num_obs=4,
     num_actions=1,

@@ -6,6 +6,7 @@ INFO = TaskInfo(
     name="FrankaCabinet",
     folder="franka_cabinet",
     sentence="The robot arm should open the blue drawer of the cabinet, all the way.",
+    question="Which robot arm opens the drawer better?",
     description="Open the cabinet drawer.",
     num_obs=23,
     num_actions=9,

@@ -17,6 +17,7 @@ INFO = TaskInfo(
     name="Humanoid",
     folder="humanoid",
     sentence="The robot should run forward as fast as it can.",
+    question="Which robot runs forward faster?",
     description="Make the humanoid robot run as fast as possible.",
     num_obs=108,
     num_actions=21,

@@ -10,6 +10,7 @@ INFO = TaskInfo(
     name="HumanoidJump",
     folder="humanoid_jump",
     sentence="The robot should jump like a real human.",
+    question="Which robot jumps more like a real human?",
     description="Make the humanoid robot jump like a real human.",
     num_obs=108,
     num_actions=21,

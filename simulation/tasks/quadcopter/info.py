@@ -6,6 +6,7 @@ INFO = TaskInfo(
     name="Quadcopter",
     folder="quadcopter",
     sentence="The quadcopter should fly to the red ball and hover there.",
+    question="Which quadcopter flies to the red ball and hovers there better?",
     description="Make the quadcopter reach a fixed point, at (0, 0, 1), and hover near it.",
     num_obs=21,
     num_actions=12,

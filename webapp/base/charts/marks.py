@@ -63,7 +63,8 @@ def draw_all(chart: Chart, frame: Frame) -> Iterator[str]:
         "intervals": [s for s in chart.series if s.low and s.look != "boxes"],
     }
     for series, style in style_all(chart.series):
-        group = beside["bars" if series.look == "bars" else "intervals"]
+        every = beside["bars" if series.look == "bars" else "intervals"]
+        group = [other for other in every if set(other.x) & set(series.x)]  # what has a place of its own stays there
         place = group.index(series) - (len(group) - 1) / 2 if series in group else 0
         if series.look == "bars":
             width = 0.76 * frame.slot / len(group)

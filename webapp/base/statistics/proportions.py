@@ -76,6 +76,10 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     return Interval(float(found.low), float(found.high))
 
 
+def format_p(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
 def power(trials: int, rate: float, alpha: float = 0.05) -> float:
     """Probability that the two-sided exact test rejects a rate of 1/2 at `alpha`, where the true rate is `rate`.
 

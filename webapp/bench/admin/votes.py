@@ -47,7 +47,6 @@ CLIPS = {
     "consent_text": PURPOSE + CONSENT,
 }
 ANSWERS = {
-    "question": "Which answer is better?",
     "instructions": "What counts most is whether an answer is right, then how good its reasoning is.",
     "consent_text": READING_PURPOSE + CONSENT,
 }
@@ -85,7 +84,7 @@ class PairForm(forms.ModelForm):
 
     class Meta:
         model = Pair
-        fields = ["first", "first_arm", "second", "second_arm", "name"]
+        fields = ["purpose", "first", "first_arm", "second", "second_arm", "name"]
         help_texts = {
             "first_arm": "What it stands for in the results, for example ICPL. Empty: its method.",
             "second_arm": "Pairs that name the same arm are compared together.",
@@ -119,7 +118,7 @@ class PairInline(StackedInline):
 
     model = Pair
     form = PairForm
-    fields = ["first", "first_arm", "second", "second_arm", "name"]
+    fields = ["purpose", "first", "first_arm", "second", "second_arm", "name"]
 
     def get_extra(self, request: HttpRequest, obj: Poll | None = None, **kwargs: Any) -> int:
         return 0 if obj and obj.pairs.exists() else 1
@@ -141,11 +140,11 @@ class PairInline(StackedInline):
 class PollAdmin(ModelAdmin):
     fieldsets = [
         (None, {"fields": ["title", "contact"]}),
-        ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength")]}),
+        ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength"), "repeats"]}),
         (
             "Analysis plan",
             {
-                "fields": ["evaluators_wanted", ("alpha", "correction"), "hypothesis"],
+                "fields": ["evaluators_wanted", ("alpha", "correction"), "checks_to_pass", "hypothesis"],
                 "description": "Fixed when the vote opens, and shown with the results. The test is the two-sided "
                 "exact binomial test.",
             },
@@ -176,6 +175,7 @@ class PollAdmin(ModelAdmin):
         if obj is None or obj.status == Poll.Status.DRAFT:
             return []
         fixed = ["title", "question", "instructions", "allow_tie", "ask_strength", "evaluators_wanted", "alpha"]
+        fixed += ["repeats", "checks_to_pass"]
         return [*fixed, "correction", "hypothesis", "consent_text", "consent_version"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:

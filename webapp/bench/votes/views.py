@@ -11,13 +11,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts.access import staff_only
+from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
-from webapp.votes import answer_pairs, figures, lifecycle, pair_names, poll_enrolment, poll_results
+from webapp.votes import answer_pairs, figures, lifecycle, pair_names, poll_enrolment, poll_results, pooling
 from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
+TABLE_TYPES = {
+    "csv": ("text/csv; charset=utf-8", paper_table.to_csv),
+    "tex": ("application/x-tex", paper_table.to_latex),
+}
 SEALED = "Results, votes and sides are sealed until this vote is closed."
 STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its page first: who did, and when, is noted."
 
@@ -32,6 +37,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    lifecycle.close_full_polls()
     row = get_object_or_404(Poll, public_id=public_id)
     people = Evaluator.objects.filter(poll=row).order_by("pk")
     done = lifecycle.count_complete(row)
@@ -63,7 +69,8 @@ def _build_results_context(poll: Poll) -> dict[str, object]:
         chart.slug: draw_figure(chart, f"{poll.get_absolute_url()}{chart.slug}")
         for chart in figures.build_charts(found)
     }
-    return {"results": found, "level": 100 * (1 - poll.alpha), **plots}
+    table = figures.build_table(found, 1 - poll.alpha)
+    return {"results": found, "level": 100 * (1 - poll.alpha), "table": table, "method": pooling.METHOD, **plots}
 
 
 def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
@@ -101,10 +108,22 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
         return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
         return respond_with_download(poll_results.write_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
-    plots = {chart.slug: [chart] for chart in figures.build_charts(poll_results.compute_results(row))}
+    found = poll_results.compute_results(row)
+    if slug == "results":
+        return _respond_with_table(row, found, ending)
+    plots = {chart.slug: [chart] for chart in figures.build_charts(found)}
     if slug not in plots:
         raise Http404("There is no such figure.")
     return respond_with_charts(plots[slug], ending, f"{row.title}-{slug}")
+
+
+def _respond_with_table(poll: Poll, found: poll_results.Results, ending: str) -> HttpResponse:
+    if ending not in TABLE_TYPES:
+        raise Http404("A table is a csv or tex file.")
+    content_type, write = TABLE_TYPES[ending]
+    return respond_with_download(
+        write(figures.build_table(found, 1 - poll.alpha)), content_type, f"{poll.title}-results.{ending}"
+    )
 
 
 class InviteForm(forms.Form):
