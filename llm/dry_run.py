@@ -13,10 +13,12 @@ from llm.methods import method as find_method
 from llm.records import (
     PROGRAM,
     REWARD,
+    Ask,
     Candidate,
     Choose,
     Compare,
     Judge,
+    Look,
     Outcome,
     Pick,
     Problem,
@@ -129,3 +131,21 @@ class _Respondent:
     def _try(self, candidate: Candidate, rng: random.Random) -> Outcome:
         states = {"outputs": str(rng.randint(1, 3))} if self.problem.form == PROGRAM else FILM
         return Outcome(candidate, True, "", {"total": SAMPLES}, SAMPLES, rng.random(), states)
+
+
+def count_answers(problem: Problem, flow: Flow) -> int:
+    """The answers of language models that this flow asks for from its first step to its last, judgements left out."""
+    respondent, steps = _Respondent(problem, 0), _begin(problem, flow)
+    answers, answer = 0, None
+    for number in range(MOST_STEPS):
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            break
+        for request in step if isinstance(step, list) else [step]:
+            if isinstance(request, Write):
+                answers += request.count
+            elif isinstance(request, (Ask, Look)):
+                answers += 1
+        answer = respondent.answer_step(step, number)
+    return answers

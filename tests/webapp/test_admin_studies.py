@@ -7,7 +7,7 @@ from llm.methods import METHODS
 from tests.webapp import bench_rows, rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
-from webapp.bench.admin.studies import FIXED_QUESTIONS, invite
+from webapp.bench.admin.studies import FIXED_QUESTIONS
 from webapp.experiments.models import LanguageModel
 from webapp.studies import enrolment, preflight
 from webapp.studies.models import CompletionCode, Participant, Question, Study
@@ -39,7 +39,7 @@ def test_labels_go_on_after_the_highest():
     study = rows.study()
     Participant.objects.create(study=study, label="P09")
     Participant.objects.create(study=study, label="pilot")
-    assert invite(study, 2) == ["P10", "P11"]
+    assert enrolment.invite(study, 2) == ["P10", "P11"]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_places_are_given_by_hand(staff):
 def test_a_place_stands_once_its_person_has_consented(staff):
     study = rows.study(assignment="by hand")
     other = rows.arm(study, "B")
-    invite(study, 1, [study.arms.get(name="A")])
+    enrolment.invite(study, 1, [study.arms.get(name="A")])
     person = study.participants.get()
     address = reverse("admin:studies_participant_change", args=[person.pk])
     place = person.assignments.get()

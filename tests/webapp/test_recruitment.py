@@ -11,10 +11,9 @@ from django.utils import timezone
 from tests.webapp import rows
 from tests.webapp.enrolments import CAME, PID, agree, look, text
 from webapp.archive import erasure
-from webapp.bench.admin.studies import invite
 from webapp.experiments.models import Event, Experiment
 from webapp.review.models import Vote
-from webapp.studies import limits
+from webapp.studies import enrolment, limits
 from webapp.studies.models import CompletionCode, Outcome, Participant, Recruit, Study
 from webapp.studio import open_link
 
@@ -34,9 +33,9 @@ def test_no_label_is_given_again(study):
     erasure.erase(Participant.objects.get(label="R02"))
     agree(Client(), study)
     assert Participant.objects.latest("pk").label == "R03"
-    assert invite(study, 2) == ["P01", "P02"]
+    assert enrolment.invite(study, 2) == ["P01", "P02"]
     erasure.erase(Participant.objects.get(label="P02"))
-    assert invite(study, 1) == ["P03"]
+    assert enrolment.invite(study, 1) == ["P03"]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
 from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import pilots
+from webapp.bench.studies import gold, pilots, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.votes import views as votes
@@ -61,7 +61,13 @@ vote_patterns = [
 ]
 study_patterns = [
     path("studies/", studies.index, name="studies"),
+    path("studies/new/", wizard.new, name="study_new"),
     path("studies/<int:pk>/", studies.study, name="study"),
+    path("studies/<int:pk>/setup/", wizard.setup, name="study_setup"),
+    path("studies/<int:pk>/setup/gold/", gold.gold, name="study_gold"),
+    path("studies/<int:pk>/setup/<slug:name>/", wizard.step, name="study_step"),
+    path("studies/<int:pk>/status/", studies.status, name="study_status"),
+    path("studies/<int:pk>/invite/", studies.invite, name="study_invite"),
     path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),
     path("studies/<int:pk>/pilots/delete/", pilots.delete, name="delete_pilots"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -13,7 +13,7 @@ from webapp.audit import record
 from webapp.experiments import events, loop
 from webapp.experiments.models import Experiment
 from webapp.studies import assigning, opening
-from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
+from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study, new_token
 from webapp.studies.signals import member_left
 
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
@@ -33,6 +33,23 @@ def find_last_number(study: Study, letter: str, sources: Collection[str]) -> int
     labels = people.filter(label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
     count = people.filter(source__in=sources).count()  # rows of people whose data was deleted have lost their labels
     return max(count, max((int(label[1:]) for label in labels), default=0))
+
+
+@transaction.atomic
+def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
+    """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
+    assigning.lock_study(study.pk)  # so that two clicks do not give the same labels
+    last = find_last_number(study, "P", [Participant.Source.LINK])
+    people = Participant.objects.bulk_create(
+        Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
+    )
+    places = [
+        Assignment(participant=person, arm=arm, position=place)
+        for person in people
+        for place, arm in enumerate(arms, 1)
+    ]
+    Assignment.objects.bulk_create(places)
+    return [person.label for person in people]
 
 
 def accept_consent(participant: Participant) -> str:

@@ -21,10 +21,19 @@ SHORTEST_CONSENT = 40
 
 def find_problems(study: Study) -> list[str]:
     """Why the study cannot be opened, in words for the experimenter."""
+    return [text for part in find_problems_by_part(study).values() for text in part]
+
+
+def find_problems_by_part(study: Study) -> dict[str, list[str]]:
+    """The same by the part of the set-up that they belong to: compare, people, texts or end."""
     if hasattr(study, "origin"):
-        return ["It was imported and is read only. Set up a new study to run it again."]
-    checks = (_check_texts, _check_ethics, _check_arms, _check_numbers, find_study_faults)
-    return [words for check in checks for words in check(study)]
+        return {"compare": ["It was imported and is read only. Set up a new study to run it again."]}
+    return {
+        "texts": [*_check_texts(study), *_check_questions(study), *find_study_faults(study)],
+        "end": [*_check_ethics(study), *_check_times(study)],
+        "compare": list(_check_arms(study)),
+        "people": list(_check_numbers(study)),
+    }
 
 
 def _check_texts(study: Study) -> Iterator[str]:
@@ -78,12 +87,18 @@ def _check_numbers(study: Study) -> Iterator[str]:
     needed = (study.quota or 0) * min(study.experiments_each, len(arms))
     if len(room) == len(arms) and sum(room) < needed:
         yield f"The arms' quotas leave room for fewer people than the study's quota of {study.quota}."
+    if study.assignment == Study.Assigning.BY_HAND and (study.recruiting or study.demonstration):
+        yield "Places are given by hand, but the open link lets in people who have none."
+
+
+def _check_times(study: Study) -> Iterator[str]:
     if study.opens_at and study.closes_at and study.closes_at <= study.opens_at:
         yield "It would close before it opens."
     if study.closes_at and study.closes_at <= timezone.now():
         yield "The time when it closes has passed."
-    if study.assignment == Study.Assigning.BY_HAND and (study.recruiting or study.demonstration):
-        yield "Places are given by hand, but the open link lets in people who have none."
+
+
+def _check_questions(study: Study) -> Iterator[str]:
     for question in study.questions.all():
         if not 1 <= question.correct <= len(question.choices) or len(question.choices) < 2:
             yield f"The question “{question.text}” has no correct answer among its answers."

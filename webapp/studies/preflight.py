@@ -8,10 +8,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from llm.dry_run import find_equal_flows
 from llm.records import canonical
+from webapp.experiments import loop
 from webapp.experiments.models import LanguageModel
+from webapp.problems import lookup
 from webapp.studies.assigning import PLAN
-from webapp.studies.models import Outcome, Study
+from webapp.studies.models import Arm, Outcome, Study
 
 MUST_CONFIRM = ("writer", "address")
 """Names of the cautions without whose confirmation a study does not open."""
@@ -42,15 +45,62 @@ def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> 
 
 
 def describe_equal_arms(study: Study) -> list[str]:
-    """A warning for each group of arms that have the same settings."""
+    """A warning for each group of arms that have the same settings, or whose methods ask for the same throughout."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name, *settings in study.arms.values_list("name", *PLAN, "panel"):
         alike[canonical(settings)].append(name)
     groups = [names for names in alike.values() if len(names) > 1]
     return [
-        f"Arms {', '.join(names[:-1])} and {names[-1]} have the same settings: only chance makes their results differ."
-        for names in groups
+        *(f"Arms {_join(names)} have the same settings: only chance makes their results differ." for names in groups),
+        *_describe_equal_flows(study, groups),
     ]
+
+
+def _describe_equal_flows(study: Study, known: list[list[str]]) -> Iterator[str]:
+    """Arms that differ in nothing but their methods, where these ask for exactly the same."""
+    alike: dict[str, list[Arm]] = defaultdict(list)
+    for arm in study.arms.all():
+        others = [getattr(arm, f"{name}_id", getattr(arm, name)) for name in PLAN if name not in ("method", "options")]
+        alike[canonical([*others, arm.panel])].append(arm)
+    for arms in alike.values():
+        if len(arms) < 2 or not lookup.task_exists(arms[0].task):
+            continue
+        flows = [(arm.method, arm.k, arm.n, arm.options) for arm in arms]
+        for group in find_equal_flows(loop.describe_task(arms[0]), flows):
+            names, arm = [arms[number].name for number in group], arms[group[0]]
+            if names not in known:
+                shape = f"{arm.rounds} round{'s' if arm.rounds > 1 else ''} of {arm.k} candidates"
+                yield f"Arms {_join(names)} are equal here: in {shape} their methods ask for exactly the same."
+
+
+def describe_differences(study: Study) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What differs between the arms, in words: each such setting with its value in each arm (name, value)."""
+    arms = list(study.arms.select_related("model", "describer", "vision"))
+    found = []
+    for name in (*PLAN, "panel"):
+        values = [_describe_setting(arm, name) for arm in arms]
+        if len(set(values)) > 1:
+            pairs = [(arm.name, value) for arm, value in zip(arms, values, strict=True)]
+            found.append((SETTING_NAMES.get(name, name.replace("_", " ")), pairs))
+    return found
+
+
+SETTING_NAMES = {"k": "K", "n": "rounds", "model": "writer", "panel": "people per experiment"}
+
+
+def _describe_setting(arm: Arm, name: str) -> str:
+    if name == "n":
+        return str(arm.rounds)
+    if name == "model":
+        return str(arm.model or "offline writer")
+    value = arm.get_method_display() if name == "method" else getattr(arm, name)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {value[key]}" for key in sorted(value)) or "as usual"
+    return "none" if value is None else str(value)
+
+
+def _join(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _check_writer(study: Study) -> Iterator[Caution]:

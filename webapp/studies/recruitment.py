@@ -64,6 +64,15 @@ def _is_valid(value: str, person: bool) -> bool:
     return len(value) <= LONGEST_PARAMETER and value.isprintable()
 
 
+def make_link_parameters(study: Study) -> str:
+    """What the open link needs at Prolific, which fills its placeholders in; empty at any other site."""
+    if (study.parameter_person, study.parameter_required) != ("PROLIFIC_PID", True):
+        return ""
+    names = (study.parameter_person, study.parameter_study, study.parameter_session)
+    filled = zip(names, ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), strict=True)
+    return "?" + "&".join(f"{name}={{{{%{placeholder}%}}}}" for name, placeholder in filled)
+
+
 def find_recruited(study: Study, external_id: str) -> Participant | None:
     """The participant with this recruitment id; None if it is new."""
     recruit = Recruit.objects.filter(study=study, external_id=external_id).select_related("participant").first()

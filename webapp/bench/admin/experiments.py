@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +18,8 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
-from simulation import catalog
-from webapp.bench.option_fields import OptionsField, describe_judge_options, describe_method_options, describe_methods
+from webapp.bench.loop_form import LoopForm
+from webapp.bench.option_fields import OptionsField, describe_judge_options
 from webapp.experiments import judges, loop
 from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import (
@@ -31,15 +30,11 @@ from webapp.experiments.models import (
     Iteration,
     Job,
     LanguageModel,
-    LoopSettings,
     ModelCall,
     Request,
     Run,
 )
-from webapp.experiments.models.loop_settings import find_refused
 from webapp.experiments.seeds import find_next_seed
-from webapp.problems import lookup
-from webapp.problems.media import get_medium
 from webapp.studies.assigning import find_participants
 
 STATUS_LABELS = {
@@ -108,44 +103,6 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
             ],
         },
     ]
-
-
-class LoopForm(forms.ModelForm):
-    """The fields that arms and experiments share, with the checks that need the task."""
-
-    options = OptionsField(label="Method's options", help_text=describe_method_options())
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "task" in self.fields:
-            robots = [(name, name) for name in catalog.tasks()]
-            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]
-            for name in {"method", "judge"} & set(self.fields):  # bench/admin.js offers what the chosen task takes
-                self.fields[name].widget.attrs["data-refused"] = json.dumps(find_refused(name))
-
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or {}
-        task, preset = data.get("task"), data.get("preset")
-        if task and preset and get_medium(task).filmed and preset not in catalog.task(task).presets:
-            known = ", ".join(f"“{catalog.PRESETS[name]}”" for name in catalog.task(task).presets)
-            self.add_error("preset", f"{task} has no settings “{catalog.PRESETS[preset]}” yet. It has: {known}.")
-        return data
-
-    class Meta:
-        model: type[LoopSettings]
-        help_texts = {
-            "task": "What the robot should learn, or a problem that the model should solve. The Tasks page shows each "
-            "robot's text and reward inputs.",
-            "method": describe_methods(),
-            "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
-            "judge in studies.",
-            "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
-            "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
-            "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
-            "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
-            "one more than the highest seed of an equal experiment.",
-            "name": "For you: how it appears on the bench.",
-        }
 
 
 PEOPLE_JUDGE_IN_STUDIES = (

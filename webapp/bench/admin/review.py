@@ -9,7 +9,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import RelatedDropdownFilter
@@ -17,12 +16,8 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from webapp.bench.admin.experiments import ReadOnlyAdmin
-from webapp.experiments.models import Candidate
+from webapp.bench.studies.gold import GoldSetForm
 from webapp.review.models import GoldSet, Screening, Trial, TrialPlan, Vote
-from webapp.review.trials import find_showable
-
-MOST_CANDIDATES = 500
-"""Of the latest rounds: nobody reads a longer list."""
 
 
 @admin.register(Screening)
@@ -69,49 +64,21 @@ class TrialPlanAdmin(ModelAdmin):
         return ["study", "attention", "gold", "repeated"] if begun else []
 
 
-class CandidateChoice(forms.ModelChoiceField):
-    widget = UnfoldAdminSelectWidget
-
-    def label_from_instance(self, candidate: Any) -> str:
-        experiment = candidate.iteration.experiment
-        return f"{experiment.task}, {experiment.name}: round {candidate.iteration.number}, {candidate.key}"
-
-
-class GoldSetForm(forms.ModelForm):
-    best = CandidateChoice(queryset=Candidate.objects.none(), help_text="Anybody should find this one better.")
-    worst = CandidateChoice(queryset=Candidate.objects.none(), help_text="Anybody should find this one worse.")
-
-    class Meta:
-        model = GoldSet
-        fields = ["study", "best", "worst", "whole_round"]
+class AdminGoldSetForm(GoldSetForm):
+    """With the admin's lists."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("best", "worst"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = list_latest_candidates()
-
-    def clean(self) -> dict[str, Any] | None:
-        data = super().clean()
-        study, best, worst = (self.cleaned_data.get(name) for name in ("study", "best", "worst"))
-        if study and best and worst:
-            tasks = {best.iteration.experiment.task, worst.iteration.experiment.task}
-            if len(tasks) > 1 or not study.arms.filter(task__in=tasks).exists():
-                raise forms.ValidationError("Both must be of one task, and an arm of the study must be about it.")
-        return data
-
-
-def list_latest_candidates() -> QuerySet[Candidate]:
-    """Candidates with a video or an answer that can be shown, of the latest rounds."""
-    latest = find_showable().order_by("-iteration__pk", "index")[:MOST_CANDIDATES]
-    chosen = Candidate.objects.filter(pk__in=list(latest.values_list("pk", flat=True)))
-    return chosen.select_related("iteration__experiment").order_by("-iteration__pk", "index")
+            field.widget = UnfoldAdminSelectWidget()
+            field.widget.choices = field.choices
 
 
 @admin.register(GoldSet)
 class GoldSetAdmin(ModelAdmin):
-    form = GoldSetForm
+    form = AdminGoldSetForm
     list_display = ["study", "pair", "whole_round"]
     list_select_related = ["study", "best__iteration__experiment", "worst__iteration__experiment"]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -15,12 +13,13 @@ from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
+from unfold.forms import PaginationInlineFormSet
 
 from webapp import audit
 from webapp.audit import record
 from webapp.base.http import get_site_address
 from webapp.bench.admin.experiments import ReadOnlyAdmin
-from webapp.bench.admin.study_forms import (
+from webapp.bench.studies.forms import (
     ASSIGNMENT_FIELDS,
     MOST_AT_ONCE,
     ArmForm,
@@ -30,33 +29,25 @@ from webapp.bench.admin.study_forms import (
     StatusForm,
     StudyForm,
 )
-from webapp.studies import assigning, copying, enrolment, opening, preflight
+from webapp.bench.studies.status import set_status
+from webapp.studies import copying, enrolment, opening, preflight
+from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, find_current
 
-CONSENT = """\
-Purpose. We study how people's choices can teach a simulated robot a movement.
-
-What you do. You watch short videos of a simulated robot and pick the best and the worst, for a few rounds of about \
-two minutes each. Between the rounds the robots practise; you can close the page and come back with your link.
-
-Risks and benefits. There are no known risks beyond those of looking at a screen.
-
-Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We store no name \
-and no address. The data is kept for ten years and may be published in this form. Your choices and reasons are \
-given to the language model that writes for the robots, which may be another company's: write nothing about yourself.
-
-Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page withdraws you; what you \
-gave until then is deleted when you ask for it.
-"""
-
-
 FIXED_QUESTIONS = "While the study is open, everybody answers the same questions. Close it to change them."
+
+
+class AdminArmFormSet(ArmFormSet, PaginationInlineFormSet):
+    def add_fields(self, form: Any, index: int | None) -> None:
+        super().add_fields(form, index)
+        if index is None:
+            form.fields["name"].initial = ""  # bench/admin.js names an arm that is added
 
 
 class ArmInline(StackedInline):
     model = Arm
     form = ArmForm
-    formset = ArmFormSet
+    formset = AdminArmFormSet
     extra = 0
     min_num = 1
     ordering_field = "position"  # type: ignore[assignment]
@@ -156,7 +147,7 @@ class StudyAdmin(ModelAdmin):
         return Study.objects.count_people()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        defaults = {"consent_text": CONSENT}
+        defaults = {"consent_text": write_consent(Study())}
         return {**defaults, **super().get_changeform_initial_data(request)}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> tuple[str, ...]:
@@ -198,7 +189,7 @@ class StudyAdmin(ModelAdmin):
         if not form.is_valid():
             self.message_user(request, str(next(iter(form.errors.values()))[0]), messages.ERROR)
         else:
-            labels = invite(study, form.cleaned_data["count"], form.arms)
+            labels = enrolment.invite(study, form.cleaned_data["count"], form.arms)
             audit.record(request.user, "invited participants", study, participants=len(labels))
             self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
@@ -206,17 +197,18 @@ class StudyAdmin(ModelAdmin):
     def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
         form = StatusForm(request.POST)
         if form.is_valid():
-            given = form.cleaned_data
-            self._set(request, Study.objects.filter(pk=pk), given["status"], given["confirmed"])
+            set_status(request, get_object_or_404(Study, pk=pk), **form.cleaned_data)
         return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
 
     @admin.action(description="Open: personal links work")
     def open_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
-        self._set(request, queryset, Study.Status.OPEN)
+        for study in queryset:
+            set_status(request, study, Study.Status.OPEN)
 
     @admin.action(description="Close: nobody new can begin, those inside go on")
     def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
-        self._set(request, queryset, Study.Status.CLOSED)
+        for study in queryset:
+            set_status(request, study, Study.Status.CLOSED)
 
     @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
     def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
@@ -224,35 +216,6 @@ class StudyAdmin(ModelAdmin):
             copy = copying.copy_study(study)
             record(request.user, "copied study", copy, of=study.title)
             self.message_user(request, f"“{copy}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
-
-    def _set(
-        self, request: HttpRequest, studies: QuerySet[Study], status: str, confirmed: Collection[str] = ()
-    ) -> None:
-        """Open the studies, or say why one cannot be opened; or close them."""
-        for study in studies:
-            if status == Study.Status.OPEN:
-                unconfirmed = preflight.find_unconfirmed(study, get_site_address(request), confirmed)
-                asked = [f"Confirm this on its page first: {text}" for text in unconfirmed]
-                found = opening.find_problems(study) or asked or opening.open_study(study)
-            else:
-                found = opening.close_study(study)
-            for words in found:
-                self.message_user(request, f"{study} was not opened. {words}", messages.ERROR)
-            if not found:
-                action = "opened study" if status == Study.Status.OPEN else "closed study"
-                audit.record(request.user, action, study, **({"confirmed": list(confirmed)} if confirmed else {}))
-                self.message_user(request, _describe_status(study, status), messages.SUCCESS)
-
-
-def _describe_status(study: Study, status: str) -> str:
-    if status == Study.Status.OPEN:
-        return f"{study} is open: its links work."
-    inside, waiting = opening.count_active(study), opening.count_stranded(study)
-    go_on = {0: "nobody is inside", 1: "one person is inside and goes on"}
-    text = f"{study} is closed: nobody new can begin; {go_on.get(inside, f'{inside} people are inside and go on')}."
-    return (
-        f"{text} Panels that still wait for people: {waiting}; start or cancel them on the bench." if waiting else text
-    )
 
 
 def _study_box(study: Study, address: str) -> dict[str, Any]:
@@ -274,23 +237,6 @@ def _study_box(study: Study, address: str) -> dict[str, Any]:
         "arms": study.arms.all(),
         "most_at_once": MOST_AT_ONCE,
     }
-
-
-@transaction.atomic
-def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
-    """Add participants P01, P02 ... after the highest such label, each in these arms in order; return their labels."""
-    assigning.lock_study(study.pk)  # so that two clicks do not give the same labels
-    last = enrolment.find_last_number(study, "P", [Participant.Source.LINK])
-    people = Participant.objects.bulk_create(
-        Participant(study=study, label=f"P{number:02d}") for number in range(last + 1, last + 1 + count)
-    )
-    places = [
-        Assignment(participant=person, arm=arm, position=place)
-        for person in people
-        for place, arm in enumerate(arms, 1)
-    ]
-    Assignment.objects.bulk_create(places)
-    return [person.label for person in people]
 
 
 class AssignmentInline(TabularInline):

@@ -5,19 +5,24 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts.access import staff_only
+from webapp.audit import record
 from webapp.base import paper_table
-from webapp.base.http import HtmxHttpRequest, respond_with_download
+from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.studies import lineage, overview, paper_figures, reliability, results, results_tables
+from webapp.bench.studies.forms import MOST_AT_ONCE, InviteForm, StatusForm
+from webapp.bench.studies.status import set_status
+from webapp.bench.studies.wizard import STEPS
 from webapp.experiments.models import Experiment
-from webapp.studies import pilots, preflight
-from webapp.studies.models import Study
+from webapp.studies import enrolment, opening, pilots, preflight, recruitment
+from webapp.studies.models import Participant, Study
 
 TABLE_TYPES = {
     "csv": ("text/csv; charset=utf-8", paper_table.to_csv),
@@ -44,6 +49,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     context = {
         **live,
         **_describe_results(row, answers),
+        **_make_set_up_context(request, row),
         "pilot_refusal": pilots.find_refusal(row),
         "equal_arms": preflight.describe_equal_arms(row),
         "answers": answers,
@@ -69,6 +75,50 @@ def _describe_results(row: Study, answers: reliability.Answers) -> dict[str, Any
         ],
         "result_tables": [(results_tables.HEADINGS[slug], table) for slug, table in tables.items()],
     }
+
+
+def _make_set_up_context(request: HtmxHttpRequest, row: Study) -> dict[str, Any]:
+    """What is still to be done, and the links of the people."""
+    links = row.participants.without_pilots().filter(source=Participant.Source.LINK, deleted_at=None)
+    by_hand = row.assignment == Study.Assigning.BY_HAND
+    imported = hasattr(row, "origin")
+    return {
+        "steps": list(STEPS.items()),
+        "problems": opening.find_problems(row) if row.status == Study.Status.DRAFT else [],
+        "refused": opening.find_closed_reason(row) if row.status == Study.Status.OPEN else "",
+        "inside": opening.count_active(row),
+        "site": get_site_address(request),
+        "link_parameters": recruitment.make_link_parameters(row),
+        "may_invite": not imported and request.user.has_perm("studies.change_study"),
+        "links": links.order_by("label"),
+        "hand_places": range(1, row.experiments_each + 1) if by_hand else [],
+        "most_at_once": MOST_AT_ONCE,
+    }
+
+
+@require_POST
+@staff_only
+def status(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """Open or close the study, and go to its page; back to the last check where it cannot be opened."""
+    row = get_object_or_404(Study, pk=pk)
+    form = StatusForm(request.POST)
+    done = form.is_valid() and set_status(request, row, **form.cleaned_data)
+    return redirect("bench:study", pk) if done else redirect("bench:study_step", pk, "check")
+
+
+@require_POST
+@staff_only
+def invite(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+    """Add participants with personal links."""
+    row = get_object_or_404(Study, pk=pk)
+    form = InviteForm(row, request.POST)
+    if form.is_valid():
+        labels = enrolment.invite(row, form.cleaned_data["count"], form.arms)
+        record(request.user, "invited participants", row, participants=len(labels))
+        messages.success(request, f"Added {', '.join(labels)}. Their links are below.")
+    else:
+        messages.error(request, str(next(iter(form.errors.values()))[0]))
+    return redirect(f"{reverse('bench:study', args=[pk])}#links")
 
 
 @require_safe

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 
 from django import template
 from django.conf import settings
+from django.forms import BoundField
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -23,6 +25,27 @@ Number = float | str | None
 @register.simple_tag
 def version() -> str:
     return str(settings.VERSION)
+
+
+@register.filter
+def is_checkbox(field: BoundField) -> bool:
+    return getattr(field.field.widget, "input_type", "") == "checkbox"
+
+
+@register.filter
+def step_title(steps: Sequence[tuple[str, str]], name: str) -> str:
+    """The title of the wizard's step with this name."""
+    return dict(steps).get(name, "")
+
+
+@register.filter
+def about(seconds: Number) -> str:
+    """An estimate as one would say it: about 40 s, about 12 min; "unknown" where it is."""
+    if seconds is None or isinstance(seconds, str):
+        return "unknown"
+    if seconds < 90:
+        return f"about {max(5, 5 * round(seconds / 5))} s"
+    return f"about {round(seconds / 60)} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
 @register.filter

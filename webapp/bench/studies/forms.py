@@ -11,18 +11,15 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.formsets import DELETION_FIELD_NAME
-from unfold.forms import PaginationInlineFormSet
 
-from llm.methods import METHODS
-from webapp.bench.admin.experiments import LoopForm
+from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.defaults import find_environment_model
 from webapp.studies import preflight
 from webapp.studies.models import Arm, Assignment, Study
+from webapp.studies.starts import METHODS_FOR_PEOPLE
 
 MOST_AT_ONCE = 200
-METHODS_FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
-"""The methods that a study can use: those that ask a judge and do not use the hidden metric."""
 FIXED_ARM_FIELDS = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
 """Fields that cannot change once a participant is in the arm: people of one arm must do the same."""
 ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
@@ -102,8 +99,8 @@ class StudyForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, rows in ROWS.items():
-            self.fields[name].widget.attrs["rows"] = rows
+        for name in ROWS.keys() & self.fields.keys():
+            self.fields[name].widget.attrs["rows"] = ROWS[name]
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -166,12 +163,7 @@ class ArmForm(LoopForm):
         """The formset compares the names."""
 
 
-class ArmFormSet(PaginationInlineFormSet):
-    def add_fields(self, form: Any, index: int | None) -> None:
-        super().add_fields(form, index)
-        if index is None:
-            form.fields["name"].initial = ""  # bench/admin.js names an arm that is added
-
+class ArmFormSet(forms.BaseInlineFormSet):
     def validate_unique(self) -> None:
         """Name the arms without a name, and refuse a name that another arm has."""
         deleted = [form for form in self.forms if form.cleaned_data.get(DELETION_FIELD_NAME)]

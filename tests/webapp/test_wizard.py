@@ -1,0 +1,175 @@
+"""The wizard of a study: every step saves the draft, errors stand at their field, the last step says what is left."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import bench_rows, rows
+from tests.webapp.enrolments import text
+from webapp.bench.studies.wizard import STEPS
+from webapp.studies import consent, duration, pilots, preflight, recruitment
+from webapp.studies.models import Outcome, Study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff():
+    client = Client()
+    client.force_login(bench_rows.create_staff())
+    return client
+
+
+@pytest.fixture
+def study(staff):
+    form = {"start": "compare", "compare-task": "Cartpole", "compare-method": "icpl", "compare-other": "open_loop"}
+    answer = staff.post(reverse("bench:study_new"), form)
+    made = Study.objects.get()
+    assert answer.url == address(made, "compare")
+    return made
+
+
+def address(study, step):
+    return reverse("bench:study_step", args=[study.pk, step])
+
+
+def read_form(staff, study, step):
+    """The values that a browser would send if nobody changed anything."""
+    context = staff.get(address(study, step)).context
+    values = {}
+    for name in ("arms", "notes", "people", "codes", "texts", "trials", "questions", "end"):
+        form = context.get(name)
+        for part in [form.management_form, *form] if hasattr(form, "management_form") else [form] if form else []:
+            for field in part:
+                value = field.value()
+                if value is not None and value is not False:
+                    values[field.html_name] = "\n".join(value) if isinstance(value, dict) else value
+    return values
+
+
+def save(staff, study, step, do="next", **changes):
+    changes = {name.replace("__", "-"): value for name, value in changes.items()}
+    answer = staff.post(address(study, step), read_form(staff, study, step) | changes | {"do": do})
+    study.refresh_from_db()
+    return answer
+
+
+def complete(staff, study):
+    save(staff, study, "texts", contact="ada@example.org")
+    save(staff, study, "end", ethics_protocol="2026-17", ethics_expires_on="2999-12-31")
+
+
+def test_a_study_goes_from_nothing_to_open(staff, study):
+    assert study.status == "draft" and study.practice
+    assert [(arm.name, arm.method, arm.k, arm.n) for arm in study.arms.all()] == [
+        ("A", "icpl", 6, 5),
+        ("B", "open_loop", 6, 5),
+    ]
+    assert save(staff, study, "compare").url == address(study, "people")
+    assert save(staff, study, "people", site="prolific", quota="20").url == address(study, "texts")
+    assert (study.recruiting, study.parameter_required, study.quota) == (True, True, 20)
+    assert recruitment.make_link_parameters(study).startswith("?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=")
+    save(staff, study, "people", do="codes:prolific")
+    codes = {row.outcome: row for row in study.codes.all()}
+    assert set(codes) == set(Outcome.values) and len({row.code for row in codes.values()}) == len(codes)
+    assert all(row.url == f"https://app.prolific.com/submissions/complete?cc={row.code}" for row in codes.values())
+    page = text(staff.get(address(study, "check")))
+    assert "Name a contact" in page and "Open the study" not in page
+    staff.post(reverse("bench:study_status", args=[study.pk]), {"status": "open"})
+    study.refresh_from_db()
+    assert study.status == "draft"
+    complete(staff, study)
+    page = text(staff.get(address(study, "check")))
+    assert "Everything is there" in page and "attends for about" in page
+    staff.post(reverse("bench:study_status", args=[study.pk]), {"status": "open"})
+    study.refresh_from_db()
+    assert study.status == "draft", "what must be confirmed was not"
+    form = {"status": "open", "confirmed": preflight.MUST_CONFIRM}
+    assert staff.post(reverse("bench:study_status", args=[study.pk]), form).url == reverse(
+        "bench:study", args=[study.pk]
+    )
+    study.refresh_from_db()
+    assert study.status == "open" and study.consent_texts.count() == 1
+    page = text(staff.get(reverse("bench:study", args=[study.pk])))
+    assert study.open_link in page and "Close the study" in page
+    staff.post(reverse("bench:study_invite", args=[study.pk]), {"count": 2})
+    assert [person.label for person in study.participants.all()] == ["P01", "P02"]
+    save(staff, study, "people", site="")
+    assert not study.recruiting
+    assert "questions" not in staff.get(address(study, "texts")).context, "an open study asks everybody the same"
+
+
+def test_the_consent_text_follows_the_facts_until_it_is_changed(staff, study):
+    assert "ada@example.org" not in study.consent_text and "for 10 years" in study.consent_text
+    complete(staff, study)
+    assert "Contact. ada@example.org" in study.consent_text and "protocol 2026-17" in study.consent_text
+    save(staff, study, "end", retention_days="90")
+    assert "for 90 days" in study.consent_text
+    save(staff, study, "texts", do="questions")
+    assert study.questions.count() == 3 and study.consent_text == consent.write_consent(study)
+    save(staff, study, "texts", consent_text="Our own words. " * 5)
+    save(staff, study, "end", retention_days="30")
+    assert study.consent_text == ("Our own words. " * 5).strip()
+    save(staff, study, "texts", do="consent")
+    assert "for 30 days" in study.consent_text
+
+
+def test_a_refused_step_keeps_what_was_typed_and_saves_nothing(staff, study):
+    answer = save(staff, study, "compare", arms__1__name="A", arms__0__k="4", description="A note")
+    page = text(answer)
+    assert answer.status_code == 200 and "Another arm of this study is called" in page
+    assert 'id="id_arms-1-name_error"' in page and "A note" in page
+    assert study.arms.first().k == 6 and study.description == ""
+    assert save(staff, study, "end", opens_at="2030-02-01T10:00", closes_at="2030-01-01T10:00").status_code == 200
+    assert study.closes_at is None
+
+
+def test_arms_are_added_compared_and_removed(staff, study):
+    page = text(staff.get(address(study, "compare")))
+    assert "The arms differ in" in page and "<strong>OpenLoop</strong>" in page
+    save(staff, study, "compare", do="add_arm")
+    assert [arm.name for arm in study.arms.all()] == ["A", "B", "C"]
+    assert "same settings" in text(staff.get(address(study, "compare")))
+    pilots.add_pilot(study, study.arms.get(name="C"))
+    page = text(save(staff, study, "compare", arms__2__DELETE="on"))
+    assert "delete the pilot data first" in page and study.arms.count() == 3
+    study.participants.all().delete()
+    save(staff, study, "compare", arms__2__DELETE="on")
+    assert study.arms.count() == 2
+    save(staff, study, "compare", arms__0__n="1", arms__1__n="1")
+    [warning] = preflight.describe_equal_arms(study)
+    assert warning.startswith("Arms A and B are equal here: in 1 round of 6 candidates")
+
+
+def test_every_start_makes_a_draft(staff, study):
+    staff.post(reverse("bench:study_new"), {"start": "one", "one-task": "Ant", "one-method": "icpl"})
+    staff.post(reverse("bench:study_new"), {"start": "copy", "copy-study": study.pk})
+    copy, one = Study.objects.order_by("-pk")[:2]
+    assert one.arms.get().task == "Ant" and copy.arms.count() == 2 and one.title != study.title
+    page = staff.post(reverse("bench:study_new"), {"start": "one", "one-task": "Nothing", "one-method": "icpl"})
+    assert page.status_code == 200 and Study.objects.count() == 3
+
+
+def test_every_step_opens_and_a_viewer_changes_nothing(staff, study):
+    for step in STEPS:
+        assert staff.get(address(study, step)).status_code == 200
+    assert staff.get(reverse("bench:study_gold", args=[study.pk])).status_code == 200
+    assert staff.get(address(study, "check"), {"people": "0", "workers": "x"}).status_code == 200
+    viewer = Client()
+    viewer.force_login(User.objects.create(username="vera", is_staff=True))
+    assert viewer.post(address(study, "end"), {"retention_days": 1}).status_code == 403
+    assert viewer.post(reverse("bench:study_new"), {"start": "one"}).status_code == 403
+
+
+def test_waiting_and_cost_are_estimated(study):
+    arm = study.arms.first()
+    one = duration.ArmEstimate(arm, 5, round_seconds=100, training_seconds=60, measured=True, judging_seconds=70)
+    assert one.find_wait(1, workers=1) == 100, "nobody waits for others"
+    assert one.find_wait(10, workers=1) == 10 * 60 - 70
+    assert one.find_wait(10, workers=5) == 100
+    arm.panel = 5
+    assert one.find_wait(10, workers=1) == 100, "two panels are two experiments"
+    bench_rows.create_finished_experiment()
+    model = rows.arm(study, "C", task="Cartpole").model
+    assert model is None and duration.estimate_costs(study) == []

@@ -1,0 +1,151 @@
+"""How long people attend to a study, and how long they wait, by a simple model whose assumptions are named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Avg
+
+from llm.dry_run import count_answers
+from simulation import catalog
+from webapp.experiments import loop
+from webapp.experiments.durations import measure_step
+from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
+from webapp.studies.assigning import PLAN
+from webapp.studies.models import Arm, Study
+
+READING_SECONDS = 180
+"""Assumed for consent, instructions and the end."""
+PRACTICE_SECONDS = 60
+QUESTION_SECONDS = 20
+"""Assumed for each comprehension question."""
+SECONDS_PER_VIDEO = 12
+"""Assumed for watching one candidate and thinking about it, until people were measured."""
+SAMPLES_PER_SECOND = 20_000
+"""Assumed for PPO on two cores, until a training was measured on this installation."""
+WRITING_SECONDS, FILMING_SECONDS = 20.0, 10.0
+"""Assumed for a round, until measured."""
+REMEMBERED_ANSWERS = 200
+"""Tokens per answer are averages over this many of the model's past answers."""
+
+
+@dataclass(frozen=True)
+class ArmEstimate:
+    """What one experiment of an arm takes."""
+
+    arm: Arm
+    rounds: int
+    round_seconds: float | None
+    """Writing, training and filming of a round that nothing else delays; None if it cannot be guessed."""
+    training_seconds: float | None
+    """The part of it that occupies a training worker."""
+    measured: bool
+    """Whether the training was measured on this installation with these settings, and not assumed."""
+    judging_seconds: float
+    """A person's time for one round."""
+
+    def find_wait(self, people: int, workers: int) -> float | None:
+        """Seconds that each round waits while this many people are in the study, with so many training workers.
+
+        The bound of operational analysis for a closed queue: either the round's own time, or, once the workers are
+        never idle, the time in which they train a round for each experiment less the time that people judge.
+        """
+        if self.round_seconds is None or self.training_seconds is None:
+            return None
+        experiments = -(-people // self.arm.panel)
+        turn = experiments * self.training_seconds / workers
+        return max(self.round_seconds, turn - self.judging_seconds)
+
+
+def estimate_arms(study: Study, judged: float | None = None) -> list[ArmEstimate]:
+    """judged: the seconds that people took to judge one candidate before; None if nobody has."""
+    return [_estimate_arm(arm, judged) for arm in study.arms.select_related("model")]
+
+
+def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
+    plan = _make_experiment(arm)
+    steps = ("writing", "training", "filming") if arm.medium.filmed else ("writing",)
+    known = {step: measure_step(plan, step, {}) for step in steps}
+    measured = known.get("training")
+    training = measured if measured is not None else _assume_training(arm)
+    if not arm.medium.filmed:
+        training = 0.0
+    around = (known.get("writing") or WRITING_SECONDS) + (known.get("filming") or FILMING_SECONDS)
+    return ArmEstimate(
+        arm=arm,
+        rounds=arm.rounds,
+        round_seconds=None if training is None else training + around,
+        training_seconds=training,
+        measured=measured is not None,
+        judging_seconds=arm.k * (judged or SECONDS_PER_VIDEO),
+    )
+
+
+def _make_experiment(arm: Arm) -> Experiment:
+    return Experiment(**{name: getattr(arm, name) for name in PLAN})
+
+
+def _assume_training(arm: Arm) -> float | None:
+    """Seconds of a round's training at the speed of this task's trainings here, else at the assumed speed."""
+    if not arm.medium.filmed:
+        return None
+    preset = catalog.task(arm.task).presets.get(arm.preset)
+    if preset is None or preset.algorithm != "ppo":
+        return None
+    before = Run.objects.filter(request__experiment__task=arm.task, seconds__gt=0, samples__gt=0).order_by("-pk")[:20]
+    runs = [(run.samples, run.seconds) for run in before]
+    speed = sum(s for s, _ in runs) / sum(t for _, t in runs) if runs else SAMPLES_PER_SECOND
+    return arm.k * preset.samples / speed
+
+
+def estimate_attention(study: Study, judged: float | None = None, question_seconds: float = 0.0) -> float:
+    """The minutes that the busiest participant attends to the study, without waiting."""
+    arms = estimate_judging(study, judged)
+    most = sorted(arms, reverse=True)[: study.experiments_each]
+    again = max(0, study.experiments_each - len(arms)) * (most[0] if most else 0.0)
+    seconds = READING_SECONDS + sum(most) + again + question_seconds
+    seconds += PRACTICE_SECONDS if study.practice else 0
+    seconds += QUESTION_SECONDS * study.questions.count()
+    return seconds / 60
+
+
+def estimate_judging(study: Study, judged: float | None = None) -> list[float]:
+    """For each arm the seconds in which a person judges all rounds of an experiment."""
+    return [arm.rounds * arm.k * (judged or SECONDS_PER_VIDEO) for arm in study.arms.all()]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the language models of one experiment of an arm cost."""
+
+    arm: Arm
+    model: LanguageModel
+    answers: int
+    tokens: int | None
+    """Of all answers together; None if the model has never answered here."""
+    dollars: float | None
+    """None if tokens or prices are unknown."""
+
+
+def estimate_costs(study: Study) -> list[Cost]:
+    """For each arm with a language model; the offline writer costs nothing."""
+    arms = study.arms.select_related("model")
+    return [
+        _estimate_cost(arm, arm.model) for arm in arms if arm.model and arm.model.kind != LanguageModel.Kind.OFFLINE
+    ]
+
+
+def _estimate_cost(arm: Arm, model: LanguageModel) -> Cost:
+    answers = count_answers(loop.describe_task(_make_experiment(arm)), (arm.method, arm.k, arm.n, arm.options))
+    newest = ModelCall.objects.filter(model=model.model, prompt_tokens__isnull=False, completion_tokens__isnull=False)
+    recent = newest.order_by("-pk").values("pk")[:REMEMBERED_ANSWERS]
+    means = ModelCall.objects.filter(pk__in=[row["pk"] for row in recent]).aggregate(
+        read=Avg("prompt_tokens"), written=Avg("completion_tokens")
+    )
+    read, written = means["read"], means["written"]
+    if read is None or written is None:
+        return Cost(arm, model, answers, None, None)
+    dollars = None
+    if model.price_input is not None and model.price_output is not None:
+        dollars = answers * (read * model.price_input + written * model.price_output) / 1_000_000
+    return Cost(arm, model, answers, round(answers * (read + written)), dollars)

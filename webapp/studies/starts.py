@@ -1,0 +1,64 @@
+"""New studies: a draft with arms, from which an experimenter goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_uppercase
+
+from django.db import transaction
+
+from llm.methods import METHODS
+from webapp.experiments.models import LanguageModel
+from webapp.studies.consent import write_consent
+from webapp.studies.models import Arm, Study
+
+TITLE = "Watching robots learn"
+METHODS_FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
+"""The methods that a study can use: those that ask a judge and do not use the hidden metric."""
+
+
+@transaction.atomic
+def start_study(task: str, methods: Sequence[str], model: LanguageModel | None = None) -> Study:
+    """A draft with an arm for each of these methods, with equally many candidates and rounds in all arms."""
+    study = Study.objects.create(title=_find_free_title(), practice=True, consent_text="")
+    for arm in draft_arms(task, methods, model):
+        arm.study = study
+        arm.save()
+    study.consent_text = write_consent(study)
+    study.save(update_fields=["consent_text"])
+    return study
+
+
+def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -> list[Arm]:
+    """Unsaved arms, one for each method, with the K and N of the first where the others can have them."""
+    first = METHODS[methods[0]]
+    arms = [
+        Arm(name=ascii_uppercase[number], position=number, task=task, method=name, model=model)
+        for number, name in enumerate(methods)
+    ]
+    for arm in arms:
+        arm.k, arm.n = max(first.k, METHODS[arm.method].least_k), first.n
+    return arms
+
+
+def _find_free_title() -> str:
+    """The title that participants see, with a number where another study has it."""
+    taken = set(Study.objects.filter(title__startswith=TITLE).values_list("title", flat=True))
+    return next(title for number in range(1, len(taken) + 2) if (title := _number(number)) not in taken)
+
+
+def _number(number: int) -> str:
+    return TITLE if number == 1 else f"{TITLE} {number}"
+
+
+@transaction.atomic
+def add_arm(study: Study) -> Arm:
+    """Another arm, with the settings of the last one and the next free letter as its name."""
+    arms = list(study.arms.all())
+    arm = arms[-1] if arms else Arm(study=study)
+    taken = {one.name for one in arms}
+    arm.pk, arm._state.adding = None, True
+    arm.name = next((letter for letter in ascii_uppercase if letter not in taken), f"Arm {len(arms) + 1}")
+    arm.position = max((one.position for one in arms), default=-1) + 1
+    arm.save()
+    return arm
