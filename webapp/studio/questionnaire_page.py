@@ -80,10 +80,13 @@ def make_page_context(
     response: Response,
     posted: Any = None,
     reading: Reading | None = None,
+    items: Sequence[Item] | None = None,
 ) -> dict[str, Any]:
-    """The context of the page; after an incomplete form with its answers, and messages at the items."""
+    """The context of the page; after an incomplete form with its answers, and messages at the items. `items`: those
+    to show in place of the saved ones, for the preview.
+    """
     questionnaire = response.questionnaire
-    items = answering.list_items(questionnaire)
+    items = answering.list_items(questionnaire) if items is None else items
     return {
         "action": reverse("questionnaire", args=[participant.token]),
         "response": response.pk or 0,
