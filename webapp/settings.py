@@ -218,7 +218,11 @@ UNFOLD = {
     "SIDEBAR": {"navigation": "webapp.bench.admin.experiments.build_navigation"},
 }
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("fr", "Français"),
+]
 """The languages of participants' pages, each by its own name; staff's pages are in English."""
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_NAME = "prefine_language"

@@ -1,20 +1,17 @@
 """Addresses of staff's pages, all under /bench/. A namespace decides which right a change needs (webapp.accounts)."""
 
-from django.urls import URLPattern, URLResolver, include, path, register_converter
+from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
 from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
-from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import gold, pilots, wizard
+from webapp.bench.studies import gold, languages, pilots, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
-from webapp.bench.studies.questionnaires import answers as questionnaire_answers
-from webapp.bench.studies.questionnaires import views as questionnaires
 from webapp.bench.votes import views as votes
 
 
@@ -55,6 +52,8 @@ comparison_patterns = [
 vote_patterns = [
     path("", votes.index, name="index"),
     path("<uuid:public_id>/", votes.poll, name="poll"),
+    path("<uuid:public_id>/languages/", languages.poll_languages, name="poll_languages"),
+    path("<uuid:public_id>/languages/<str:code>/", languages.poll_texts_page, name="poll_texts"),
     path("<uuid:public_id>/invite/", votes.invite, name="invite"),
     path("<uuid:public_id>/open/", votes.open_poll, name="open"),
     path("<uuid:public_id>/close/", votes.close_poll, name="close"),
@@ -62,17 +61,7 @@ vote_patterns = [
     path("<uuid:public_id>/pairs/<int:position>/files/<int:number>/", votes.file, name="file"),
     path("<uuid:public_id>/<slug:slug>.<str:ending>", votes.figure, name="figure"),
 ]
-questionnaire_patterns = [
-    path("", questionnaires.index, name="questionnaires"),
-    path("add/", questionnaires.add, name="add_questionnaire"),
-    path("answers/", questionnaire_answers.show, name="questionnaire_results"),
-    path("answers/<slug:slug>.<str:ending>", questionnaire_answers.figure, name="questionnaire_figure"),
-    path("<int:number>/", questionnaires.edit, name="questionnaire"),
-    path("<int:number>/do/<str:action>/", questionnaires.act, name="act_on_questionnaire"),
-    path("<int:number>/items/<int:item_pk>/", questionnaires.item, name="questionnaire_item"),
-    path("<int:number>/items/<int:item_pk>/do/<str:action>/", questionnaires.act_on_item, name="act_on_item"),
-]
-study_patterns: list[URLPattern | URLResolver] = [
+study_patterns = [
     path("studies/", studies.index, name="studies"),
     path("studies/new/", wizard.new, name="study_new"),
     path("studies/<int:pk>/", studies.study, name="study"),
@@ -81,7 +70,8 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("studies/<int:pk>/setup/<slug:name>/", wizard.step, name="study_step"),
     path("studies/<int:pk>/status/", studies.status, name="study_status"),
     path("studies/<int:pk>/invite/", studies.invite, name="study_invite"),
-    path("studies/<int:pk>/questionnaires/", include(questionnaire_patterns)),
+    path("studies/<int:pk>/languages/", languages.study_languages, name="study_languages"),
+    path("studies/<int:pk>/languages/<str:code>/", languages.study_texts, name="study_texts"),
     path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),
     path("studies/<int:pk>/pilots/delete/", pilots.delete, name="delete_pilots"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),
@@ -89,11 +79,7 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("<uuid:public_id>/lineage.<str:ending>", studies.lineage_table, name="lineage_table"),
 ]
 experiment_patterns = [
-    path("", runs.index, name="index"),
-    path("experiments.csv", runs.download, name="runs_csv"),
-    path("selected/", runs.selected, name="selected"),
-    path("selected/<slug:slug>.<str:ending>", runs.curves, name="curves"),
-    path("selected/<str:action>/", runs.change_selected, name="change_selected"),
+    path("", experiments.index, name="index"),
     path("time-left/", time_left.page, name="time_left"),
     path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
     path("tasks/", experiments.tasks, name="tasks"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages import Catalog, Message
@@ -27,6 +28,8 @@ TEMPLATES = ("studio", "notices", "404.html", "500.html", "403_csrf.html")
 SCRIPTS = ROOT / "static" / "studio"
 FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "pgettext", "npgettext"}
 PLACEHOLDER = re.compile(r"%\(\w+\)s|</?[a-z]+[^>]*>")
+MADE = datetime(2026, 11, 23, tzinfo=UTC)
+"""Fixed, so that a catalog changes only with its strings."""
 DOMAINS = ("django", "djangojs")
 Found = tuple[str, "str | tuple[str, str]", str]
 """Context (may be empty), text or (singular, plural), and the file that has it."""
@@ -35,7 +38,7 @@ Found = tuple[str, "str | tuple[str, str]", str]
 def extract(domain: str) -> Catalog:
     """Every string to be translated: of pages and mails, or of their scripts."""
     found = list(_read_scripts()) if domain == "djangojs" else [*_read_python(), *_read_templates(), *_read_tasks()]
-    catalog = Catalog(project="Prefine", charset="utf-8", fuzzy=False)
+    catalog = Catalog(project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
     for context, text, file in found:
         flags = ["python-format"] if "%(" in str(text) else []
         catalog.add(text, locations=[(file, 0)], context=context or None, flags=flags)
@@ -120,7 +123,7 @@ def find_file(locale: str, domain: str) -> Path:
 def read(locale: str, domain: str) -> Catalog:
     path = find_file(locale, domain)
     if not path.exists():
-        return Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False)
+        return Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
     with path.open("rb") as file:
         return read_po(file, locale=locale)
 
@@ -128,7 +131,7 @@ def read(locale: str, domain: str) -> Catalog:
 def update(locale: str, domain: str, template: Catalog) -> Catalog:
     """The catalog with today's strings: new ones are empty, those that are gone are dropped."""
     before = read(locale, domain)
-    now = Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False)
+    now = Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
     for message in template:
         if message.id:
             kept = before.get(message.id, message.context)

@@ -11,7 +11,7 @@ from smtplib import SMTPException
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from webapp.base.database import PollSchedule
@@ -23,6 +23,7 @@ from webapp.notices.channels import KEPT_AFTER_CLOSING
 from webapp.notices.models import Address, Notice, Subscription
 from webapp.review import ballot
 from webapp.studies.models import Assignment, Participant
+from webapp.studies.texts.localizing import localize_study
 
 log = logging.getLogger(__name__)
 
@@ -128,8 +129,11 @@ def send_notice(pk: int) -> None:
     if reason:
         Notice.objects.filter(pk=pk).update(dropped=reason)
         return
+    person = notice.participant
     try:
-        sent = _send_by_email(notice) if notice.channel == Notice.Channel.EMAIL else _send_by_push(notice)
+        with translation.override(person.language or person.study.language):
+            localize_study(person.study, person.language or person.study.language)
+            sent = _send_by_email(notice) if notice.channel == Notice.Channel.EMAIL else _send_by_push(notice)
     except (SMTPException, OSError, push.PushFailed) as error:
         _record_failure(notice, error)
         return

@@ -26,7 +26,13 @@ def copy_study(study: Study) -> Study:
     copy.opens_at = copy.closes_at = copy.closed_at = copy.deleted_at = None
     copy.save()
     plans = [study.trial_plan] if hasattr(study, "trial_plan") else []
-    rows: list[Any] = [*study.arms.all(), *study.questions.all(), *study.gold_sets.all(), *plans]
+    rows: list[Any] = [
+        *study.arms.all(),
+        *study.translations.all(),
+        *study.questions.all(),
+        *study.gold_sets.all(),
+        *plans,
+    ]
     arms: dict[int, int] = {}
     for row in rows:
         before = row.pk

@@ -15,6 +15,7 @@ from webapp.experiments.models import Experiment
 from webapp.studies import assigning, opening
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study, new_token
 from webapp.studies.signals import member_left
+from webapp.studies.texts.localizing import localize_study
 
 ENDED = (Experiment.Status.CANCELLED, Experiment.Status.FINISHED)
 
@@ -52,10 +53,11 @@ def invite(study: Study, count: int, arms: Sequence[Arm] = ()) -> list[str]:
     return [person.label for person in people]
 
 
-def accept_consent(participant: Participant) -> str:
+def accept_consent(participant: Participant, language: str = "") -> str:
     """Store the consent, give the person their places, and begin the first. A second consent does nothing.
 
     Returns why the person could not get in (see opening.find_refusal); empty when they are in.
+    `language`: in which the person read the text; empty: the study's own.
     A person whose experiments were deleted is asked for consent again, and begins again.
     """
     with transaction.atomic():
@@ -68,10 +70,18 @@ def accept_consent(participant: Participant) -> str:
             return reason
         assigning.assign_places(participant)
         study = participant.study
+        language = language or study.language
+        original = study.consent_text
+        localize_study(study, language)
+        read_in = study.language if study.consent_text == original else language
         if not participant.pilot:
-            study.publish_consent()
+            study.publish_consent(read_in)
         Participant.objects.filter(pk=participant.pk).update(
-            consented_at=timezone.now(), consent_version=study.consent_version, consent_hash=study.consent_hash
+            consented_at=timezone.now(),
+            consent_version=study.consent_version,
+            consent_hash=study.consent_hash,
+            consent_language=read_in,
+            language=language,
         )
         experiment = assigning.begin_experiment(participant.assignments.select_related("arm__study", "participant")[0])
         events.emit(experiment, "consented", f"{participant.label} agreed to version {study.consent_version}.")

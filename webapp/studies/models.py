@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
@@ -12,6 +12,7 @@ from django.db import models
 from django.urls import reverse
 
 from webapp.experiments.models import Experiment, LoopSettings
+from webapp.studies.texts.models import Speaker, Spoken, StudyTranslation  # noqa: F401 (Django finds models here)
 
 
 def new_token() -> str:
@@ -39,7 +40,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.annotate(people=models.Count("participants", filter=real), done=finished)
 
 
-class Study(models.Model):
+class Study(Spoken):
     """What a group of people is asked to do: who may take part, what they read, and the arms they are spread over."""
 
     class Status(models.TextChoices):
@@ -122,9 +123,12 @@ class Study(models.Model):
         """Whether a participant other than a pilot has consented; from then on what people do cannot be changed."""
         return self.participants.without_pilots().filter(consented_at__isnull=False).exists()
 
-    def publish_consent(self) -> ConsentText:
+    spoken: Mapping[str, str] = {}
+    """This row's translations in the language in which it is shown (texts.localizing)."""
+
+    def publish_consent(self, language: str = "") -> ConsentText:
         """Keep the text as it is now, because from here on somebody may have read it."""
-        values = {"version": self.consent_version, "text": self.consent_text}
+        values = {"version": self.consent_version, "text": self.consent_text, "language": language or self.language}
         return ConsentText.objects.get_or_create(study=self, hash=self.consent_hash, defaults=values)[0]
 
 
@@ -160,6 +164,7 @@ class ConsentText(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.CharField(max_length=20)
     text = models.TextField()
+    language = models.CharField(max_length=10, default="en")
     hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -235,7 +240,7 @@ class ParticipantQuerySet(models.QuerySet["Participant"]):
         return self.filter(pilot=True)
 
 
-class Participant(models.Model):
+class Participant(Speaker):
     """A person behind a personal link. No personal data."""
 
     class Source(models.TextChoices):

@@ -94,7 +94,7 @@ class EnrolmentRefused(Exception):
     """
 
 
-def enrol(study: Study, arrival: Arrival, browser: str) -> Participant:
+def enrol(study: Study, arrival: Arrival, browser: str, language: str = "") -> Participant:
     """The participant who agreed on the page of the open link: a new one, or an existing one who comes back.
 
     browser: the browser's secret, so that a form that is sent twice makes one participant.
@@ -114,7 +114,7 @@ def enrol(study: Study, arrival: Arrival, browser: str) -> Participant:
         if arrival.external_id:
             values = {"external_id": arrival.external_id, "parameters": dict(arrival.parameters)}
             Recruit.objects.create(study=study, participant=person, **values)
-        reason = enrolment.accept_consent(person)
+        reason = enrolment.accept_consent(person, language)
         if reason:
             raise EnrolmentRefused(reason)
     return person

@@ -11,6 +11,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -20,9 +22,11 @@ from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
+from webapp.studio.languages import use_language
 from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
 from webapp.votes import poll_ballot, poll_enrolment, questions
+from webapp.votes.languages import localize_poll
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
@@ -34,7 +38,11 @@ def require_evaluator(view: EvaluatorView) -> Callable[..., HttpResponse]:
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
         evaluator = Evaluator.objects.select_related("poll").filter(token=strip_nul(token)).first()
-        return view(request, evaluator) if evaluator else _render_unknown(request)
+        if evaluator is None:
+            return _render_unknown(request)
+        language = use_language(request, evaluator.poll.offered_languages, evaluator.language)
+        localize_poll(evaluator.poll, language)
+        return view(request, evaluator)
 
     return wrapper
 
@@ -112,7 +120,7 @@ def _make_answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
 @require_evaluator
 def give_consent(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     if _find_state(evaluator) == "consent" and check_agreement(request, evaluator.poll.consent_hash):
-        poll_enrolment.accept_consent(evaluator)
+        poll_enrolment.accept_consent(evaluator, get_language() or "")
     return redirect(evaluator)
 
 
@@ -154,7 +162,7 @@ def _read_client(text: str) -> dict[str, int]:
 @require_evaluator
 def leave_poll(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     if request.method == "POST" and not poll_enrolment.withdraw(evaluator):
-        messages.info(request, "This study has ended, so its answers cannot be taken out any more.")
+        messages.info(request, _("This study has ended, so its answers cannot be taken out any more."))
         return redirect(evaluator)
     if request.method == "POST" or evaluator.withdrawn_at:
         return redirect(evaluator)
@@ -168,6 +176,7 @@ def join_poll(request: HttpRequest, token: str) -> HttpResponse:
     poll = Poll.objects.filter(recruitment_token=strip_nul(token), recruiting=True).first()
     if poll is None:
         return _render_unknown(request)
+    localize_poll(poll, use_language(request, poll.offered_languages))
     arrival = _read_arrival(request, poll)
     if arrival is None:
         return render(request, "studio/votes/page.html", {"poll": poll, "state": "incomplete"}, status=400)
@@ -213,7 +222,7 @@ def _enrol(request: HttpRequest, poll: Poll, arrival: poll_enrolment.Arrival) ->
             if poll_enrolment.began_elsewhere(poll, arrival)
             else redirect(request.get_full_path())
         )
-    poll_enrolment.accept_consent(evaluator)
+    poll_enrolment.accept_consent(evaluator, get_language() or "")
     request.session[f"poll {poll.pk}"] = evaluator.token
     return redirect(evaluator)
 

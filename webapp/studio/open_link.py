@@ -18,6 +18,8 @@ from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import find_closed_reason
 from webapp.studies.recruitment import Arrival, EnrolmentRefused
+from webapp.studies.texts.localizing import localize_study
+from webapp.studio.languages import use_language
 from webapp.studio.presentations import make_lead
 
 TITLES = {
@@ -39,6 +41,8 @@ def enter_study(request: HttpRequest, link: str) -> HttpResponse:
     if study is None:
         many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
         return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)
+    language = use_language(request, study.offered_languages)
+    localize_study(study, language)
     arrival = recruitment.read_arrival(study, request.GET)
     if arrival.problem:
         return _render_page(request, study, arrival.problem, parameter=arrival.parameter)
@@ -53,7 +57,7 @@ def enter_study(request: HttpRequest, link: str) -> HttpResponse:
     if request.method == "POST" and "decline" in request.POST:
         return _render_page(request, study, "declined")
     if request.method == "POST" and check_agreement(request, study.consent_hash):
-        return _enrol(request, study, arrival)
+        return _enrol(request, study, arrival, language)
     return _render_page(request, study, "consent")
 
 
@@ -89,11 +93,11 @@ def _refuse_other_browser(request: HttpRequest, study: Study) -> HttpResponse:
     return _render_page(request, study, "many" if many else "elsewhere")
 
 
-def _enrol(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
+def _enrol(request: HttpRequest, study: Study, arrival: Arrival, language: str) -> HttpResponse:
     if limits.exceeds_limit(request, "join", limits.JOINS):
         return _render_page(request, study, "many")
     try:
-        person = recruitment.enrol(study, arrival, read_browser_secret(request))
+        person = recruitment.enrol(study, arrival, read_browser_secret(request), language)
     except EnrolmentRefused as reason:
         return _render_page(request, study, str(reason))
     request.session[f"study {study.pk}"] = person.token

@@ -15,6 +15,8 @@ from webapp.studies.questionnaires.answering import Reading
 from webapp.studies.questionnaires.kind import list_steps
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire, Response
+from webapp.studies.texts.localizing import localize_rows
+from webapp.studies.texts.registry import ITEM_FIELDS, QUESTIONNAIRE_FIELDS
 
 LONG_SCALE = 11
 """Steps from which on a scale is one line of small marks."""
@@ -80,18 +82,18 @@ def make_page_context(
     response: Response,
     posted: Any = None,
     reading: Reading | None = None,
-    items: Sequence[Item] | None = None,
 ) -> dict[str, Any]:
-    """The context of the page; after an incomplete form with its answers, and messages at the items. `items`: those
-    to show in place of the saved ones, for the preview.
-    """
+    """The context of the page; after an incomplete form with its answers, and messages at the items."""
     questionnaire = response.questionnaire
-    items = answering.list_items(questionnaire) if items is None else items
+    items = answering.list_items(questionnaire)
+    version = answering.hash_items(questionnaire, items)
+    localize_rows(participant.study, [questionnaire], QUESTIONNAIRE_FIELDS)
+    localize_rows(participant.study, items, ITEM_FIELDS)
     return {
         "action": reverse("questionnaire", args=[participant.token]),
         "response": response.pk or 0,
         "questionnaire": questionnaire,
-        "version": answering.hash_items(questionnaire, items),
+        "version": version,
         "items": make_items(participant, questionnaire, items, posted, reading),
         "missing": len(reading.errors) if reading else 0,
         "more": bool(reading and reading.unseen and not reading.errors),

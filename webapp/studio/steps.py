@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 from webapp.base.http import HtmxHttpRequest
 from webapp.studies import comprehension, enrolment
 from webapp.studies.models import Participant
+from webapp.studies.texts.localizing import list_questions
 from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, find_page
 from webapp.studio.personal_links import require_participant
@@ -69,7 +70,7 @@ def answer_check(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     """
     if find_page(participant).name != "check":
         return redirect(participant)
-    questions = list(participant.study.questions.all())
+    questions = list_questions(participant.study)
     given = comprehension.read_answers(request.POST, participant, questions)
     if request.POST.get("attempt") != str(participant.attempts):
         messages.info(request, _(OUT_OF_DATE))

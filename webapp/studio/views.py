@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -75,7 +76,7 @@ def give_consent(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     if find_page(participant).name != "consent":
         return redirect(participant)
     if check_agreement(request, participant.study.consent_hash):
-        enrolment.accept_consent(participant)  # if there is no room, the next page says so
+        enrolment.accept_consent(participant, get_language() or "")  # if there is no room, the next page says so
     return redirect(participant)
 
 

@@ -49,7 +49,8 @@ def find_problems(poll: Poll) -> list[str]:
         found.append(f"Of {len(asked)} pairs at most {max(0, len(asked) - 1)} can be shown twice.")
     if poll.checks_to_pass and poll.checks_to_pass > checks:
         found.append(f"{poll.checks_to_pass} attention checks are to be passed, but there are {checks}.")
-    read = f"{poll.title}\n{poll.question}\n{poll.instructions}\n{poll.consent_text}\n{poll.thanks_text}".casefold()
+    own = (poll.title, poll.question, poll.instructions, poll.consent_text, poll.thanks_text)
+    read = "\n".join([*own, *poll.translations.values_list("text", flat=True)]).casefold()
     for arm in sorted({arm for pair in pairs for arm in (pair.first_arm, pair.second_arm)}):
         if arm and arm.casefold() in read:
             found.append(f"Evaluators would read “{arm}”, the name of an arm, in what you wrote for them.")

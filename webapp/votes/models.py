@@ -15,13 +15,14 @@ from webapp.experiments.models import Candidate, Clip
 from webapp.problems import media
 from webapp.problems.medium import Medium
 from webapp.studies.models import new_token
+from webapp.studies.texts.models import Speaker, Spoken, Translation
 
 
 def new_seed() -> int:
     return secrets.randbits(48)
 
 
-class Poll(models.Model):
+class Poll(Spoken):
     """Pairs of final clips, or of answers, that N evaluators compare; the analysis is fixed before the first vote."""
 
     class Status(models.TextChoices):
@@ -148,6 +149,17 @@ class Poll(models.Model):
         return hashlib.sha256(self.plan.encode()).hexdigest()
 
 
+class PollTranslation(Translation):
+    """A text that evaluators read, in another language."""
+
+    poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="translations")
+
+    class Meta(Translation.Meta):
+        constraints = [
+            models.UniqueConstraint(fields=["poll", "language", "source_hash"], name="one_poll_text_per_language")
+        ]
+
+
 class Pair(models.Model):
     """Two final clips, or two answers to a problem. `first` and `second` are names of roles: which is on the left is
     drawn for each evaluator.
@@ -219,7 +231,7 @@ class Pair(models.Model):
         super().save(*args, **kwargs)
 
 
-class Evaluator(models.Model):
+class Evaluator(Speaker):
     """A person who votes, with a personal link or by the open one. The only personal data is a recruitment id."""
 
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="evaluators")

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from webapp.audit import record
+from webapp.votes.languages import localize_poll
 from webapp.votes.lifecycle import is_full, lock_poll
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
@@ -77,16 +78,19 @@ def enrol(poll: Poll, arrival: Arrival) -> Evaluator | None:
 
 
 @transaction.atomic
-def accept_consent(evaluator: Evaluator) -> None:
+def accept_consent(evaluator: Evaluator, language: str = "") -> None:
     """Store the consent and draw what this person will see, if the poll is open. A second consent does nothing."""
     poll = lock_poll(evaluator.poll_id)
     if not is_taking(poll):
         return
-    now = timezone.now()
+    now, language, original = timezone.now(), language or poll.language, poll.consent_text
+    localize_poll(poll, language)
     agreed = Evaluator.objects.filter(pk=evaluator.pk, consented_at=None, withdrawn_at=None).update(
         consented_at=now,
         consent_version=poll.consent_version,
         consent_hash=poll.consent_hash,
+        consent_language=poll.language if poll.consent_text == original else language,
+        language=language,
         slot=_find_free_slot(poll),
     )
     if agreed:

@@ -107,7 +107,8 @@ class StudyForm(forms.ModelForm):
         version, text = data.get("consent_version"), data.get("consent_text")
         if self.instance.pk is None or not version or text is None:
             return data
-        read = self.instance.consent_texts.filter(version=version).exclude(text=text)
+        read = self.instance.consent_texts.filter(version=version, language=self.instance.language)
+        read = read.exclude(text=text)
         if read.exists() and version != self.instance.consent_version:
             self.add_error("consent_version", f"Version {version} is another text, which people have read.")
         elif read.exists():

@@ -1,0 +1,137 @@
+"""Participants' pages in their own language: whole catalogs, the choice of a language, experimenters' own texts."""
+
+from __future__ import annotations
+
+import gettext
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import rows
+from webapp.management import catalogs
+from webapp.studies import enrolment
+from webapp.studies.models import Participant
+from webapp.studies.texts.models import StudyTranslation, hash_source
+from webapp.studio.languages import find_words_address
+
+LOCALES = catalogs.list_locales()
+GERMAN = {"headers": {"accept-language": "de-AT,en;q=0.5"}}
+
+
+@pytest.mark.parametrize("domain", catalogs.DOMAINS)
+@pytest.mark.parametrize("locale", LOCALES)
+def test_every_string_is_translated(locale, domain):
+    template, catalog = catalogs.extract(domain), catalogs.read(locale, domain)
+    wanted = {(message.context, message.id) for message in template if message.id}
+    there = {(message.context, message.id) for message in catalog if message.id}
+    assert wanted == there, "run ./prefine manage translate"
+    faults = [
+        (message.id, fault) for message in catalog if (fault := catalogs.find_fault(message, catalog.num_plurals))
+    ]
+    assert [row for row in faults if row[0]] == []
+
+
+@pytest.mark.parametrize("domain", catalogs.DOMAINS)
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_compiled_catalog_is_the_written_one(locale, domain):
+    with catalogs.find_file(locale, domain).with_suffix(".mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    for message in catalogs.read(locale, domain):
+        if message.id and not message.pluralizable and not message.context:
+            assert compiled.gettext(message.id) == message.string
+
+
+@pytest.fixture
+def study(db):
+    text = "You watch ants and say which one runs best. " * 2
+    return rows.study(title="Ants that run", consent_text=text, other_languages=["de"])
+
+
+def person_in(study, label="P01"):
+    return Participant.objects.create(study=study, label=label)
+
+
+def read(client, path, **more):
+    response = client.get(path, **more)
+    return response.content.decode()
+
+
+def test_a_study_without_further_languages_is_in_its_own(study, client):
+    study.other_languages = []
+    study.save()
+    page = read(client, person_in(study).get_absolute_url(), **GERMAN)
+    assert '<html lang="en">' in page and "Agree and begin" in page and "Deutsch" not in page
+
+
+def test_the_browser_chooses_among_the_languages_of_a_study(study, client):
+    page = read(client, person_in(study).get_absolute_url(), **GERMAN)
+    assert '<html lang="de">' in page and "Zustimmen und beginnen" in page
+    assert "Agree and begin" in read(
+        client, person_in(study, "P02").get_absolute_url(), headers={"accept-language": "fi"}
+    )
+
+
+def test_a_person_chooses_a_language_and_keeps_it_on_another_device(study, client):
+    person = person_in(study)
+    assert enrolment.accept_consent(person) == ""
+    address = person.get_absolute_url()
+    answer = client.post(reverse("choose_language"), {"language": "de", "next": address})
+    assert answer.status_code == 302 and answer["Location"] == address
+    assert '<html lang="de">' in read(client, address)
+    assert '<html lang="de">' in read(Client(), address, headers={"accept-language": "en"})
+
+
+def test_the_choice_leads_to_no_other_site(client, db):
+    answer = client.post(reverse("choose_language"), {"language": "de", "next": "https://elsewhere.example/"})
+    assert answer["Location"] == reverse("home")
+
+
+def test_staff_pages_are_in_english(admin_client, study):
+    page = read(admin_client, reverse("bench:study", args=[study.pk]), **GERMAN)
+    assert 'lang="en"' in page
+    assert "Log out" in read(admin_client, reverse("admin:studies_study_changelist"), **GERMAN)
+
+
+def test_consent_is_to_the_text_in_the_language_that_was_read(study, client):
+    german = "Sie sehen Ameisen und sagen, welche am besten läuft. Freiwillig und jederzeit ohne Gründe beendbar."
+    source = study.consent_text.strip()
+    StudyTranslation.objects.create(
+        study=study, language="de", source=source, source_hash=hash_source(source), text=german
+    )
+    person = person_in(study)
+    page = read(client, person.get_absolute_url(), **GERMAN)
+    assert german in page
+    seen = re.search(r'name="hash" value="(\w+)"', page)
+    client.post(reverse("consent", args=[person.token]), {"hash": seen[1], "agree": "yes"}, **GERMAN)
+    person.refresh_from_db()
+    kept = study.consent_texts.get(hash=person.consent_hash)
+    assert (person.consent_language, person.language, kept.language, kept.text) == ("de", "de", "de", german)
+
+
+def test_a_text_without_translation_is_in_the_studys_own_language(study, client):
+    person = person_in(study)
+    page = read(client, person.get_absolute_url(), **GERMAN)
+    assert "You watch ants" in page
+    seen = re.search(r'name="hash" value="(\w+)"', page)
+    client.post(reverse("consent", args=[person.token]), {"hash": seen[1], "agree": "yes"}, **GERMAN)
+    person.refresh_from_db()
+    assert (person.consent_language, person.language) == ("en", "de")
+
+
+def test_experimenters_write_their_texts_in_other_languages(study, admin_client):
+    page = reverse("bench:study_texts", args=[study.pk, "de"])
+    key = hash_source(study.title)
+    assert key in read(admin_client, page)
+    admin_client.post(page, {key: "Ameisen, die laufen"})
+    assert "1 of" in read(admin_client, reverse("bench:study_languages", args=[study.pk]))
+    assert "Ameisen, die laufen" in read(Client(), person_in(study).get_absolute_url(), **GERMAN)
+    study.title = "Ants that walk"
+    study.save()
+    assert "Ameisen, die laufen" not in read(admin_client, page)
+
+
+def test_the_words_of_the_scripts_are_served_for_good(client):
+    answer = client.get(find_words_address("de"))
+    assert "Abspielen" in answer.content.decode() and "immutable" in answer["Cache-Control"]

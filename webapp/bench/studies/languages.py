@@ -1,0 +1,123 @@
+"""The languages of a study or an A/B vote: which are offered, and its texts in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from webapp.accounts.access import staff_only
+from webapp.audit import record
+from webapp.studies.models import Study
+from webapp.studies.texts.localizing import normalize, read_translations
+from webapp.studies.texts.models import hash_source
+from webapp.studies.texts.registry import list_texts
+from webapp.studies.texts.texts import Text, count_translated
+from webapp.votes import languages as poll_texts
+from webapp.votes.models import Poll
+
+NAMES = dict(settings.LANGUAGES)
+
+
+class LanguagesForm(forms.Form):
+    language = forms.ChoiceField(choices=settings.LANGUAGES, label="Your texts are written in")
+    other_languages = forms.MultipleChoiceField(
+        choices=settings.LANGUAGES, required=False, widget=forms.CheckboxSelectMultiple, label="Also offer"
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def study_languages(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    return _show_languages(request, study, list_texts(study), "bench:study", study.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def study_texts(request: HttpRequest, pk: int, code: str) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    return _show_texts(request, study, list_texts(study), code, "bench:study_languages", study.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def poll_languages(request: HttpRequest, public_id: Any) -> HttpResponse:
+    poll = get_object_or_404(Poll, public_id=public_id)
+    return _show_languages(request, poll, poll_texts.list_texts(poll), "votes:poll", poll.public_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def poll_texts_page(request: HttpRequest, public_id: Any, code: str) -> HttpResponse:
+    poll = get_object_or_404(Poll, public_id=public_id)
+    return _show_texts(request, poll, poll_texts.list_texts(poll), code, "votes:poll_languages", poll.public_id)
+
+
+def _show_languages(
+    request: HttpRequest, owner: Study | Poll, texts: Sequence[Text], back: str, key: Any
+) -> HttpResponse:
+    """Which languages are offered, with how much of each is written."""
+    kept = {"language": owner.language, "other_languages": owner.other_languages}
+    form = LanguagesForm(request.POST if request.method == "POST" else None, initial=kept)
+    if request.method == "POST" and form.is_valid():
+        own = form.cleaned_data["language"]
+        others = [code for code in form.cleaned_data["other_languages"] if code != own]
+        type(owner)._default_manager.filter(pk=owner.pk).update(language=own, other_languages=others)
+        record(request.user, "chose languages", owner, languages=[own, *others])
+        messages.success(request, "The languages are saved.")
+        return redirect(request.path)
+    progress = [
+        (code, NAMES[code], count_translated(texts, read_translations(owner, code)))
+        for code in owner.offered_languages[1:]
+    ]
+    context = {"owner": owner, "form": form, "progress": progress, "all": len(texts), "back": reverse(back, args=[key])}
+    return render(request, "bench/studies/languages.html", context)
+
+
+def _show_texts(
+    request: HttpRequest, owner: Study | Poll, texts: Sequence[Text], code: str, back: str, key: Any
+) -> HttpResponse:
+    """The texts beside their translations into one language."""
+    if code not in NAMES or code == owner.language:
+        raise Http404
+    if request.method == "POST":
+        _save_texts(owner, code, texts, request)
+        record(request.user, "translated texts", owner, language=code)
+        messages.success(request, f"Saved: {count_translated(texts, read_translations(owner, code))} of {len(texts)}.")
+        return redirect(request.path)
+    words = read_translations(owner, code)
+    rows = [(number, text, words.get(text.source, "")) for number, text in enumerate(texts)]
+    context = {
+        "owner": owner,
+        "code": code,
+        "name": NAMES[code],
+        "rows": [(*row, hash_source(row[1].source)) for row in rows],
+        "done": count_translated(texts, words),
+        "all": len(texts),
+        "back": reverse(back, args=[key]),
+    }
+    return render(request, "bench/studies/texts.html", context)
+
+
+@transaction.atomic
+def _save_texts(owner: Study | Poll, code: str, texts: Sequence[Text], request: HttpRequest) -> None:
+    """Save what the form holds; a text whose wording has changed since the page was opened is not in it."""
+    for text in texts:
+        key = hash_source(text.source)
+        if key not in request.POST:
+            continue
+        said = normalize(request.POST[key]).replace("\0", "")
+        mine: Any = owner.translations
+        if said:
+            mine.update_or_create(language=code, source_hash=key, defaults={"source": text.source, "text": said})
+        else:
+            mine.filter(language=code, source_hash=key).delete()

@@ -1,0 +1,17 @@
+"""A text that an experimenter wrote, and how far each language is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Text:
+    place: str
+    """Where people read it, for experimenters."""
+    source: str
+
+
+def count_translated(texts: Iterable[Text], words: Mapping[str, str]) -> int:
+    return sum(text.source in words for text in texts)
