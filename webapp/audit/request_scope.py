@@ -33,3 +33,9 @@ def name_actor(actor: AbstractBaseUser | AnonymousUser | str | None, action: str
     if isinstance(actor, str):
         return actor
     return actor.get_username() or "visitor"
+
+
+def leave_unrecorded(why: str) -> None:
+    """Note that the current request changes nothing although its method could, for example a preview of a form."""
+    if scope := current_scope.get():
+        scope.recorded.append(why)

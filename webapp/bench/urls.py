@@ -1,6 +1,6 @@
 """Addresses of staff's pages, all under /bench/. A namespace decides which right a change needs (webapp.accounts)."""
 
-from django.urls import include, path, register_converter
+from django.urls import URLPattern, URLResolver, include, path, register_converter
 from django.urls.converters import StringConverter
 
 from webapp.bench.account import views as account
@@ -12,6 +12,8 @@ from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, languages, pilots, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
+from webapp.bench.studies.questionnaires import answers as questionnaire_answers
+from webapp.bench.studies.questionnaires import views as questionnaires
 from webapp.bench.votes import views as votes
 
 
@@ -61,7 +63,17 @@ vote_patterns = [
     path("<uuid:public_id>/pairs/<int:position>/files/<int:number>/", votes.file, name="file"),
     path("<uuid:public_id>/<slug:slug>.<str:ending>", votes.figure, name="figure"),
 ]
-study_patterns = [
+questionnaire_patterns = [
+    path("", questionnaires.index, name="questionnaires"),
+    path("add/", questionnaires.add, name="add_questionnaire"),
+    path("answers/", questionnaire_answers.show, name="questionnaire_results"),
+    path("answers/<slug:slug>.<str:ending>", questionnaire_answers.figure, name="questionnaire_figure"),
+    path("<int:number>/", questionnaires.edit, name="questionnaire"),
+    path("<int:number>/do/<str:action>/", questionnaires.act, name="act_on_questionnaire"),
+    path("<int:number>/items/<int:item_pk>/", questionnaires.item, name="questionnaire_item"),
+    path("<int:number>/items/<int:item_pk>/do/<str:action>/", questionnaires.act_on_item, name="act_on_item"),
+]
+study_patterns: list[URLPattern | URLResolver] = [
     path("studies/", studies.index, name="studies"),
     path("studies/new/", wizard.new, name="study_new"),
     path("studies/<int:pk>/", studies.study, name="study"),
@@ -72,6 +84,7 @@ study_patterns = [
     path("studies/<int:pk>/invite/", studies.invite, name="study_invite"),
     path("studies/<int:pk>/languages/", languages.study_languages, name="study_languages"),
     path("studies/<int:pk>/languages/<str:code>/", languages.study_texts, name="study_texts"),
+    path("studies/<int:pk>/questionnaires/", include(questionnaire_patterns)),
     path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),
     path("studies/<int:pk>/pilots/delete/", pilots.delete, name="delete_pilots"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),

@@ -13,10 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from webapp.audit.request_scope import leave_unrecorded
 from webapp.studies.models import Arm, Study
+from webapp.studies.questionnaires.drafts import build_item
+from webapp.studies.questionnaires.models import Questionnaire
 from webapp.studio import preview_samples
+from webapp.studio.pages import Page
 from webapp.studio.words import describe_plan
 
 staff_only = user_passes_test(lambda user: user.is_active and user.is_staff, login_url="admin:login")
@@ -61,7 +65,25 @@ def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     study, plan, _ = _find_study_and_arm(request, study_id, name)
     if missing := preview_samples.find_missing_reason(name, study, plan):
         raise Http404(missing)
-    shown = preview_samples.make_page(name, study, plan)
+    return render_sample(request, study, plan, preview_samples.make_page(name, study, plan))
+
+
+@require_POST
+@never_cache
+@xframe_options_sameorigin
+@csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
+@staff_only
+def show_item(request: HttpRequest, study_id: int, number: int) -> HttpResponse:
+    """An item that an experimenter is writing, as a participant would see it. Nothing is saved or recorded."""
+    leave_unrecorded("previewed")
+    row = get_object_or_404(Questionnaire, pk=number, study=study_id)
+    item = build_item(request.POST, row)
+    row.intro = ""
+    page = preview_samples.make_questionnaire_page(row.study, row, [item])
+    return render_sample(request, row.study, row.study.arms.first() or Arm(study=row.study), page)
+
+
+def render_sample(request: HttpRequest, study: Study, plan: Arm, shown: Page) -> HttpResponse:
     context = {
         "preview": True,
         "participant": preview_samples.make_participant(study),
@@ -79,18 +101,19 @@ def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
 def _find_study_and_arm(request: HttpRequest, study_id: int, name: str) -> tuple[Study, Arm, preview_samples.State]:
     """The study, arm (an unsaved one if the study has none yet) and page that the address names."""
     study = get_object_or_404(Study, pk=study_id)
-    if name not in preview_samples.STATES:
+    states = preview_samples.list_states(study)
+    if name not in states:
         raise Http404("there is no such page")
     wanted = request.GET.get("arm", "")
     arms = list(study.arms.all())
     arm = next((one for one in arms if str(one.pk) == wanted), arms[0] if arms else Arm(study=study))
-    return study, arm, preview_samples.STATES[name]
+    return study, arm, states[name]
 
 
 def _group_states(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, preview_samples.State, str]]]]:
     rows: list[Any] = [
         (name, state, preview_samples.find_missing_reason(name, study, plan))
-        for name, state in preview_samples.STATES.items()
+        for name, state in preview_samples.list_states(study).items()
     ]
     return [(group, list(states)) for group, states in groupby(rows, key=lambda row: row[1].group)]
 
@@ -98,5 +121,6 @@ def _group_states(study: Study, plan: Arm) -> list[tuple[str, list[tuple[str, pr
 urlpatterns = [
     path("bench/studies/<int:study_id>/preview/", redirect_to_first, name="preview_first"),
     path("bench/studies/<int:study_id>/preview/<slug:name>/", show_preview, name="preview"),
+    path("bench/studies/<int:study_id>/preview/item/<int:number>/", show_item, name="preview_item"),
     path("bench/studies/<int:study_id>/preview/<slug:name>/page/", show_page, name="preview_page"),
 ]

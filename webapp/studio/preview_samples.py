@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,13 @@ from webapp.problems.forms.form import TriedSource
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
+from webapp.studies.questionnaires.models import Item, Questionnaire, Response
+from webapp.studies.questionnaires.moments import Placement, asks_arm
 from webapp.studies.recruitment import find_code
 from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, make_ballot_page
 from webapp.studio.presentations import find_presentation, make_lead
+from webapp.studio.questionnaire_page import make_page_context
 
 TOKEN = "preview"
 """Stands for a personal link in the preview's addresses; no real token is this short."""
@@ -210,13 +213,35 @@ STATES: dict[str, State] = {
 }
 
 
+def list_states(study: Study) -> dict[str, State]:
+    """The pages by name, with those of the study's questionnaires in their groups."""
+    found = {f"questionnaire-{row.pk}": _make_questionnaire_state(row) for row in study.questionnaires.all()}
+    every = [*STATES.items(), *found.items()]
+    return {name: state for group in (BEFORE, ROUNDS, END) for name, state in every if state.group == group}
+
+
+def _make_questionnaire_state(row: Questionnaire) -> State:
+    group = {Placement.BEFORE: BEFORE, Placement.ROUNDS: ROUNDS}.get(Placement(row.placement), END)
+    return State(
+        f"Questionnaire: {row.title}" + ("" if row.active else " (not shown)"),
+        group,
+        lambda study, plan: make_questionnaire_page(study, row),
+        lambda study, plan: plan.pk is None or asks_arm(row, {plan.pk}),
+    )
+
+
+def make_questionnaire_page(study: Study, row: Questionnaire, items: Sequence[Item] | None = None) -> Page:
+    """The page of a questionnaire; `items` takes the place of its saved items."""
+    return Page("questionnaire", make_page_context(make_participant(study), Response(questionnaire=row), items=items))
+
+
 def find_missing_reason(name: str, study: Study, plan: Arm) -> str:
     """Why a page is not shown; empty if it is."""
     if not lookup.task_exists(plan.task):
         return "its problem is not there"
-    return "" if STATES[name].used(study, plan) else "not in this study"
+    return "" if list_states(study)[name].used(study, plan) else "not in this study"
 
 
 def make_page(name: str, study: Study, plan: Arm) -> Page:
     """The page with this name, as a participant in this arm sees it."""
-    return STATES[name].make(study, plan)
+    return list_states(study)[name].make(study, plan)

@@ -82,19 +82,22 @@ def make_page_context(
     response: Response,
     posted: Any = None,
     reading: Reading | None = None,
+    items: Sequence[Item] | None = None,
 ) -> dict[str, Any]:
-    """The context of the page; after an incomplete form with its answers, and messages at the items."""
+    """The context of the page; after an incomplete form with its answers, and messages at the items. `items`: those
+    to show in place of the saved ones, for the preview.
+    """
     questionnaire = response.questionnaire
-    items = answering.list_items(questionnaire)
-    version = answering.hash_items(questionnaire, items)
+    rows = answering.list_items(questionnaire) if items is None else items
+    version = answering.hash_items(questionnaire, rows)
     localize_rows(participant.study, [questionnaire], QUESTIONNAIRE_FIELDS)
-    localize_rows(participant.study, items, ITEM_FIELDS)
+    localize_rows(participant.study, rows, ITEM_FIELDS)
     return {
         "action": reverse("questionnaire", args=[participant.token]),
         "response": response.pk or 0,
         "questionnaire": questionnaire,
         "version": version,
-        "items": make_items(participant, questionnaire, items, posted, reading),
+        "items": make_items(participant, questionnaire, rows, posted, reading),
         "missing": len(reading.errors) if reading else 0,
         "more": bool(reading and reading.unseen and not reading.errors),
     }

@@ -132,9 +132,9 @@ def _runs(series: Series) -> list[list[tuple[float, float]]]:
 def _bars(series: Series, style: Style, frame: Frame, beside: float, width: float) -> Iterator[str]:
     for x, y, *_ in series.intervals:
         if y:
-            middle, top = frame.at(x, y, beside)
-            bottom = frame.at(x, 0)[1]
-            yield _bar(middle - width / 2, top, width, bottom - top, style, f"{series.name}: {number(y)}")
+            (x1, y1), (x2, y2) = frame.at(x, y, beside - width / 2), frame.at(x, 0, beside + width / 2)
+            left, top = min(x1, x2), min(y1, y2)
+            yield _bar(left, top, abs(x2 - x1), abs(y2 - y1), style, f"{series.name}: {number(y)}")
 
 
 def _bar(x: float, y: float, width: float, height: float, style: Style, title: str) -> str:

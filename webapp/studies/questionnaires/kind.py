@@ -36,6 +36,8 @@ class Distribution:
     title: str
     labels: tuple[str, ...]
     counts: tuple[int, ...]
+    scale: str = ""
+    """What the ends of a scale mean; empty if the labels are words."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from webapp.studies.questionnaires.kind import (
     ItemKind,
     Posted,
     Unusable,
-    count_codes,
     describe_steps,
     number_lines,
     read_code,
@@ -61,14 +60,8 @@ def list_cells(item: Item, value: Any) -> list[Any]:
 
 
 def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
-    codes = range(1, item.steps + 1)
     return [
-        Distribution(
-            f"{item.variable}_{row}",
-            words,
-            scale.label_steps(item),
-            count_codes(codes, [value.get(str(row)) for value in values]),
-        )
+        scale.count_steps(item, f"{item.variable}_{row}", words, [value.get(str(row)) for value in values])
         for row, words in number_lines(item.statements)
     ]
 

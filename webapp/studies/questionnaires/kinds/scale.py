@@ -32,11 +32,12 @@ def list_columns(item: Item) -> list[Column]:
 
 
 def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
-    return [Distribution(item.variable, item.text, label_steps(item), count_codes(range(1, item.steps + 1), values))]
+    return [count_steps(item, item.variable, item.text, values)]
 
 
-def label_steps(item: Item) -> tuple[str, ...]:
-    return tuple(f"{code} {words}".strip() for code, words in list_steps(item))
+def count_steps(item: Item, name: str, title: str, values: Sequence[Any]) -> Distribution:
+    codes = range(1, item.steps + 1)
+    return Distribution(name, title, tuple(map(str, codes)), count_codes(codes, values), describe_steps(item))
 
 
 KIND = ItemKind(
