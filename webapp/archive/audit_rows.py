@@ -13,6 +13,7 @@ from webapp.archive.row_reader import Pseudonyms, Row, make_plain
 from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
 from webapp.archive.study_scope import Scope
 from webapp.audit.models import Entry
+from webapp.experiments.models import Experiment
 from webapp.studies.models import Participant
 from webapp.votes.models import Poll
 
@@ -80,6 +81,7 @@ def list_actors(scope: Scope) -> set[str]:
     """Names of the experimenters in the export."""
     found = {name for name in filter_entries(scope).values_list("actor", flat=True) if name not in PEOPLE}
     found |= {name for poll in Poll.objects.filter(pk__in=scope.polls) for name in (poll.closed_by, poll.unblinded_by)}
+    found |= set(Experiment.objects.filter(pk__in=scope.experiments).values_list("owner", flat=True))
     origin = Origin.objects.filter(study=scope.study).first()
     found |= {row["actor"] for row in (origin.audit if origin else []) if row["actor"] not in PEOPLE}
     return found - {""}

@@ -15,8 +15,13 @@ from webapp.base.http import respond_with_download
 KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
-def draw_figure(chart: Chart, address: str, width: int = 640, height: int = 280, titled: bool = False) -> SafeString:
-    """A chart on a page: SVG, in which static/bench/charts.js runs a cursor, numbers, and downloads at `address`."""
+def draw_figure(
+    chart: Chart, address: str, width: int = 640, height: int = 280, titled: bool = False, query: str = ""
+) -> SafeString:
+    """A chart on a page: SVG, in which static/bench/charts.js runs a cursor, numbers, and downloads at `address`.
+
+    `query` follows the downloads' endings, with its question mark.
+    """
     context = {
         "chart": chart,
         "svg": SafeString(charts.inline_svg(chart, width, height)),
@@ -24,6 +29,7 @@ def draw_figure(chart: Chart, address: str, width: int = 640, height: int = 280,
         "cursor": charts.place_cursor(chart, width, height) if chart.readable else None,
         "points": [] if chart.readable else [[_print_cell(cell) for cell in row] for row in charts.list_points(chart)],
         "address": address,
+        "query": query,
         "endings": list(KINDS),
         "titled": titled,
     }

@@ -7,6 +7,7 @@ from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import views as data
+from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, languages, pilots, wizard
@@ -92,7 +93,11 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("<uuid:public_id>/lineage.<str:ending>", studies.lineage_table, name="lineage_table"),
 ]
 experiment_patterns = [
-    path("", experiments.index, name="index"),
+    path("", runs.index, name="index"),
+    path("experiments.csv", runs.download, name="runs_csv"),
+    path("selected/", runs.selected, name="selected"),
+    path("selected/<slug:slug>.<str:ending>", runs.curves, name="curves"),
+    path("selected/<str:action>/", runs.change_selected, name="change_selected"),
     path("time-left/", time_left.page, name="time_left"),
     path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
     path("tasks/", experiments.tasks, name="tasks"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from webapp.experiments.models import Experiment
+from webapp.experiments.models import Event, Experiment
 
 STATES = {
     "started": ("ended", False),
@@ -53,6 +55,16 @@ class WorkingTime:
 def read_working_time(experiment: Experiment) -> WorkingTime:
     rows = experiment.events.filter(kind__in=STATES).order_by("id").values_list("kind", "created_at")
     return _add_up(experiment, list(rows))
+
+
+def read_working_times(experiments: QuerySet[Experiment]) -> dict[int, WorkingTime]:
+    """The working time of many experiments by primary key, in two queries."""
+    events: dict[int, list[tuple[str, datetime]]] = defaultdict(list)
+    rows = Event.objects.filter(experiment__in=experiments, kind__in=STATES).order_by("id")
+    for pk, kind, moment in rows.values_list("experiment", "kind", "created_at"):
+        events[pk].append((kind, moment))
+    known = experiments.only("status", "paused", "started_at", "finished_at")
+    return {row.pk: _add_up(row, events[row.pk]) for row in known}
 
 
 def _add_up(experiment: Experiment, rows: Sequence[tuple[str, datetime]]) -> WorkingTime:

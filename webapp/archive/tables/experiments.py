@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.archive.rules import NAME, Omitted, Table, keep, link, never, text, when
+from webapp.archive.rules import NAME, STAFF, Omitted, Table, keep, link, never, text, when
 
 RUNS_AGAIN = ("draft", "running", "waiting")
 """States from which a loop would go on by itself or by one click."""
@@ -86,7 +86,17 @@ TABLES = (
             "created_at": when("When the row was made."),
             "started_at": when("When the loop was started."),
             "finished_at": when("When it ended."),
+            "owner": STAFF,
+            "archived_at": when("When somebody took it off the list of experiments; empty: it is listed."),
         },
+    ),
+    Table(
+        "experiments.Tag",
+        "experiment_tags",
+        "Words that staff gave experiments, to find them again.",
+        root="experiment",
+        path="experiment",
+        columns={"experiment": link(), "name": text("The word.")},
     ),
     Table(
         "experiments.Iteration",

@@ -179,6 +179,7 @@ class ExperimentAdmin(ModelAdmin):
         if change:
             obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
         else:
+            obj.owner = request.user.get_username()
             super().save_model(request, obj, form, change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,11 +19,11 @@ from simulation import catalog
 from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.experiments import event_log, experiment_list, sections, winner_zip
+from webapp.bench.experiments import event_log, sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
-from webapp.experiments import events, loop, queues, upgrades
+from webapp.experiments import events, loop, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
 from webapp.review.media import respond_with_range
@@ -48,16 +47,6 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "close": (panels.close_round, "Decided with the choices that were there.", "Nobody has chosen yet."),
 }
 TEST_SECONDS = 45
-
-
-@require_safe
-@staff_only
-def index(request: HtmxHttpRequest) -> HttpResponse:
-    page = Paginator(experiment_list.list_experiments(), 30).get_page(request.GET.get("page"))
-    experiments = list(page)
-    jobs = experiment_list.find_running_jobs(experiments)
-    rows = [(experiment, jobs.get(experiment.pk)) for experiment in experiments]
-    return render(request, "bench/experiments/index.html", {"page": page, "rows": rows, "queues": queues.read_queues()})
 
 
 @require_safe

@@ -1,6 +1,6 @@
 """The state of every loop. Logic about one row is here; writes across rows are in loop.py and jobs.py."""
 
-from webapp.experiments.models.experiment import Candidate, Experiment, Iteration
+from webapp.experiments.models.experiment import Candidate, Experiment, Iteration, Tag
 from webapp.experiments.models.loop_settings import (
     LanguageModel,
     LoopSettings,
@@ -22,6 +22,7 @@ __all__ = [
     "ModelCall",
     "Request",
     "Run",
+    "Tag",
     "method_choices",
     "preset_choices",
     "task_choices",

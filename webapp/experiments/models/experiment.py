@@ -37,6 +37,10 @@ class Experiment(LoopSettings):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
+    owner = models.CharField(max_length=150, blank=True, editable=False)
+    """The account that set it up by itself; empty in studies, comparisons and on the command line."""
+    archived_at = models.DateTimeField(null=True, editable=False)
+    """Since when the table of experiments hides it; null: it is shown."""
 
     class Meta:
         ordering = ["-created_at"]
@@ -58,6 +62,20 @@ class Experiment(LoopSettings):
     @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
+
+
+class Tag(models.Model):
+    """A word that staff gave an experiment, to find it again."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["experiment", "name"], name="one_tag_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Iteration(models.Model):
