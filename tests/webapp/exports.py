@@ -30,9 +30,24 @@ def write_export(study, path, **options):
     return open_zip(path)
 
 
+class Opened(zipfile.ZipFile):
+    """A zip whose files are named without the folder that holds all of them."""
+
+    @property
+    def folder(self):
+        top = super().namelist()[0].partition("/")[0] + "/"
+        return top if all(name.startswith(top) for name in super().namelist()) else ""
+
+    def namelist(self):
+        return [name.removeprefix(self.folder) for name in super().namelist()]
+
+    def getinfo(self, name):
+        return super().getinfo(f"{self.folder}{name}")
+
+
 def open_zip(path):
     """The zip, read whole, so that no file stays open."""
-    return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    return Opened(io.BytesIO(path.read_bytes()))
 
 
 @dataclass(frozen=True)
@@ -126,6 +141,7 @@ def normalize_page(response):
     text = re.sub(r'(data-(?:after|version)|id__exact|admin/\w+/\w+/)=?"?[0-9a-f]+"?', r"\1", text)
     text = re.sub(r"/(v|join)/[\w-]{20,}/", r"/\1/", text)
     text = re.sub(r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n", text)
+    text = re.sub(r'\s*<a class="button" href="[^"]*winner\.zip">[^<]*</a>', "", text)  # policies stay behind
     text = re.sub(rf"{finished_study.VOTER}\d", "", text)  # recruitment ids stay behind
     return text.replace(finished_study.EXPERIMENTER, "staff-1")
 

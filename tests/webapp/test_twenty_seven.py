@@ -116,7 +116,7 @@ class Export:
 
     def __init__(self, path: Path) -> None:
         with zipfile.ZipFile(path) as file:
-            self.files = {name: file.read(name) for name in file.namelist()}
+            self.files = {name.partition("/")[2]: file.read(name) for name in file.namelist()}
 
     def table(self, name: str) -> dict[int, dict[str, Any]]:
         return {row["id"]: row for row in json.loads(self.files[f"tables/{name}.json"])}

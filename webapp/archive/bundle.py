@@ -48,15 +48,16 @@ class Sink:
 
 
 class Bundle:
-    """Writes the zip file by file; `close` adds manifest and checksums."""
+    """Writes the zip file by file, all in one folder; `close` adds manifest and checksums, with names inside it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, folder: str) -> None:
+        self._folder = folder
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=6)
         self.members: list[Member] = []
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[Sink]:
-        info = zipfile.ZipInfo(name, EPOCH)
+        info = zipfile.ZipInfo(f"{self._folder}/{name}", EPOCH)
         info.compress_type = zipfile.ZIP_STORED if name.endswith(STORED) else zipfile.ZIP_DEFLATED
         info.external_attr, info.create_system = 0o644 << 16, 3
         with self._zip.open(info, "w", force_zip64=True) as file:

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.db import connection
+from django.utils import timezone
 
-from webapp.archive import audit_rows, choices, derived_files, dictionary, readme
+from webapp.archive import audit_rows, choices, derived_files, dictionary, readme, result_files
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
 from webapp.archive.row_reader import Pseudonyms, RowReader
@@ -37,9 +38,11 @@ def ignore_progress(fraction: float, words: str) -> None:
 
 
 def write_export(study: Study, path: Path, options: Options = Options(), report: Report = ignore_progress) -> None:  # noqa: B008
-    """Write the zip. The same data and options give the same bytes, except for fresh labels, which are random."""
+    """Write the zip. The same data and options give the same bytes on one day, except for fresh labels, which are
+    random.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Bundle(path) as bundle:
+    with Bundle(path, name_folder(f"study-{study.pk}")) as bundle:
         with hold_snapshot():
             scope = Scope(study, options.pilots)
             names = choose_names(scope, options.fresh_labels)
@@ -58,6 +61,11 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
         bundle.write_json("versions.json", list_versions())
         bundle.write_text("README.txt", readme.render_readme(scope, counts, options))
         bundle.close({"kind": KIND, "format": FORMAT, "study": study.title, "tables": counts, **about})
+
+
+def name_folder(of: str) -> str:
+    """The folder that holds all files of a zip."""
+    return f"prefine-{of}-{timezone.localdate():%Y-%m-%d}"
 
 
 @contextmanager
@@ -117,7 +125,9 @@ def _write_tables(bundle: Bundle, reader: RowReader, names: Pseudonyms, report: 
             out.close()
         bundle.write_csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
     bundle.write_csv(f"{choices.FILE}.csv", list(choices.COLUMNS), choices.list_rows(reader.scope, names))
-    lines = [[choices.FILE, column, *about, ""] for column, about in choices.COLUMNS.items()]
+    result_files.write_result_files(bundle, reader.scope, names)
+    described = {choices.FILE: choices.COLUMNS, **result_files.TABLES}
+    lines = [[file, name, *about, ""] for file, columns in described.items() for name, about in columns.items()]
     entries = list(dictionary.list_entries(TABLES.values()))
     lines += [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]
     bundle.write_csv("dictionary.csv", ["table", "column", "type", "unit", "meaning", "pseudonymisation"], lines)

@@ -14,7 +14,11 @@ An export of a study made with Prefine: people watch robots, say which one they 
 model writes better reward functions from that.
 
 What is here
+  results.csv      one row per experiment: participant, arm, winner's score, rounds, times, why it does not count
+  rounds.csv       the pick of every judged round, with its score
   choices.csv      every video or answer in every confirmed choice: who, where on the page, best or worst, score
+  results.ipynb    a notebook that reads these three and redraws the figures, intervals and tests of the results page
+  results.R        the same in R
   tables/          every table as CSV (for spreadsheets and statistics) and as JSON (one row a line)
   dictionary.csv, dictionary.md    every column of these: meaning, unit, type
   seeds.csv        every seed in one list

@@ -67,7 +67,7 @@ class Package:
             unless_harmless.pop_all()
 
     def _check(self) -> tuple[dict[str, Any], dict[str, Member]]:
-        infos = _list_entries(self._zip)
+        infos = self._infos = _remove_top_folder(_list_entries(self._zip))
         if MANIFEST not in infos:
             raise Refused(f"{MANIFEST} is missing: this is no export of a study.")
         about = _parse_json(b"".join(self._read_pieces(infos[MANIFEST], MOST_LIST)), MANIFEST)
@@ -124,7 +124,7 @@ class Package:
         if member is None:
             raise Refused(f"{name} is missing.")
         digest = hashlib.sha256()
-        for data in self._read_pieces(self._zip.getinfo(name), most):
+        for data in self._read_pieces(self._infos[name], most):
             digest.update(data)
             yield data
         if digest.hexdigest() != member.sha256:
@@ -168,6 +168,14 @@ def _list_entries(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     for info in infos:
         _check_entry(info)
     return {info.filename: info for info in infos}
+
+
+def _remove_top_folder(infos: dict[str, zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """The files by their names inside the folder that holds all of them; exports of early versions have none."""
+    folder = next(iter(infos), "").partition("/")[0] + "/"
+    if f"{folder}{MANIFEST}" in infos and all(name.startswith(folder) for name in infos):
+        return {name.removeprefix(folder): info for name, info in infos.items()}
+    return infos
 
 
 def _check_entry(info: zipfile.ZipInfo) -> None:

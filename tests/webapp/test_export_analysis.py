@@ -1,0 +1,114 @@
+"""The notebook and the R script of an export give the numbers of the results page."""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.webapp import arms_study
+from webapp.archive import export, result_files
+from webapp.archive.study_scope import Options
+from webapp.bench.studies import results
+from webapp.studies.models import Outcome
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+STUDIES = {
+    "three arms": (
+        {"NA": (310.0, 290.0, 330.0, 300.0), "B": (240.0, 270.5, 255.0), "C, k=3": (200.0, 210.0, 199.0)},
+        1,
+    ),
+    "the same people": ({"A": (300.0, 310.0, 290.0), "B": (280.0, 295.0, 281.0)}, 2),
+    "one person": ({"A": (300.0,), "B": (280.0, 280.0)}, 1),
+}
+MEANS = ("n", "mean", "deviation", "low", "high")
+COMPARED = ("difference", "low", "high", "g", "g_low", "g_high", "test", "p", "p_holm")
+RUN_R = """
+source("results.R")
+options(digits = 15)
+write.csv(means, "means.csv", row.names = FALSE)
+write.csv(comparisons, "comparisons.csv", row.names = FALSE)
+"""
+RUN_NOTEBOOK = """
+import json, matplotlib
+matplotlib.use("Agg")
+names = {}
+for cell in json.load(open("results.ipynb"))["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)
+names["plt"].figure(1).savefig("figure.png")
+for table in ("means", "comparisons"):
+    names[table].to_csv(f"{table}.csv", index=False)
+"""
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_both_give_the_numbers_of_the_page(kind, tmp_path):
+    scores, each = STUDIES[kind]
+    study = arms_study.create_study(scores, experiments_each=each)
+    gone = arms_study.add_person(study, "gone", outcome=Outcome.WITHDRAWN)
+    arms_study.judge_experiment(gone, study.arms.first(), 1, 999.0)
+    export.write_export(study, tmp_path / "study.zip", Options(clips=False))
+    with zipfile.ZipFile(tmp_path / "study.zip") as package:
+        package.extractall(tmp_path)
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    expected = read_page(study)
+    for command in (["python", "-c", RUN_NOTEBOOK], ["Rscript", "-e", RUN_R]):
+        found = run_analysis(command, folder)
+        assert found["means"].keys() == expected["means"].keys()
+        assert found["comparisons"].keys() == expected["comparisons"].keys()
+        for table in expected:
+            for key, values in expected[table].items():
+                assert found[table][key] == pytest.approx(values, rel=1e-9, abs=1e-9, nan_ok=True), (command[0], key)
+    assert (folder / "figure.png").stat().st_size > 5000 and (folder / "Rplots.pdf").stat().st_size > 5000
+
+
+def read_page(study):
+    """What the results page says: (measure, arm or arms) -> numbers."""
+    means, compared = {}, {}
+    for outcome in results.read_study_results(study).outcomes:
+        measure = outcome.measure.title.partition(",")[0]
+        for arm, one in outcome.means.items():
+            low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
+            means[measure, arm] = list(map(to_number, (one.count, one.mean, one.deviation, low, high)))
+        for one in outcome.comparisons:
+            numbers = [one.difference]
+            for interval, value in ((one.interval, ()), (one.effect_interval, (one.effect,))):
+                tested = one.p is not None and interval is not None
+                numbers += [*value, interval.low, interval.high] if tested else [None] * (len(value) + 2)
+            numbers += [len(one.test), one.p, one.adjusted]
+            compared[measure, one.first, one.second] = list(map(to_number, numbers))
+    return {"means": means, "comparisons": compared}
+
+
+def run_analysis(command, folder):
+    program = sys.executable if command[0] == "python" else command[0]
+    environment = {**os.environ, "MPLCONFIGDIR": str(folder)}
+    subprocess.run([program, *command[1:]], cwd=folder, env=environment, check=True, capture_output=True)
+    found = {}
+    for table, keys, columns in (("means", ("arm",), MEANS), ("comparisons", ("first", "second"), COMPARED)):
+        with (folder / f"{table}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        found[table] = {
+            (row["measure"].partition(",")[0], *(row[key] for key in keys)): [
+                to_number(len(row[name]) if name == "test" else row.get(name)) for name in columns
+            ]
+            for row in rows
+        }
+    return found
+
+
+def to_number(cell):
+    return math.nan if cell in (None, "", "NA") else float(cell)
+
+
+def test_the_notebook_is_one():
+    book = json.loads((result_files.ANALYSIS / "results.ipynb").read_text())
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    assert all(cell["id"] and cell["metadata"] == {} for cell in book["cells"])
+    assert all(cell["outputs"] == [] for cell in book["cells"] if cell["cell_type"] == "code")
