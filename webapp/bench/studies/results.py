@@ -9,10 +9,9 @@ from statistics import fmean
 from webapp.archive.study_results import Result, read_results
 from webapp.base.charts import Chart, Series
 from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_groups, summarize_mean
-from webapp.base.statistics.proportions import Interval
+from webapp.base.statistics.proportions import Interval, format_p
 from webapp.experiments.figures import short_metric
 from webapp.studies.models import Arm, Study
-from webapp.votes.poll_results import format_p
 
 PEOPLE, PANELS = "participant", "panel"
 JITTER = 0.16
