@@ -9,7 +9,7 @@ from django.urls import reverse
 from tests.webapp import rows
 from webapp.experiments.models import Event, Experiment
 from webapp.studies import comprehension
-from webapp.studies.models import CompletionCode, Outcome, Question
+from webapp.studies.models import CompletionCode, Outcome, Participant, Question
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert('x')</script>"
@@ -32,6 +32,8 @@ def study():
 @pytest.fixture
 def person(study):
     someone = rows.participant(study)
+    someone.source = Participant.Source.RECRUITMENT
+    someone.save()
     rows.create_round(someone)
     rows.open_judgement(someone)
     return someone

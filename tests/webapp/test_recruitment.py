@@ -260,6 +260,7 @@ def ended(study):
     person = rows.participant(study)
     rows.create_round(person)
     rows.open_judgement(person)
+    Participant.objects.update(source=Participant.Source.RECRUITMENT)
     return Participant.objects.get()
 
 

@@ -10,7 +10,7 @@ from webapp.bench.data import views as data
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import gold, languages, pilots, wizard
+from webapp.bench.studies import gold, languages, pilots, prolific_page, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.studies.questionnaires import answers as questionnaire_answers
@@ -86,6 +86,7 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("studies/<int:pk>/languages/", languages.study_languages, name="study_languages"),
     path("studies/<int:pk>/languages/<str:code>/", languages.study_texts, name="study_texts"),
     path("studies/<int:pk>/questionnaires/", include(questionnaire_patterns)),
+    path("studies/<int:pk>/prolific/", prolific_page.page, name="study_prolific"),
     path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),
     path("studies/<int:pk>/pilots/delete/", pilots.delete, name="delete_pilots"),
     path("studies/<int:pk>/<slug:name>.<str:ending>", studies.study_file, name="study_file"),

@@ -127,6 +127,11 @@ def stop(participant: Participant) -> None:
     _end_participation(participant, Outcome.STOPPED, None, "did not want to wait until it is mended")
 
 
+def end_at_recruitment_site(participant: Participant) -> None:
+    """End the part of somebody whose submission was returned, or ran out of time, at the recruitment site."""
+    _end_participation(participant, Outcome.STOPPED, None, "ended their part at the recruitment site")
+
+
 @transaction.atomic
 def _end_participation(participant: Participant, outcome: Outcome, withdrawn_at: object, words: str) -> None:
     assigning.lock_study(participant.study_id)

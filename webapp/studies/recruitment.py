@@ -138,6 +138,15 @@ class ShownCode:
         return (urlsplit(self.return_address).hostname or "").removeprefix("www.")
 
 
+def find_own_code(participant: Participant, outcome: str) -> ShownCode | None:
+    """The code for this person. People with personal links are not told of the site where others come from."""
+    code = find_code(participant.study, outcome)
+    personal = participant.source == Participant.Source.LINK
+    if code and personal and (participant.study.recruiting or code.return_address):
+        return None
+    return code
+
+
 def find_code(study: Study, outcome: str) -> ShownCode | None:
     """The code for somebody whose part ended with this outcome; None before that, or if the study has none."""
     row = CompletionCode.objects.filter(study=study, outcome=outcome).first() if outcome else None

@@ -22,7 +22,7 @@ from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
 from webapp.studies.models import Outcome, Participant
-from webapp.studies.recruitment import find_code
+from webapp.studies.recruitment import find_own_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import find_presentation, make_lead
@@ -172,7 +172,7 @@ def _make_experiment_page(participant: Participant, experiment: Experiment) -> P
 
 def _make_failed_page(participant: Participant) -> Page:
     """The person can wait until the failure is mended, or end their part here."""
-    has_code = participant.study.codes.filter(outcome=Outcome.STOPPED).exists()
+    has_code = find_own_code(participant, Outcome.STOPPED) is not None
     return Page("failed", {"action": reverse("stop", args=[participant.token]), "has_code": has_code})
 
 
@@ -287,12 +287,12 @@ def _make_picked_page(participant: Participant, request: Request, vote: Vote) ->
 
 
 def _make_code_context(participant: Participant) -> dict[str, Any]:
-    return {"code": find_code(participant.study, participant.outcome)}
+    return {"code": find_own_code(participant, participant.outcome)}
 
 
 def _make_end_page(participant: Participant, experiment: Experiment) -> Page:
     if participant.study.debriefing and participant.debriefed_at is None:
-        has_code = participant.study.codes.filter(outcome=Outcome.FINISHED).exists()
+        has_code = find_own_code(participant, Outcome.FINISHED) is not None
         return Page("debriefing", {"action": reverse("debriefed", args=[participant.token]), "has_code": has_code})
     return _make_thanks_page(participant, experiment)
 
@@ -302,7 +302,7 @@ def _make_thanks_page(participant: Participant, experiment: Experiment) -> Page:
     clip = winner.clips.filter(percent=100, status="ready").first() if winner else None
     token = issue_tickets(participant, [clip])[clip.pk] if clip else ""
     outcome = participant.outcome or Outcome.FINISHED  # another process may store it while this page is made
-    code = find_code(participant.study, outcome)
+    code = find_own_code(participant, outcome)
     shown = (
         find_presentation(experiment).make_winner_context(experiment.task_info, make_tried(winner)) if winner else {}
     )

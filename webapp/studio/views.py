@@ -100,9 +100,9 @@ def leave_study(request: HtmxHttpRequest, participant: Participant) -> HttpRespo
 
 def _erase(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Delete the person's data and show the last page."""
-    study = participant.study
+    study, code = participant.study, recruitment.find_own_code(participant, Outcome.WITHDRAWN)
     erasure.erase(participant)
-    context = {"study": study, "code": recruitment.find_code(study, Outcome.WITHDRAWN)}
+    context = {"study": study, "code": code}
     return render(request, "studio/erased.html", context)
 
 

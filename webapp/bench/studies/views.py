@@ -21,7 +21,7 @@ from webapp.bench.studies.forms import MOST_AT_ONCE, InviteForm, StatusForm
 from webapp.bench.studies.status import set_status
 from webapp.bench.studies.wizard import STEPS
 from webapp.experiments.models import Experiment
-from webapp.studies import enrolment, opening, pilots, preflight, recruitment
+from webapp.studies import enrolment, opening, pilots, preflight, prolific, recruitment
 from webapp.studies.models import Participant, Study
 
 TABLE_TYPES = {
@@ -50,6 +50,8 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         **live,
         **_describe_results(row, answers),
         **_make_set_up_context(request, row),
+        "pay": prolific.read_pay(row),
+        "code_types": prolific.list_code_types(row),
         "pilot_refusal": pilots.find_refusal(row),
         "equal_arms": preflight.describe_equal_arms(row),
         "answers": answers,
