@@ -109,6 +109,7 @@ experiment_patterns = [
     path("clips/<int:pk>/refilm/", experiments.refilm, name="refilm"),
     path("<uuid:public_id>/", experiments.experiment, name="experiment"),
     path("<uuid:public_id>/live/", experiments.live, name="live"),
+    path("<uuid:public_id>/repeat/", experiments.repeat, name="repeat"),
     path("<uuid:public_id>/winner.zip", experiments.download_winner, name="download_winner"),
     path("<uuid:public_id>/rounds.<str:ending>", experiments.rounds_figure, name="rounds_figure"),
     path("<uuid:public_id>/<str:key>/", experiments.candidate, name="candidate"),

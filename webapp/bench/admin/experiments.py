@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.apps import apps
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -20,7 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options
-from webapp.experiments import judges, loop
+from webapp.experiments import judges, loop, repeating
 from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import (
     Candidate,
@@ -105,6 +106,18 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
+def _copy_settings(public_id: str) -> dict[str, Any]:
+    """The form's values for a duplicate of this experiment; its seed is the next free one. Empty if there is none."""
+    try:
+        row = Experiment.objects.get(public_id=public_id)
+    except (Experiment.DoesNotExist, ValidationError):
+        return {}
+    settings = {name: getattr(row, name) for name in repeating.COPIED}
+    if row.judge_info.asks_people:
+        settings |= {"judge": judges.WITHOUT_PEOPLE, "judge_options": {}}
+    return {**settings, "name": f"Copy of {row.name}"[:120]}
+
+
 PEOPLE_JUDGE_IN_STUDIES = (
     "People judge in studies, each in an experiment of their own: set up a study, and its experiments start with its "
     "participants. One that is started here is judged by the hidden metric or by a language model."
@@ -162,7 +175,8 @@ class ExperimentAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A proposed name, and a judge that works outside a study."""
         names = {"name": f"Experiment {Experiment.objects.count() + 1}", "judge": judges.WITHOUT_PEOPLE}
-        return {**names, "model": find_environment_model(), **super().get_changeform_initial_data(request)}
+        given = super().get_changeform_initial_data(request)
+        return {**names, "model": find_environment_model(), **_copy_settings(str(given.pop("copy", ""))), **given}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
         """Once an experiment has started, only name and budgets may change: its requests were made from the rest."""

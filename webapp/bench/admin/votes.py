@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import F, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -14,7 +15,7 @@ from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from webapp.experiments.models import Candidate, Clip
+from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.votes import answer_pairs
 from webapp.votes.models import Pair, Poll
 
@@ -74,6 +75,20 @@ def list_winning_clips() -> QuerySet[Clip]:
     return final.select_related("candidate__iteration__experiment").order_by("-candidate__iteration__experiment")
 
 
+def find_winner_choice(public_id: str) -> str:
+    """The choice that stands for the winner of this experiment; empty if there is none."""
+    try:
+        row = Experiment.objects.get(public_id=public_id)
+    except (Experiment.DoesNotExist, ValidationError):
+        return ""
+    if row.winner_id is None:
+        return ""
+    if clip := list_winning_clips().filter(candidate=row.winner_id).first():
+        return str(clip.pk)
+    answer = answer_pairs.find_winners().filter(pk=row.winner_id).first()
+    return f"{ANSWER_PREFIX}{answer.pk}" if answer else ""
+
+
 class PairForm(forms.ModelForm):
     first = forms.ChoiceField(
         choices=winner_choices,
@@ -93,10 +108,9 @@ class PairForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("first", "second"):
-            answer = getattr(self.instance, f"{name}_answer_id")
-            self.initial[name] = (
-                f"{ANSWER_PREFIX}{answer}" if answer else str(getattr(self.instance, f"{name}_id") or "")
-            )
+            answer, clip = getattr(self.instance, f"{name}_answer_id"), getattr(self.instance, f"{name}_id")
+            if answer or clip:
+                self.initial[name] = f"{ANSWER_PREFIX}{answer}" if answer else str(clip)
 
     def clean(self) -> dict[str, Any]:
         """Put each choice into the row's field for clips or for answers."""
@@ -169,6 +183,15 @@ class PollAdmin(ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         defaults = ANSWERS if request.GET.get("kind") == "answers" else CLIPS
         return {**defaults, **super().get_changeform_initial_data(request)}
+
+    def get_formset_kwargs(self, request: HttpRequest, obj: Model, inline: Any, prefix: str) -> dict[str, Any]:
+        """The first pair of a new vote, where an experiment's page names two experiments (`first`, `second`)."""
+        kwargs: dict[str, Any] = super().get_formset_kwargs(request, obj, inline, prefix)
+        if request.method == "GET" and obj.pk is None and inline.model is Pair:
+            pair = {name: find_winner_choice(request.GET.get(name, "")) for name in ("first", "second")}
+            if any(pair.values()):
+                kwargs["initial"] = [pair]
+        return kwargs
 
     def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:
         """Fixed once the poll is open: everybody must be asked the same, under the same plan."""

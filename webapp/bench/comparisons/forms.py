@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from llm import methods
@@ -50,6 +52,34 @@ def preset_choices() -> list[tuple[str, str]]:
         if have:
             found.append((preset, title))
     return found
+
+
+COPIED = (
+    *("candidates", "experiments", "judge", "preset", "iterations", "seed", "model", "describer", "judge_model"),
+    *("vision", "token_budget", "dollar_budget", "label"),
+)
+
+
+def copy_settings(public_id: str) -> dict[str, Any]:
+    """The form's values for a duplicate of this comparison; empty if there is none."""
+    try:
+        row = Comparison.objects.get(public_id=public_id)
+    except (Comparison.DoesNotExist, ValidationError):
+        return {}
+    named = [arm for arm in row.methods if arm in methods.METHODS]
+    return {name: getattr(row, name) for name in COPIED} | {
+        "name": f"Copy of {row.name}"[:120],
+        "tasks": row.tasks,
+        "methods": named,
+        "variants": "\n".join(arm for arm in row.methods if arm not in named),
+        "baseline": row.methods[0] if row.methods[0] in named else VARIANT,
+        "judge_options": "\n".join(row.judge_options),
+    }
+
+
+def find_kind(tasks: Sequence[str]) -> str:
+    """The kind of these tasks."""
+    return PROBLEMS if tasks and not set(tasks) <= set(catalog.tasks()) else ROBOTS
 
 
 class ComparisonForm(forms.ModelForm):

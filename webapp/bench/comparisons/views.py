@@ -21,7 +21,7 @@ from webapp.base.charts import Chart
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import KINDS, ROBOTS, ComparisonForm
+from webapp.bench.comparisons.forms import KINDS, ComparisonForm, copy_settings, find_kind
 from webapp.comparisons import background, report
 from webapp.comparisons.models import Comparison
 
@@ -52,10 +52,14 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
-    """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take."""
+    """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take.
+
+    `copy` names a comparison whose settings fill the form.
+    """
+    copied = copy_settings(request.GET.get("copy", ""))
     asked = request.GET.get("kind", "")
-    kind = asked if asked in KINDS else ROBOTS
-    form = ComparisonForm(request.POST or None, request.FILES or None, kind=kind)
+    kind = asked if asked in KINDS else find_kind(copied.get("tasks", []))
+    form = ComparisonForm(request.POST or None, request.FILES or None, kind=kind, initial=copied)
     if request.method == "POST" and form.is_valid():
         return redirect("comparisons:comparison", form.save().public_id)
     context = {"form": form, "kind": kind, "kinds": KINDS.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.urls import reverse
 from django.utils import timezone
@@ -10,6 +11,7 @@ from django.utils import timezone
 from llm.backend import without_credentials
 from webapp.base import charts
 from webapp.bench.experiments import winner_zip
+from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
@@ -78,6 +80,16 @@ class ExperimentOverview:
     def winner(self) -> Card | None:
         cards = (card for row in self.rounds for card in row.cards)
         return next((card for card in cards if "winner" in card.badges), None)
+
+    @cached_property
+    def next_steps(self) -> NextSteps | None:
+        return find_next_steps(self.experiment)
+
+    @property
+    def unseen_seeds(self) -> str:
+        """Five seeds for a command that no round of this experiment trained with."""
+        first = 1000 * self.experiment.seed + 901
+        return " ".join(map(str, range(first, first + 5)))
 
     @property
     def has_policy(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
+from webapp import audit
 from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
@@ -23,7 +25,7 @@ from webapp.bench.experiments import event_log, sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
-from webapp.experiments import events, loop, upgrades
+from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
 from webapp.review.media import respond_with_range
@@ -160,6 +162,22 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
     else:
         messages.warning(request, f"Nothing was changed. {refused}")
     return redirect("bench:experiment", public_id)
+
+
+@require_POST
+@staff_only
+def repeat(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Start the same settings with the next free seed, and go to that experiment's page."""
+    row = _get_experiment(public_id)
+    try:
+        with transaction.atomic():
+            new = repeating.start_next_seed(row, request.user.get_username())
+            audit.record(request.user, "repeated experiment", new, seed=new.seed, settings_of=str(public_id))
+    except ValueError as error:
+        messages.warning(request, f"Nothing was started. {error}")
+        return redirect("bench:experiment", public_id)
+    messages.success(request, f"Started with seed {new.seed}.")
+    return redirect("bench:experiment", new.public_id)
 
 
 @require_POST

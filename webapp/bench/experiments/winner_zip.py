@@ -32,7 +32,8 @@ The winner of “{name}”, candidate {key}: {task}, {method}, seed {seed}. Writ
 reward.py   the reward function. Train it again: ./prefine train --task {task} --reward FOLDER/reward.py
 policy.pt   the final policy of its training (PyTorch, read without running code).
             Its score and films: ./prefine evaluate FOLDER/policy.pt --film best worst
-run.py      one episode of the policy in plain Python
+run.py      one episode of the policy in plain Python. It needs a checkout of Prefine, and of its packages torch,
+            numpy and mujoco alone: PYTHONPATH=CHECKOUT python FOLDER/run.py
 """
 
 
