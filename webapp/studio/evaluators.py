@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
@@ -30,6 +30,8 @@ from webapp.votes.languages import localize_poll
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
 EvaluatorView = Callable[[HttpRequest, Evaluator], HttpResponse]
+Tile = tuple[str, str, str, str]
+"""Letter, side, and the addresses of clip and poster."""
 LONGEST_CLIENT = 2000
 
 
@@ -87,30 +89,44 @@ def _make_undo_context(evaluator: Evaluator) -> dict[str, Any]:
 
 
 def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
-    tiles = [("A", "left", showing.left_token), ("B", "right", showing.right_token)]
-    medium = showing.pair.medium
-    shown = {"tiles": tiles} if medium.filmed else _make_answers_context(showing.pair, showing)
+    showing.evaluator = evaluator  # with the texts of the vote in the reader's language
+    sides = (("A", "left", showing.left_token), ("B", "right", showing.right_token))
+    tiles: list[Tile] = [
+        (letter, side, reverse("pair_clip", args=[token]), reverse("pair_poster", args=[token]))
+        for letter, side, token in sides
+    ]
+    numbers = showing.pair.answers.get("files", ())
+    files = {number: reverse("pair_file", args=[showing.token, number]) for number in numbers}
+    return make_ballot_context(showing, evaluator.showings.count(), tiles, files)
+
+
+def make_ballot_context(
+    showing: Showing, count: int, tiles: Sequence[Tile], files: Mapping[int, str]
+) -> dict[str, Any]:
+    """What the page of a pair shows, with the addresses of its clips or of its problem's files."""
+    medium, poll = showing.pair.medium, showing.evaluator.poll
+    shown = {"tiles": tiles} if medium.filmed else _make_answers_context(showing.pair, showing, files)
     return {
         **shown,
         "medium": medium,
         "showing": showing,
-        "question": questions.find_question(evaluator.poll, showing.pair),
-        "count": evaluator.showings.count(),
-        "strengths": poll_ballot.STRENGTHS.items() if evaluator.poll.ask_strength else [],
+        "question": questions.find_question(poll, showing.pair),
+        "count": count,
+        "strengths": poll_ballot.STRENGTHS.items() if poll.ask_strength else [],
     }
 
 
-def _make_answers_context(pair: Pair, showing: Showing) -> dict[str, Any]:
+def _make_answers_context(pair: Pair, showing: Showing, addresses: Mapping[int, str]) -> dict[str, Any]:
     """The problem of a pair, and its answers by the side on which this evaluator sees them."""
     copy: Mapping[str, Any] = pair.answers
     problem = Problem(**copy["problem"])
     sides = ("first", "second") if showing.first_left else ("second", "first")
     rows = [make_tried(Candidate(**copy[side])) for side in sides]
     shown = [answers.make_answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
-    files = Attachment.objects.filter(pk__in=copy["files"]).order_by("pk")
+    files = Attachment.objects.filter(pk__in=addresses).order_by("pk")
     return {
         **answers.make_statement(problem),
-        "attachments": [(row, reverse("pair_file", args=[showing.token, row.pk])) for row in files],
+        "attachments": [(row, addresses[row.pk]) for row in files],
         "answers": list(zip(("left", "right"), shown, strict=True)),
         **answers.make_reference_context(problem),
     }

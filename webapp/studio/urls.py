@@ -5,6 +5,7 @@ from django.urls import path
 from webapp.review import media
 from webapp.studio import (
     attachments,
+    evaluator_preview,
     evaluators,
     languages,
     notice_views,
@@ -30,6 +31,7 @@ urlpatterns = [
     *questionnaires.urlpatterns,
     *open_link.urlpatterns,
     *preview.urlpatterns,
+    *evaluator_preview.urlpatterns,
     path("s/<str:token>/vote/", voting.cast_vote, name="vote"),
     path("s/<str:token>/undo/", voting.undo_vote, name="undo"),
     path("s/<str:token>/viewing/", voting.save_viewing, name="viewing"),

@@ -1,0 +1,63 @@
+"""The preview of an A/B vote: what an evaluator sees, for staff alone, and nothing is stored."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import bench_rows, poll_rows
+from tests.webapp.poll_rows import page
+from webapp.votes import lifecycle
+from webapp.votes.models import Evaluator, Showing, Vote
+
+pytestmark = pytest.mark.django_db
+
+
+def test_staff_see_every_page_and_nothing_is_stored(client):
+    client.force_login(bench_rows.create_staff())
+    poll = poll_rows.poll(pairs=2, opened=False, question="")
+    first = reverse("vote_preview_first", args=[poll.public_id])
+    assert first in client.get(poll.get_absolute_url()).content.decode()
+    assert "What evaluators see: Pair 1" in client.get(first, follow=True).content.decode()
+    for opened in (False, True):
+        for name, words in (("consent", "Agree and begin"), ("pair-2", "Pair 2 of 2"), ("thanks", "Thank you")):
+            response = client.get(reverse("vote_preview_page", args=[poll.public_id, name]))
+            assert words in response.content.decode() and "form-action 'none'" in response["Content-Security-Policy"]
+        html = client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
+        assert "Which robot runs forward faster?" in html and "nothing is saved" in html
+        sources = re.findall(r'(?:src|poster)="(/bench/votes/[^"]+)"', html)
+        assert len(sources) == 4 and all(client.get(address).status_code == 200 for address in sources), opened
+        assert client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-3"])).status_code == 404
+        if not opened:
+            assert lifecycle.open_poll(poll) == []
+    assert not Evaluator.objects.exists() and not Showing.objects.exists() and not Vote.objects.exists()
+
+
+def test_a_pair_looks_as_it_does_to_an_evaluator(client):
+    client.force_login(bench_rows.create_staff())
+    poll = poll_rows.poll()
+    shown = client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
+    real = page(Client(), poll_rows.evaluator(poll))
+
+    def read(html):
+        form = html[html.index('<form id="ballot"') : html.index("</main>")]
+        return re.sub(r"(src|poster|action|value)=\"[^\"]*\"", "", form)
+
+    assert read(shown) == read(real)
+
+
+def test_nobody_else_sees_it(client):
+    poll = poll_rows.poll()
+    poll_rows.evaluator(poll)
+    addresses = [
+        reverse("vote_preview_first", args=[poll.public_id]),
+        reverse("vote_preview_page", args=[poll.public_id, "pair-1"]),
+        reverse("vote_preview_clip", args=[poll.public_id, 1, "first", "mp4"]),
+        reverse("vote_preview_file", args=[poll.public_id, 1, 1]),
+    ]
+    for user in (None, User.objects.create(username="eve")):
+        if user:
+            client.force_login(user)
+        assert all("/admin/login/" in client.get(address).url for address in addresses)
