@@ -13,7 +13,7 @@ PAGES = """
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
-from tests.webapp import bench_rows, finished_study, poll_rows, problem_rows
+from tests.webapp import arms_study, bench_rows, finished_study, poll_rows, questionnaire_rows
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.studies.models import Study
@@ -30,10 +30,25 @@ comparison = Comparison.objects.create(
 )
 model = LanguageModel.objects.first()
 candidate = done.iterations.first().candidates.first()
+compared = arms_study.create_study({"A": [1.0, 2.0, 3.0], "B": [2.0, 3.0, 4.0]})
+asked, item = questionnaire_rows.every_kind(empty), questionnaire_rows.Item.objects.last()
 pages = {
     "bench:index": [[]],
     "bench:studies": [[]],
-    "bench:study": [[cast.study.pk], [empty.pk]],
+    "bench:study": [[cast.study.pk], [empty.pk], [compared.pk]],
+    "bench:study_new": [[]],
+    "bench:study_step": [[empty.pk, name] for name in ("compare", "people", "texts", "end", "check")],
+    "bench:study_languages": [[empty.pk]],
+    "bench:study_texts": [[empty.pk, "de"]],
+    "votes:poll_languages": [[open_poll.public_id]],
+    "votes:poll_texts": [[open_poll.public_id, "de"]],
+    "bench:study_gold": [[empty.pk]],
+    "bench:questionnaires": [[empty.pk]],
+    "bench:questionnaire": [[empty.pk, asked.pk]],
+    "bench:questionnaire_item": [[empty.pk, asked.pk, item.pk]],
+    "bench:questionnaire_results": [[empty.pk]],
+    "bench:selected": [[]],
+    "bench:time_left": [[]],
     "bench:tasks": [[]],
     "bench:task": [["Cartpole"]],
     "bench:experiment": [[row.public_id] for row in (done, training, failed)],
@@ -49,8 +64,9 @@ pages = {
     "votes:index": [[]],
     "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
 }
+queries = {"bench:selected": f"?run={done.public_id}&run={training.public_id}"}
 out["pages"] = {
-    f"{name} {number}": reverse(name, args=args)
+    f"{name} {number}": reverse(name, args=args) + queries.get(name, "")
     for name, all_args in pages.items()
     for number, args in enumerate(all_args)
 }
@@ -68,18 +84,29 @@ NO_PAGES = {
     "archive:remove",
     "audit:download",
     "bench:act",
+    "bench:act_on_item",
+    "bench:act_on_questionnaire",
+    "bench:add_questionnaire",
     "bench:candidate_figure",
+    "bench:change_selected",
     "bench:clip",
+    "bench:curves",
     "bench:delete_pilots",
     "bench:download_winner",
     "bench:lineage_table",
     "bench:live",
     "bench:pilot",
     "bench:poster",
+    "bench:questionnaire_figure",
     "bench:refilm",
     "bench:rounds_figure",
+    "bench:runs_csv",
     "bench:study_file",
+    "bench:study_invite",
+    "bench:study_setup",
+    "bench:study_status",
     "bench:test_model",
+    "bench:time_left_figure",
     "comparisons:act",
     "comparisons:file",
     "link_sheet",
@@ -96,7 +123,7 @@ NO_PAGES = {
 def list_names(patterns, prefix=""):
     for pattern in patterns:
         if hasattr(pattern, "url_patterns"):
-            yield from list_names(pattern.url_patterns, f"{pattern.namespace}:")
+            yield from list_names(pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else prefix)
         else:
             yield prefix + pattern.name
 
