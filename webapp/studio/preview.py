@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace, csp_update
+from django.conf import settings
 from django.contrib.auth.decorators import user_passes_test
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
+from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
@@ -19,6 +22,7 @@ from webapp.audit.request_scope import leave_unrecorded
 from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.drafts import build_item
 from webapp.studies.questionnaires.models import Questionnaire
+from webapp.studies.texts.localizing import localize_study
 from webapp.studio import preview_samples
 from webapp.studio.pages import Page
 from webapp.studio.words import describe_plan
@@ -41,13 +45,17 @@ def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse
     """The list of pages, and one of them in a frame."""
     study, plan, state = _find_study_and_arm(request, study_id, name)
     width = request.GET.get("width", "")
-    address = reverse("preview_page", args=[study.pk, name]) + (f"?arm={plan.pk}" if plan.pk else "")
+    language = find_language(request, study)
+    query = urlencode({"language": language} | ({"arm": plan.pk} if plan.pk else {}))
+    address = f"{reverse('preview_page', args=[study.pk, name])}?{query}"
     context = {
         "study": study,
         "arm": plan,
         "arms": study.arms.all(),
         "state": state,
         "groups": _group_states(study, plan),
+        "language": language,
+        "languages": [(code, title) for code, title in settings.LANGUAGES if code in study.offered_languages],
         "widths": WIDTHS,
         "width": width if width in dict(WIDTHS) else WIDTHS[0][0],
         "address": address,
@@ -61,11 +69,19 @@ def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
 @staff_only
 def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
-    """One page as a participant sees it; its forms send nothing."""
+    """One page as a participant sees it, in the language of the parameter; its forms send nothing."""
     study, plan, _ = _find_study_and_arm(request, study_id, name)
     if missing := preview_samples.find_missing_reason(name, study, plan):
         raise Http404(missing)
-    return render_sample(request, study, plan, preview_samples.make_page(name, study, plan))
+    language = find_language(request, study)
+    with translation.override(language):
+        localize_study(study, language)
+        return render_sample(request, study, plan, preview_samples.make_page(name, study, plan))
+
+
+def find_language(request: HttpRequest, study: Study) -> str:
+    wanted = request.GET.get("language", "")
+    return wanted if wanted in study.offered_languages else study.language
 
 
 @require_POST

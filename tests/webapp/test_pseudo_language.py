@@ -1,0 +1,163 @@
+"""Every page in a language made from English: a string that was forgotten stays English, and is found."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone, translation
+from playwright.sync_api import sync_playwright
+
+from tests.webapp import bench_rows, pseudo, rows
+from tests.webapp.sites import BROWSER
+from webapp.studies.models import CompletionCode, Outcome, Question
+from webapp.studio import preview_samples
+from webapp.studio.presentations import make_lead
+from webapp.votes.models import Poll
+
+SKIPPED = {"script", "style", "kbd", "code", "svg"}
+TAKE_REASONS = (
+    *("early", "draft", "declined", "late", "expired", "unassigned", "full", "stopped", "many", "elsewhere"),
+    *("missing", "bad", "closed"),
+)
+POLL_STATES = ["thanks", "left", "early", "incomplete", "elsewhere", "many", "closed", "consent"]
+OWN = {"title": "Σ", "contact": "λ@λ.λ", "consent_text": "π π π", "instructions": "π", "debriefing": "π"}
+
+
+class Reader(HTMLParser):
+    """Everything of a page that people read or hear."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.skipped, self.found = 0, []
+
+    def handle_starttag(self, tag, attributes):
+        self.skipped += tag in SKIPPED
+        named = dict(attributes)
+        if named.get("lang") not in ("en",):
+            self.found += [named[name] for name in ("aria-label", "alt", "title", "placeholder") if named.get(name)]
+
+    def handle_endtag(self, tag):
+        self.skipped -= tag in SKIPPED
+
+    def handle_data(self, data):
+        if not self.skipped:
+            self.found.append(data)
+
+
+def find_english(html: str) -> list[str]:
+    reader = Reader()
+    reader.feed(html)
+    known = r"Prefine|English|example\.org|https?://\S+|UTC|CODE-\w+|C1\b|PROLIFIC_PID"
+    return [text.strip() for text in reader.found if re.search("[A-Za-z]{3}", re.sub(known, "", text))]
+
+
+@pytest.fixture
+def pseudo_language(settings, tmp_path):
+    pseudo.write(tmp_path)
+    settings.LANGUAGES, settings.LOCALE_PATHS = pseudo.LANGUAGES, [tmp_path]
+    with translation.override("en-xa"):
+        yield "en-xa"
+
+
+@pytest.fixture
+def study(db):
+    made = rows.study(practice=True, method="revolve_human", other_languages=["en-xa", "ar-xb"], thanks_text="π", **OWN)
+    Question.objects.create(study=made, text="σ", answers="α\nβ", correct=1, explanation="π")
+    for outcome in (Outcome.FINISHED, Outcome.WITHDRAWN, Outcome.FAILED):
+        CompletionCode.objects.create(study=made, outcome=outcome, code=f"CODE-{outcome}", url="https://example.org/cc")
+    return made
+
+
+@pytest.mark.parametrize("name", preview_samples.STATES)
+def test_no_page_of_a_study_is_left_in_english(name, study, client, pseudo_language):
+    arm = study.arms.get()
+    if preview_samples.find_missing_reason(name, study, arm):
+        pytest.skip("not a page of this study")
+    client.force_login(bench_rows.create_staff())
+    page = client.get(reverse("preview_page", args=[study.pk, name]), {"language": pseudo_language}).content.decode()
+    assert '<html lang="en-xa">' in page and find_english(page) == []
+
+
+def test_no_page_of_the_open_link_is_left_in_english(study, pseudo_language):
+    for reason in TAKE_REASONS:
+        context = {
+            "study": study,
+            "reason": reason,
+            "parameter": "PROLIFIC_PID",
+            "lead": make_lead(study.arms.all(), 2),
+        }
+        assert find_english(render_to_string("studio/take.html", context)) == [], reason
+
+
+def test_no_page_of_a_vote_is_left_in_english(pseudo_language):
+    poll = Poll(title="Σ", question="σ", instructions="π", consent_text="π", contact="λ", completion_code="C1")
+    for state in POLL_STATES:
+        context = {
+            "poll": poll,
+            "state": state,
+            "evaluator": SimpleNamespace(consented_at=state == "closed", token="t"),
+        }
+        assert find_english(render_to_string("studio/votes/page.html", context)) == [], state
+
+
+def test_no_other_page_and_no_message_is_left_in_english(study, pseudo_language, client):
+    for address in ("/", "/s/nobody/", "/nothing/", "/n/nobody/"):
+        page = client.get(address, headers={"accept-language": "en-xa"}).content.decode()
+        assert find_english(page) == [], address
+    translation.activate("en-xa")  # a response ends with its language
+    for kind in ("ready", "reminder"):
+        words = {"study": study, "link": "https://example.org/", "stop": "https://example.org/", "since": "1"}
+        assert find_english(render_to_string(f"notices/{kind}.txt", words)) == []
+    context = {"study": study, "participant": SimpleNamespace(token="t", finished_at=timezone.now())}
+    for name in ("studio/erased.html", "500.html", "403_csrf.html"):
+        assert find_english(render_to_string(name, context)) == [], name
+
+
+def test_a_language_from_the_right_turns_the_page(study, client, pseudo_language):
+    client.force_login(bench_rows.create_staff())
+    page = client.get(reverse("preview_page", args=[study.pk, "consent"]), {"language": "ar-xb"}).content.decode()
+    assert '<html lang="ar-xb" dir="rtl">' in page
+
+
+CUT = """() => {
+    const wide = document.documentElement.scrollWidth > innerWidth ? ["the page scrolls"] : [];
+    const buttons = [...document.querySelectorAll("button, .button, .pick")].filter((one) => one.checkVisibility());
+    const cut = buttons.filter((one) => {
+        const { left, right } = one.getBoundingClientRect();
+        const outside = left < -1 || right > innerWidth + 1;
+        return one.scrollWidth > one.clientWidth + 1 || (outside && !one.closest(".grid"));
+    });
+    return [...wide, ...cut.map((one) => one.textContent.trim())];
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en-xa", "ar-xb"])
+def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, pseudo_language, browser_page):
+    client.force_login(bench_rows.create_staff())
+    arm, faults = study.arms.get(), []
+    for name in preview_samples.STATES:
+        if preview_samples.find_missing_reason(name, study, arm):
+            continue
+        answer = client.get(reverse("preview_page", args=[study.pk, name]), {"language": language})
+        browser_page.set_content(answer.content.decode(), wait_until="domcontentloaded")
+        for width in (390, 1280):
+            browser_page.set_viewport_size({"width": width, "height": 844})
+            faults += [f"{name}, {width} px: {fault}" for fault in browser_page.evaluate(CUT)]
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def browser_page():
+    """A page that asks no server: the style sheets lie within the pages."""
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER)
+        page = browser.new_page()
+        page.route(re.compile("^http"), lambda route: route.abort())
+        yield page
+        browser.close()
