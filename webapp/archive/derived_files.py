@@ -35,18 +35,23 @@ Report = Callable[[float, str], None]
 def write_files(bundle: Bundle, scope: Scope, names: Pseudonyms, counts: dict[str, int], report: Report) -> None:
     report(0.3, "Code, traces and figures")
     for number, experiment in enumerate(_list_experiments(scope), 1):
-        if not lookup.task_exists(experiment.task):
-            continue  # a problem that was deleted since: the tables still hold its rows
-        _write_code(bundle, number, experiment)
-        for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
-            copy_from_store(bundle, name, key, lambda size: None)
-        _write_replay(bundle, number, experiment)
-        chart = rounds_chart_of(experiment)
-        bundle.write_text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
-        bundle.write_text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
+        write_experiment_files(bundle, number, experiment)
     for number, poll in enumerate(Poll.objects.filter(pk__in=scope.polls).order_by("pk"), 1):
         _write_poll(bundle, number, poll, names)
     _write_seeds(bundle, scope)
+
+
+def write_experiment_files(bundle: Bundle, number: int, experiment: Experiment) -> None:
+    """Code, traces, replay and figure of the experiment with this number in the zip."""
+    if not lookup.task_exists(experiment.task):
+        return  # a problem that was deleted since: the tables still hold its rows
+    _write_code(bundle, number, experiment)
+    for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
+        copy_from_store(bundle, name, key, lambda size: None)
+    _write_replay(bundle, number, experiment)
+    chart = rounds_chart_of(experiment)
+    bundle.write_text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
+    bundle.write_text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
 
 
 def _list_experiments(scope: Scope) -> list[Experiment]:

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from django.db import connection
@@ -14,7 +15,8 @@ from django.utils import timezone
 from webapp.archive import audit_rows, choices, derived_files, dictionary, readme, result_files
 from webapp.archive.bundle import Bundle, JsonRows
 from webapp.archive.models import Export
-from webapp.archive.row_reader import Pseudonyms, RowReader
+from webapp.archive.row_reader import Pseudonyms, Row, RowReader
+from webapp.archive.rules import Table
 from webapp.archive.study_scope import Options, Scope
 from webapp.archive.tables import TABLES
 from webapp.archive.unpack import FORMAT, KIND
@@ -46,7 +48,7 @@ def write_export(study: Study, path: Path, options: Options = Options(), report:
         with hold_snapshot():
             scope = Scope(study, options.pilots)
             names = choose_names(scope, options.fresh_labels)
-            counts = _write_tables(bundle, RowReader(TABLES, scope, names), names, report)
+            counts = _write_tables(bundle, scope, RowReader(TABLES, scope, names), names, report)
             derived_files.write_files(bundle, scope, names, counts, report)
             media = _list_media(scope, options)
         _write_media(bundle, media, report)
@@ -103,29 +105,30 @@ def _draw_labels(letter: str, count: int) -> list[str]:
     return labels
 
 
-def _write_tables(bundle: Bundle, reader: RowReader, names: Pseudonyms, report: Report) -> dict[str, int]:
+def write_table(bundle: Bundle, table: Table, read_rows: Callable[[], Iterator[Row]]) -> int:
+    """Write the table as JSON and as CSV, reading its rows twice; returns their number."""
+    header = ["id", *(name for name, column in table.columns.items() if column.exported)]
+    count = 0
+    with bundle.open_file(f"tables/{table.file}.json") as sink:
+        out = JsonRows(sink)
+        for row in read_rows():
+            out.add(row)
+            count += 1
+        out.close()
+    bundle.write_csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in read_rows()))
+    return count
+
+
+def _write_tables(bundle: Bundle, scope: Scope, reader: RowReader, names: Pseudonyms, report: Report) -> dict[str, int]:
     counts: dict[str, int] = {}
     for number, (model, table) in enumerate(TABLES.items()):
         report(TABLE_SHARE * number / len(TABLES), f"Table {table.file}")
-        header = ["id", *(name for name, column in table.columns.items() if column.exported)]
-
-        def rows(model: str = model) -> Iterator[dict[str, object]]:
-            return (
-                audit_rows.read_rows(reader.scope, names)
-                if model == audit_rows.TABLE.model
-                else reader.read_rows(model)
-            )
-
-        with bundle.open_file(f"tables/{table.file}.json") as sink:
-            out = JsonRows(sink)
-            counts[table.file] = 0
-            for row in rows():
-                out.add(row)
-                counts[table.file] += 1
-            out.close()
-        bundle.write_csv(f"tables/{table.file}.csv", header, ([row[name] for name in header] for row in rows()))
-    bundle.write_csv(f"{choices.FILE}.csv", list(choices.COLUMNS), choices.list_rows(reader.scope, names))
-    result_files.write_result_files(bundle, reader.scope, names)
+        if model == audit_rows.TABLE.model:
+            counts[table.file] = write_table(bundle, table, lambda: audit_rows.read_rows(scope, names))
+        else:
+            counts[table.file] = write_table(bundle, table, partial(reader.read_rows, model))
+    bundle.write_csv(f"{choices.FILE}.csv", list(choices.COLUMNS), choices.list_rows(scope, names))
+    result_files.write_result_files(bundle, scope, names)
     described = {choices.FILE: choices.COLUMNS, **result_files.TABLES}
     lines = [[file, name, *about, ""] for file, columns in described.items() for name, about in columns.items()]
     entries = list(dictionary.list_entries(TABLES.values()))

@@ -14,7 +14,7 @@ from django.db.models import ForeignKey, Model, QuerySet
 
 from webapp.archive.models import Origin
 from webapp.archive.rules import Column, Rule, Table
-from webapp.archive.study_scope import Scope
+from webapp.archive.study_scope import ExperimentScope, Scope
 
 CHUNK = 500
 Row = dict[str, Any]
@@ -46,9 +46,9 @@ class Pseudonyms:
 
 
 class RowReader:
-    """Reads the tables of one study in turn, each after those that it points to."""
+    """Reads the tables of one study, or of experiments, in turn, each after those that it points to."""
 
-    def __init__(self, tables: Mapping[str, Table], scope: Scope, names: Pseudonyms) -> None:
+    def __init__(self, tables: Mapping[str, Table], scope: Scope | ExperimentScope, names: Pseudonyms) -> None:
         self.tables, self.scope, self.names = tables, scope, names
         self._ids: dict[str, dict[int, int]] = {}
         origin = Origin.objects.filter(study=scope.study).first()

@@ -113,3 +113,29 @@ class Scope:
         for path in table.person.split("|") if table.person and self.left_out else ():
             rows = rows.exclude(**{f"{path}__in": self.left_out})
         return rows
+
+
+@dataclass(frozen=True)
+class ExperimentScope:
+    """Experiments by themselves: their rows, and those of their models and problems. No rows of people."""
+
+    experiments: list[int]
+    study: None = None
+
+    def holds(self, table: Table) -> bool:
+        return table.root in ("experiment", "language model", "problem") and not table.person
+
+    def filter_rows(self, table: Table) -> QuerySet[Any]:
+        chosen = Experiment.objects.filter(pk__in=self.experiments)
+        keys: dict[str, list[Any]] = {
+            "experiment": self.experiments,
+            "language model": sorted({pk for row in chosen.values_list(*MODELS) for pk in row if pk}),
+            "problem": list(Problem.objects.filter(name__in=chosen.values("task")).values_list("pk", flat=True)),
+        }
+        condition = Q()
+        for path in table.path.split("|"):
+            condition |= Q(**{f"{path or 'pk'}__in": keys[table.root]})
+        for path in table.inside:
+            condition &= Q(**{f"{path}__in": self.experiments})
+        rows: QuerySet[Model] = table.cls._default_manager.filter(condition)
+        return rows

@@ -6,6 +6,7 @@ from django.urls.converters import StringConverter
 from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
+from webapp.bench.data import single_exports
 from webapp.bench.data import views as data
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import time_left
@@ -43,6 +44,8 @@ data_patterns = [
     path("<int:pk>/erase/", data.erase, name="erase"),
     path("import/", data.import_study, name="import"),
     path("<archive_kind:kind>/<uuid:public_id>/", data.progress, name="progress"),
+    path("experiment/<uuid:public_id>.zip", single_exports.experiment, name="experiment"),
+    path("comparison/<uuid:public_id>.zip", single_exports.comparison, name="comparison"),
     path("export/<uuid:public_id>.zip", data.download, name="download"),
     path("export/<uuid:public_id>/delete/", data.delete_export, name="remove"),
 ]
