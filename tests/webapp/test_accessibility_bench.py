@@ -63,6 +63,8 @@ pages = {
     "comparisons:comparison": [[comparison.public_id]],
     "votes:index": [[]],
     "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
+    "votes:pairs": [[poll_rows.poll(0, opened=False).public_id]],
+    "vote_preview": [[open_poll.public_id, "pair-1"]],
 }
 queries = {"bench:selected": f"?run={done.public_id}&run={training.public_id}"}
 out["pages"] = {

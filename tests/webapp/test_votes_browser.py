@@ -103,12 +103,26 @@ def _keyboard(page):
     expect(page.get_by_role("radio", name="Clearly")).to_be_checked()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Pair 2 of 2")).to_be_visible()
+    _take_back(page)
+    expect(page.get_by_text("Pair 1 of 2")).to_be_visible()
+    page.keyboard.press("b")
+    page.get_by_role("radio", name="Clearly").check()
+    confirm.click()
+    expect(page.get_by_text("Pair 2 of 2")).to_be_visible()
     page.keyboard.press("0")
     expect(page.get_by_role("radio", name="Slightly")).to_be_disabled()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+def _take_back(page):
+    for _ in range(8):
+        if page.evaluate("document.activeElement.closest('.undo') !== null"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
 
 
 def _touch(page):

@@ -38,15 +38,19 @@ class Pooled:
         return format_p(self.others.p)
 
     @property
+    def pairs_named(self) -> str:
+        return "Both pairs" if self.pairs == 2 else f"All {self.pairs} pairs"
+
+    @property
     def sentence(self) -> str:
         """The result in a sentence."""
         found = self.others
         words = f"{found.share:.0%} of answers prefer {self.first_arm} to {self.second_arm}"
-        return f"All {self.pairs} pairs: {words} (interval {found.interval.low:.0%} to {found.interval.high:.0%})."
+        return f"{self.pairs_named}: {words} (interval {found.interval.low:.0%} to {found.interval.high:.0%})."
 
     @property
     def name(self) -> str:
-        return f"All {self.pairs} pairs: {self.first_arm} over {self.second_arm}"
+        return f"{self.pairs_named}: {self.first_arm} over {self.second_arm}"
 
 
 def group_by_arms(pairs: Iterable[Pair]) -> list[list[Pair]]:
