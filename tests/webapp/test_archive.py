@@ -126,6 +126,29 @@ class TestExport:
         scores = {row["id"]: row["rts"] for row in rows_of(package, "candidates")}
         assert float(first["best_score"]) == scores[winners[int(first["experiment"])]]
 
+    def test_questionnaires_are_wide_and_have_a_codebook(self, saved_export):
+        package = saved_export.package()
+        rows = list(csv.DictReader(io.StringIO(package.read("questionnaires.csv").decode())))
+        assert {row["participant"] for row in rows} == {"Person-A", "Person-B"} and len(rows) == 2
+        for row in rows:
+            assert (row["arm"], row["placement"], row["round"], row["age"], row["job"]) == (
+                "A",
+                "rounds",
+                "1",
+                "31",
+                "3",
+            )
+            assert [row[name] for name in ("seen_1", "seen_2", "seen_3", "calm_1", "calm_2")] == list("10125")
+            assert finished_study.REASON[1:] in row["remark"] or row["remark"] == finished_study.OTHER_REASON
+        book = {row["variable"]: row for row in csv.DictReader(io.StringIO(package.read("codebook.csv").decode()))}
+        dictionary_rows = csv.DictReader(io.StringIO(package.read("dictionary.csv").decode()))
+        before = [row["column"] for row in dictionary_rows if row["table"] == "questionnaires"]
+        assert [*before, *book] == list(rows[0])
+        assert book["job"]["codes"] == "1 = Student; 2 = Researcher; 3 = Other"
+        assert (
+            book["job_text"]["shown_when"] == "job is 3" and book["age"]["codes"] == "number from 16 up to 99 in years"
+        )
+
     def test_csv_says_the_same_as_json_and_runs_nothing(self, saved_export):
         package = saved_export.package()
         for table in TABLES.values():

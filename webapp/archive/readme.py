@@ -19,6 +19,8 @@ What is here
   choices.csv      every video or answer in every confirmed choice: who, where on the page, best or worst, score
   results.ipynb    a notebook that reads these three and redraws the figures, intervals and tests of the results page
   results.R        the same in R
+  questionnaires.csv  what people answered: a row for each person and moment, a column for each variable
+  codebook.csv     what these columns mean
   tables/          every table as CSV (for spreadsheets and statistics) and as JSON (one row a line)
   dictionary.csv, dictionary.md    every column of these: meaning, unit, type
   seeds.csv        every seed in one list

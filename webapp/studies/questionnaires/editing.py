@@ -12,13 +12,13 @@ from django.db.models import Max, QuerySet
 from webapp.studies.models import Study
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire
+from webapp.studies.questionnaires.moments import place_questionnaire
 from webapp.studies.questionnaires.scores import SCORES
 
 ANSWERED = (
     "Somebody has answered this questionnaire, so that its questions are fixed. Duplicate it, change the copy, and "
     "stop showing this one."
 )
-RANK = {placement: rank for rank, placement in enumerate(Questionnaire.Placement.values)}
 Row = TypeVar("Row", Item, Questionnaire)
 LONGEST = Item._meta.get_field("variable").max_length or 40
 
@@ -50,11 +50,6 @@ def list_earlier_items(item: Item) -> list[Item]:
     able = [row for row in rows if KINDS[row.kind].list_codes(row)]
     before = [row for row in able if (*place_questionnaire(row.questionnaire), row.position) < own_place]
     return sorted(before, key=lambda row: (*place_questionnaire(row.questionnaire), row.position))
-
-
-def place_questionnaire(questionnaire: Questionnaire) -> tuple[int, int, int]:
-    """Sorts questionnaires by when they are asked."""
-    return RANK[questionnaire.placement], questionnaire.position, questionnaire.pk or 0
 
 
 def find_faults(questionnaire: Questionnaire) -> Iterator[str]:

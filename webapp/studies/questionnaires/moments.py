@@ -13,6 +13,7 @@ from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire, Response
 
 Placement = Questionnaire.Placement
+RANK = {placement: rank for rank, placement in enumerate(Placement.values)}
 FindRound = Callable[[Participant, Experiment], int]
 """The last round of the experiment that is over and that the person judged; 0 before the first."""
 
@@ -24,6 +25,11 @@ class Moment:
     questionnaire: Questionnaire
     experiment: Experiment | None = None
     round: int = 0
+
+
+def place_questionnaire(questionnaire: Questionnaire) -> tuple[int, int, int]:
+    """Sorts questionnaires by when they are asked."""
+    return RANK[questionnaire.placement], questionnaire.position, questionnaire.pk or 0
 
 
 def list_active(study: Study) -> list[Questionnaire]:

@@ -56,7 +56,7 @@ def refuse_politely(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
 def index(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """All questionnaires of a study, by when they are asked."""
     study = get_object_or_404(Study, pk=pk)
-    rows = sorted(study.questionnaires.prefetch_related("items"), key=editing.place_questionnaire)
+    rows = sorted(study.questionnaires.prefetch_related("items"), key=moments.place_questionnaire)
     context = {
         "study": study,
         "rows": [_describe_row(row) for row in rows],
