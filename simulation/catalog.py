@@ -144,6 +144,10 @@ class TaskInfo:
     presets: dict[str, AnyPreset] = field(default_factory=dict)
     """By name: quick, long where minutes more are worth it, and paper (PPO); quick-sac and paper-sac."""
     clip_seconds: float = 10.0
+    reasons_best: tuple[str, ...] = ()
+    """Reasons for the best that a page offers as buttons; a study may have its own. Empty: general ones."""
+    reasons_worst: tuple[str, ...] = ()
+    """The same for the worst."""
     metric_row: str = ""
     """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""

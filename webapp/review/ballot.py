@@ -190,6 +190,7 @@ def _find_candidate(screening: Screening | Trial, letter: str) -> int | None:
 
 
 def _save(screening: Screening, choice: Choice, best: int, worst: int | None) -> Vote:
+    known = tags.list_known(screening.participant.study, screening.request.experiment.task_info)
     return Vote.objects.create(
         request=screening.request,
         screening=screening,
@@ -198,7 +199,7 @@ def _save(screening: Screening, choice: Choice, best: int, worst: int | None) ->
         cannot_tell=choice.cannot_judge,
         broken=choice.broken,
         reason=strip_nul(choice.reason).strip()[:2000],
-        tags=[tag for tag in choice.tags if tag in tags.KNOWN],
+        tags=[tag for tag in choice.tags if tag in known],
         client=choice.client,
     )
 

@@ -13,6 +13,7 @@ from webapp.experiments.durations import measure_step
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Study
+from webapp.studies.questionnaires.moments import estimate_minutes
 
 READING_SECONDS = 180
 """Assumed for consent, instructions and the end."""
@@ -98,15 +99,15 @@ def _assume_training(arm: Arm) -> float | None:
     return arm.k * preset.samples / speed
 
 
-def estimate_attention(study: Study, judged: float | None = None, question_seconds: float = 0.0) -> float:
+def estimate_attention(study: Study, judged: float | None = None) -> float:
     """The minutes that the busiest participant attends to the study, without waiting."""
     arms = estimate_judging(study, judged)
     most = sorted(arms, reverse=True)[: study.experiments_each]
     again = max(0, study.experiments_each - len(arms)) * (most[0] if most else 0.0)
-    seconds = READING_SECONDS + sum(most) + again + question_seconds
+    seconds = READING_SECONDS + sum(most) + again
     seconds += PRACTICE_SECONDS if study.practice else 0
     seconds += QUESTION_SECONDS * study.questions.count()
-    return seconds / 60
+    return seconds / 60 + estimate_minutes(study)
 
 
 def estimate_judging(study: Study, judged: float | None = None) -> list[float]:

@@ -19,6 +19,20 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+MOST_REASONS, LONGEST_REASON = 12, 60
+
+
+def check_reasons(text: str) -> None:
+    """Reasons are buttons below a round: few, short, and each there once."""
+    lines = Study.list_reasons(text)
+    if len(lines) > MOST_REASONS:
+        raise ValidationError(f"Give at most {MOST_REASONS} reasons.")
+    if any(len(line) > LONGEST_REASON for line in lines):
+        raise ValidationError(f"A reason is a button: at most {LONGEST_REASON} characters.")
+    if len(set(lines)) < len(lines):
+        raise ValidationError("A reason is there twice.")
+
+
 PARAMETER = RegexValidator(r"^[A-Za-z0-9_.-]+$", "Letters, digits, dots, dashes and underscores only.")
 
 
@@ -81,6 +95,9 @@ class Study(Spoken):
         "attempts", default=2, validators=[MinValueValidator(1), MaxValueValidator(20)]
     )
     """How many attempts at the comprehension check a participant has."""
+    reasons_best = models.TextField("reasons for the best", blank=True, validators=[check_reasons])
+    """Buttons below a round, one a line; empty: those of the task."""
+    reasons_worst = models.TextField("reasons for the worst", blank=True, validators=[check_reasons])
     debriefing = models.TextField(blank=True)
     thanks_text = models.TextField(blank=True)
 
@@ -113,6 +130,10 @@ class Study(Spoken):
 
     def __str__(self) -> str:
         return self.title
+
+    @staticmethod
+    def list_reasons(text: str) -> list[str]:
+        return [line.strip() for line in text.splitlines() if line.strip()]
 
     @property
     def consent_hash(self) -> str:

@@ -15,16 +15,15 @@ from llm.methods import METHODS
 from webapp.experiments import loop, progress
 from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import compare, get_judgement, judge, train
-from webapp.experiments.models import Candidate, Experiment, Iteration, Request
+from webapp.experiments.models import Candidate, Experiment, Iteration, LoopSettings, Request
 from webapp.problems.forms.form import TriedSource
-from webapp.review import ballot, panels, trials
+from webapp.review import ballot, panels, tags, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
 from webapp.studies.models import Outcome, Participant
 from webapp.studies.recruitment import find_own_code
 from webapp.studio import practice as practice_trial
-from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import find_presentation, make_lead
 from webapp.studio.questionnaire_page import find_response, make_page_context
 from webapp.studio.words import capitalize, spell_number
@@ -242,7 +241,7 @@ def _make_judging_page(
     judgement: Judgement,
 ) -> Page:
     """The page to judge on, with the texts of candidates that are read."""
-    page = make_ballot_page(screening, shown, judgement, find_presentation(experiment))
+    page = make_ballot_page(screening, shown, judgement, experiment)
 
     def tried() -> list[TriedSource]:
         rows = Candidate.objects.in_bulk(screening.order)
@@ -257,8 +256,9 @@ def make_tried(row: Candidate) -> TriedSource:
 
 
 def make_ballot_page(
-    screening: ScreeningLike, shown: Sequence[ClipLike], judgement: Judgement, presentation: Presentation
+    screening: ScreeningLike, shown: Sequence[ClipLike], judgement: Judgement, plan: LoopSettings
 ) -> Page:
+    study = screening.participant.study
     ready = sum(tile.status == "ready" for tile in shown)
     context = {
         "action": reverse("vote", args=[screening.participant.token]),
@@ -267,9 +267,9 @@ def make_ballot_page(
         "final": judgement.is_final,
         "pair": judgement.is_pair,
         "single": ready == 1,
-        "ask": presentation.make_question(judgement, len(shown), ready),
-        "tags_best": presentation.tags_best,
-        "tags_worst": presentation.tags_worst,
+        "ask": find_presentation(plan).make_question(judgement, len(shown), ready),
+        "tags_best": tags.find_best(study, plan.task_info),
+        "tags_worst": tags.find_worst(study, plan.task_info),
     }
     return Page("review", context, screening.token + " ".join(tile.status for tile in shown))
 

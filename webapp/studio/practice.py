@@ -73,8 +73,8 @@ def make_page_context(participant: Participant, k: int, presentation: Presentati
         "ask": presentation.make_question(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
         "presentation": presentation,
-        "tags_best": presentation.tags_best,
-        "tags_worst": presentation.tags_worst,
+        "tags_best": participant.study.list_reasons(participant.study.reasons_best) or presentation.tags_best,
+        "tags_worst": participant.study.list_reasons(participant.study.reasons_worst) or presentation.tags_worst,
         **presentation.make_practice_context(shown),
     }
 

@@ -125,7 +125,7 @@ def _make_waiting_page(study: Study, plan: Arm, in_line: bool) -> Page:
 
 def _make_review_page(study: Study, plan: Arm, judgement: Judgement, count: int) -> Page:
     shown, places = find_presentation(plan), make_clips(count)
-    page = make_ballot_page(SampleScreening(make_participant(study)), places, judgement, shown)
+    page = make_ballot_page(SampleScreening(make_participant(study)), places, judgement, plan)
     read = shown.make_candidates_context(
         plan.task_info, places, lambda: [_make_tried(plan, place) for place in range(count)]
     )

@@ -27,6 +27,8 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 16)",
     },
     metric="consecutive successes per episode",
+    reasons_best=SHADOW_HAND.reasons_best,
+    reasons_worst=SHADOW_HAND.reasons_worst,
     presets={
         "quick": replace(SHADOW_HAND.presets["quick"], gamma=0.98),
         "paper": Preset(

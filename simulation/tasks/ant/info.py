@@ -39,6 +39,8 @@ INFO = TaskInfo(
         **JOINT_INPUTS,
     },
     metric="forward progress in m/s",
+    reasons_best=("runs fast", "keeps going straight", "uses all four legs", "runs smoothly"),
+    reasons_worst=("hardly moves", "runs in a circle", "turns over", "drags a leg", "shakes"),
     presets={
         "quick": replace(QUICK_LEGGED, iterations=400),
         "long": LONG_LEGGED,

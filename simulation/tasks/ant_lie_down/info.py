@@ -26,6 +26,8 @@ INFO = TaskInfo(
         **JOINT_INPUTS,
     },
     metric="share of episodes that end on the back (belly-up alignment above 0.9)",
+    reasons_best=("lies on its back", "feet point to the sky", "turns over quickly", "lies still"),
+    reasons_worst=("does not turn over", "rocks", "turns over too slowly", "lies on its side"),
     presets={
         "quick": replace(QUICK_LEGGED, iterations=250),
         "paper": ANT.presets["paper"],

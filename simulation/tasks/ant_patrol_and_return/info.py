@@ -28,6 +28,8 @@ INFO = TaskInfo(
         **JOINT_INPUTS,
     },
     metric="share of episodes that end back at the start (within 0.5 m, after the checkpoint)",
+    reasons_best=("reaches the flag", "comes back to the start", "turns without a stop", "runs fast"),
+    reasons_worst=("misses the flag", "does not turn", "does not come back", "hardly moves"),
     presets={
         "quick": QUICK_LEGGED,
         "paper": replace(ANT.presets["paper"], iterations=1000),

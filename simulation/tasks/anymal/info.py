@@ -41,6 +41,8 @@ INFO = TaskInfo(
         "dof_vel_scale": "float",
     },
     metric="minus the squared errors of planar velocity (m/s) and yaw rate (rad/s)",
+    reasons_best=("follows the arrow", "steps evenly", "keeps its body level", "turns as asked"),
+    reasons_worst=("goes the wrong way", "stumbles", "falls over", "hardly moves", "shakes"),
     presets={
         "quick": Preset(
             worlds=256,

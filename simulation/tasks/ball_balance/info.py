@@ -25,6 +25,8 @@ INFO = TaskInfo(
     },
     metric="episode duration in steps, at most 499",
     metric_row="episode_length",
+    reasons_best=("the ball stays on the table", "the ball comes to rest", "tilts gently"),
+    reasons_worst=("the ball falls off", "the ball keeps rolling", "tilts too hard", "tilts too late"),
     presets={
         "quick": Preset(
             worlds=256,

@@ -21,6 +21,8 @@ INFO = TaskInfo(
     },
     metric="episode duration in steps, at most 499",
     metric_row="episode_length",
+    reasons_best=("the pole stays upright", "the pole is still", "the cart moves little"),
+    reasons_worst=("the pole falls", "the pole swings", "the cart shakes", "the cart runs away"),
     presets={
         "quick": Preset(
             worlds=64,

@@ -35,6 +35,18 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 9)",
     },
     metric="share of episodes that end with the drawer open by more than 0.39 m",
+    reasons_best=(
+        "opens the drawer all the way",
+        "takes the handle well",
+        "moves directly to the handle",
+        "moves smoothly",
+    ),
+    reasons_worst=(
+        "does not reach the handle",
+        "opens the drawer only a little",
+        "loses the handle",
+        "bumps into the cabinet",
+    ),
     presets={
         "quick": Preset(
             worlds=128,

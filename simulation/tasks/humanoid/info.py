@@ -47,6 +47,8 @@ INFO = TaskInfo(
         "angular_velocity_scale": "float",
     },
     metric="forward progress in m/s",
+    reasons_best=("runs fast", "keeps its balance", "runs straight", "looks natural"),
+    reasons_worst=("falls over", "hardly moves", "limps", "runs to the side", "looks strange"),
     presets={
         "quick": QUICK_LEGGED,
         "long": replace(LONG_LEGGED, iterations=3500),

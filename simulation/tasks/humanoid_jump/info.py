@@ -35,6 +35,8 @@ INFO = TaskInfo(
         **{name: "Tensor (num_envs,)" for name in DOF_NAMES},
     },
     metric=None,
+    reasons_best=("jumps high", "swings its arms", "bends its knees first", "lands safely", "looks natural"),
+    reasons_worst=("does not leave the ground", "falls over", "lands hard", "looks strange"),
     presets={
         "quick": replace(QUICK_LEGGED, gamma=0.99),
         "long": LONG_LEGGED,

@@ -46,6 +46,8 @@ TABLES = (
             "instructions": keep("Shown before the first round."),
             "practice": keep("Whether there was a practice trial."),
             "most_attempts": keep("Attempts at the comprehension check."),
+            "reasons_best": keep("Reasons for the best that people could tap, one a line; empty: those of the task."),
+            "reasons_worst": keep("The same for the worst."),
             "debriefing": keep("Shown at the end."),
             "thanks_text": keep("Shown at the end."),
             "quota": keep("How many might consent; empty: no limit."),

@@ -106,7 +106,15 @@ class StudyAdmin(ModelAdmin):
             "What people read",
             {
                 "classes": ["tab"],
-                "fields": ["consent_text", "consent_version", "instructions", "debriefing", "thanks_text"],
+                "fields": [
+                    "consent_text",
+                    "consent_version",
+                    "instructions",
+                    "reasons_best",
+                    "reasons_worst",
+                    "debriefing",
+                    "thanks_text",
+                ],
             },
         ),
         ("Before the first round", {"classes": ["tab"], "fields": ["practice", "most_attempts"]}),

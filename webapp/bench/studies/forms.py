@@ -41,7 +41,16 @@ class StudyForm(forms.ModelForm):
         field_classes = {"consent_text": LinesField}
         fields = [
             *["title", "contact", "description", "consent_text", "consent_version", "instructions", "practice"],
-            *["most_attempts", "debriefing", "thanks_text", "ethics_protocol", "ethics_expires_on", "retention_days"],
+            *[
+                "most_attempts",
+                "reasons_best",
+                "reasons_worst",
+                "debriefing",
+                "thanks_text",
+                "ethics_protocol",
+                "ethics_expires_on",
+                "retention_days",
+            ],
             *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
             *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
             *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
@@ -68,6 +77,8 @@ class StudyForm(forms.ModelForm):
             "instructions": "What is special about your study, below “How it works”. Empty: nothing more is needed.",
             "practice": "One round with samples before the first, which does not count. Recommended.",
             "most_attempts": "For the questions below, if you ask any. Two are usual: everybody may misread once.",
+            "reasons_best": "Buttons below a round, one a line. Empty: those of the task.",
+            "reasons_worst": "The same for the worst.",
             "debriefing": "What the study was about, read after the last choice. Ethics boards often ask for it.",
             "thanks_text": "At the very end, with the completion code. Empty: a plain thank you.",
             "ethics_protocol": "Its number and the board. Without it the study does not open; a demonstration needs "

@@ -91,8 +91,9 @@ class TextsForm(StepForm):
     class Meta(StudyForm.Meta):
         fields = [
             *["title", "contact", "consent_text", "consent_version", "instructions", "practice", "most_attempts"],
-            *["debriefing", "thanks_text"],
+            *["reasons_best", "reasons_worst", "debriefing", "thanks_text"],
         ]
+        widgets = {name: forms.Textarea({"rows": 4}) for name in ("reasons_best", "reasons_worst")}
 
 
 class EndForm(StepForm):
