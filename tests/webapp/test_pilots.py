@@ -8,7 +8,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, exports, rows
 from webapp.archive import erasure, retention
 from webapp.archive.models import Erasure, Export
-from webapp.bench.studies import overview, reliability
+from webapp.bench.studies import overview, reliability, results, results_tables
 from webapp.experiments.models import Experiment
 from webapp.review import quality, screenings
 from webapp.review.models import Vote
@@ -28,12 +28,19 @@ def vote(person):
     return made
 
 
+def drop_count(lines):
+    """The lines without the one that says how many pilots there are."""
+    return [line for line in lines if not str(line[0]).startswith("pilots,")]
+
+
 def read_everything(study):
     """What pages, figures and the numbers that outlive a study say of it."""
     answers = reliability.read_answers(study)
+    tables = results_tables.build_tables(study, results.read_study_results(study), answers.quality)
     seen = overview.build_overview(study)
     return {
         "votes": answers.votes,
+        "results": {slug: drop_count(table.rows) for slug, table in tables.items()},
         "scores": answers.scores,
         "times": answers.times,
         "quality": {person.label: one for person, one in quality.assess_study(study).items()},

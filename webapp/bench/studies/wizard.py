@@ -43,6 +43,8 @@ STEPS = {
     "check": "Check and open",
 }
 """Step -> its title, in order. The last one holds no form."""
+BESIDE = {"gold": "bench:study_gold", "questionnaires": "bench:questionnaires"}
+"""Pages beside the steps, with their addresses."""
 STARTS: dict[str, type[StartForm | CopyForm]] = {"compare": StartComparisonForm, "one": StartForm, "copy": CopyForm}
 
 
@@ -94,9 +96,9 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
             following = _act(request, study, name)
             _update_consent(study, before)
             record(request.user, "changed study", study, step=STEPS[name])
-            return (
-                redirect("bench:study_gold", pk) if following == "gold" else redirect("bench:study_step", pk, following)
-            )
+            if following in BESIDE:
+                return redirect(BESIDE[following], pk)
+            return redirect("bench:study_step", pk, following)
         study = get_object_or_404(Study, pk=pk)  # without the values that were refused
     return render(request, f"bench/studies/wizard/{name}.html", _make_context(request, study, name, forms))
 
@@ -134,9 +136,9 @@ def _update_consent(study: Study, before: str) -> None:
 
 
 def _act(request: HttpRequest, study: Study, name: str) -> str:
-    """Do what the pressed button says beside saving. Returns the step to show, or gold."""
+    """Do what the pressed button says beside saving. Returns the step to show, or a page of BESIDE."""
     do, _, argument = request.POST.get("do", "next").partition(":")
-    if do == "gold":
+    if do in BESIDE:
         return do
     if do == "go" and argument in STEPS:
         return argument
