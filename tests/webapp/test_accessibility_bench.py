@@ -101,6 +101,7 @@ NO_PAGES = {
     "bench:poster",
     "bench:questionnaire_figure",
     "bench:refilm",
+    "bench:repeat",
     "bench:rounds_figure",
     "bench:runs_csv",
     "bench:study_file",

@@ -189,11 +189,31 @@ def test_pages_have_one_heading_names_for_controls_and_no_double_ids(site, page)
         assert page.locator("h1").count() == 1, path
         nameless = page.evaluate(
             "[...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, video')].filter(e =>"
-            " !e.textContent.trim() && !e.ariaLabel && !e.closest('label') && !e.ariaHidden).map(e => e.outerHTML)"
+            " !e.textContent.trim() && !e.ariaLabel && !e.labels?.length && !e.ariaHidden).map(e => e.outerHTML)"
         )
         assert nameless == [], path
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         assert len(ids) == len(set(ids)), path
+
+
+def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page):
+    page.goto(f"{site[0]}/bench/")
+    page.evaluate("window.sameDocument = true")
+    page.get_by_role("checkbox", name="Choose half way").click()
+    with page.expect_response(lambda got: got.url.endswith("/bench/")):
+        pass  # the table asks again every five seconds
+    expect(page.get_by_text("1 experiment, 1 chosen")).to_be_visible()
+    page.locator(".selection input[name=tag]").fill("night run")
+    page.get_by_role("button", name="Add tag").click()
+    expect(page.locator("#messages")).to_have_text("“night run” is on 1 more experiment.")
+    page.get_by_label("Group by").select_option("method")
+    expect(page.get_by_role("heading", name="By method")).to_be_visible()
+    assert page.url.endswith("/bench/?group=method") and page.evaluate("window.sameDocument")
+    page.get_by_role("button", name="Remove the tag night run from half way").click()
+    expect(page.locator("#messages")).to_have_text("“night run” is off 1 experiment.")
+    page.go_back()
+    expect(page.get_by_role("heading", name="By method")).to_have_count(0)
+    assert page.get_by_label("Group by").input_value() == ""
 
 
 def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_down(site, page):
