@@ -222,6 +222,7 @@ LANGUAGES = [
     ("en", "English"),
     ("de", "Deutsch"),
     ("fr", "Français"),
+    ("es", "Español"),
 ]
 """The languages of participants' pages, each by its own name; staff's pages are in English."""
 LOCALE_PATHS = [BASE_DIR / "locale"]
