@@ -14,6 +14,7 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.db.models import ProtectedError
+from django.urls import reverse
 
 from llm.forms import form_of
 from llm.methods import METHODS
@@ -350,3 +351,14 @@ def test_the_log_says_what_was_written(problems, model, task, said):
     asked = Request.objects.create(experiment=row, step=0, kind="Write", fingerprint="f", payload={"iteration": 1})
     write.record_result(row, asked, [{"id": "1-0", "source": "text", "parent": None}])
     assert row.events.get(kind="written").text == said
+
+
+@pytest.mark.django_db
+def test_example_problems_by_one_click(admin_client):
+    address = reverse("bench:example_problems")
+    admin_client.post(address)
+    assert Problem.objects.filter(name="staircase").exists() and Attachment.objects.exists()
+    Problem.objects.filter(name="staircase").update(title="Mine now")
+    Problem.objects.exclude(name="staircase").first().delete()
+    admin_client.post(address)
+    assert Problem.objects.get(name="staircase").title == "Mine now", "what exists stays"

@@ -8,8 +8,8 @@ from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import single_exports
 from webapp.bench.data import views as data
+from webapp.bench.experiments import example_problems, time_left
 from webapp.bench.experiments import run_views as runs
-from webapp.bench.experiments import time_left
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, languages, pilots, prolific_page, wizard
 from webapp.bench.studies import views as studies
@@ -107,6 +107,7 @@ experiment_patterns = [
     path("time-left/", time_left.page, name="time_left"),
     path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
     path("tasks/", experiments.tasks, name="tasks"),
+    path("tasks/example-problems/", example_problems.make_examples, name="example_problems"),
     path("tasks/<str:name>/", experiments.task, name="task"),
     path("models/<int:pk>/test/", experiments.test_model, name="test_model"),
     path("clips/<uuid:name>.mp4", experiments.clip, name="clip"),

@@ -87,15 +87,22 @@ def _strip_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name.removeprefix(top): data for name, data in files.items() if name.startswith(top)}
 
 
-def import_set(files: Mapping[str, bytes]) -> list[Problem]:
+def import_examples(folder: Path) -> list[Problem]:
+    """Save the example problems of this folder, with their pictures. Those that exist stay as they are."""
+    having = frozenset(Problem.objects.values_list("name", flat=True))
+    return import_set(read_path(folder), leave_out=having)
+
+
+def import_set(files: Mapping[str, bytes], leave_out: frozenset[str] = frozenset()) -> list[Problem]:
     """Save all problems of a set, or none. A problem of the same name is replaced, with its files and cases.
 
-    Raises BadSet.
+    `leave_out`: names of problems that are not imported. Raises BadSet.
     """
     data = _parse_set(files)
     problems = data.get("problems")
     if data.get("format") != FORMAT or not isinstance(problems, list):
         raise BadSet(f"{SET_FILE} must begin with `format: {FORMAT}` and have a list `problems`")
+    problems = [entry for entry in problems if not (isinstance(entry, dict) and entry.get("name") in leave_out)]
     with ExitStack() as undo:  # deletes stored files if the import fails
         with transaction.atomic():
             saved = [_import_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
