@@ -161,5 +161,7 @@ def test_no_page_has_a_violation(site):
                     page.evaluate(AXE)
                 page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
                 found[f"{name}, {scheme}"] = page.evaluate(RUN)
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    found[f"{name}, {scheme}"].append("the page scrolls sideways")
         browser.close()
     assert {name: violations for name, violations in found.items() if violations} == {}
