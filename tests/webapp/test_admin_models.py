@@ -80,7 +80,9 @@ def test_what_an_endpoint_needs_is_marked(staff, kind, marked):
     answer = staff.get(reverse("admin:experiments_languagemodel_change", args=[model.pk]))
     fields = answer.context["adminform"].form.fields
     assert [fields[name].required for name in ("name", "base_url", "model")] == [True, marked, marked]
-    assert "Fields with a * must be filled in." in answer.content.decode()
+    text = answer.content.decode()
+    assert text.count("Fields with a * must be filled in.") == 1
+    assert ("bench/connection_test.js" in text and "data-connection-test" in text) == marked
 
 
 def test_the_offline_writer_needs_no_address(staff):

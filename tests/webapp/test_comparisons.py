@@ -89,6 +89,13 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     assert not Experiment.objects.exists()
 
 
+def test_required_fields_are_marked(admin_client: Client) -> None:
+    text = admin_client.get(NEW).content.decode()
+    assert "Fields with a * must be filled in." in text
+    labels = [text.split(f'for="id_{name}">')[1].split("</label>")[0] for name in ("candidates", "variants")]
+    assert ["*" in label for label in labels] == [True, False]
+
+
 def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> None:
     roles = ("model", "describer", "judge_model", "vision")
     rows = {role: LanguageModel.objects.create(name=role, kind="openai", base_url="http://x/v1") for role in roles}

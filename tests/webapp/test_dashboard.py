@@ -167,7 +167,10 @@ def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):
     text = html(staff.get(page("experiment", row)))
     form = reverse("admin:experiments_languagemodel_change", args=[row.model_id])
     assert f'<a href="{form}#test-connection">Open model and test its connection</a>' in text
-    assert "Open vision" not in text
+    assert "Open vision" not in text and "data-no-models" not in text
+    staff.force_login(User.objects.create(username="eve", is_staff=True))
+    text = html(staff.get(page("experiment", row)))
+    assert "data-no-models" in text and "Its language model is model: ask somebody who may" in text
 
 
 def test_time_stands_still_after_a_failure_and_in_a_pause(staff):

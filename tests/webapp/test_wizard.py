@@ -75,7 +75,7 @@ def test_a_study_goes_from_nothing_to_open(staff, study):
     assert set(codes) == set(Outcome.values) and len({row.code for row in codes.values()}) == len(codes)
     assert all(row.url == f"https://app.prolific.com/submissions/complete?cc={row.code}" for row in codes.values())
     page = text(staff.get(address(study, "check")))
-    assert "Name a contact" in page and "Open the study" not in page
+    assert "Name a contact" in page and "Open the study" not in page and "bench/connection_test.js" in page
     staff.post(reverse("bench:study_status", args=[study.pk]), {"status": "open"})
     study.refresh_from_db()
     assert study.status == "draft"

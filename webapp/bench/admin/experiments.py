@@ -306,7 +306,7 @@ class LanguageModelForm(forms.ModelForm):
 class LanguageModelAdmin(ModelAdmin):
     form = LanguageModelForm
     fieldsets = [
-        (None, {"fields": ["name", "kind"], "description": "Fields with a * must be filled in."}),
+        (None, {"fields": ["name", "kind"]}),
         ("Endpoint", {"fields": ["base_url", "model", "api_key", "key_typed", "forget_key"]}),
         (
             "Prices",
