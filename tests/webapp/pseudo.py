@@ -19,8 +19,8 @@ LOCALES = {"en_XA": "en", "ar_XB": "en"}
 
 
 def disguise(text: str) -> str:
-    """The text with other letters, each word 40% longer; placeholders and tags stay."""
-    parts = re.split(r"(%\(\w+\)s|<[^>]*>)", text)
+    """The text with other letters, each word 40% longer; placeholders, tags and formulas stay."""
+    parts = re.split(r"(%\(\w+\)s|<[^>]*>|\$+[^$]+\$+)", text)
     return "".join(part if number % 2 else re.sub(r"[A-Za-z]+", _stretch, part) for number, part in enumerate(parts))
 
 

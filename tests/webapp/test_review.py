@@ -383,10 +383,12 @@ class TestReasons:
         return set(re.findall(r'name="tags" value="([^"]+)"', html))
 
     def test_the_tasks_words_by_default_and_the_studys_own(self, client):
-        person = rows.participant(rows.study(task="Cartpole", k=3))
+        person = rows.participant(rows.study(task="Cartpole", k=3, other_languages=["de"]))
         rows.create_round(person)
         request = rows.open_judgement(person)
         assert "best: the pole stays upright" in self.offered(client, person)
+        german = client.get(person.get_absolute_url(), headers={"accept-language": "de"}).content.decode()
+        assert 'value="best: the pole stays upright"><span>die Stange bleibt aufrecht</span>' in german
         Study.objects.update(reasons_best="It is brave\n\n It is kind ", reasons_worst="")
         person = Participant.objects.get(pk=person.pk)
         shown = self.offered(client, person)

@@ -8,12 +8,16 @@ import re
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import to_language
 
 from tests.webapp import rows
 from webapp.management import catalogs
+from webapp.problems.forms import get_form
 from webapp.studies import enrolment
 from webapp.studies.models import Participant
 from webapp.studies.texts.models import StudyTranslation, hash_source
+from webapp.studio import practice_answers
 from webapp.studio.languages import find_words_address
 
 LOCALES = catalogs.list_locales()
@@ -41,6 +45,22 @@ def test_the_compiled_catalog_is_the_written_one(locale, domain):
     for message in catalogs.read(locale, domain):
         if message.id and not message.pluralizable and not message.context:
             assert compiled.gettext(message.id) == message.string
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_practice_problem_has_the_same_numbers(locale):
+    language = to_language(locale)
+    with translation.override(language):
+        problem = practice_answers.make_problem()
+        texts = [problem.statement, *(sample.text for sample in practice_answers.SAMPLES.values())]
+        finals = [get_form(problem).summarize(problem, text) for text in texts[1:]]
+    assert list(map(find_numbers, finals)) == [["32.40"], ["32.40"], ["32"], ["36.90"]]
+    english = [practice_answers.STATEMENT, *(sample.text for sample in practice_answers.SAMPLES.values())]
+    assert list(map(find_numbers, texts)) == list(map(find_numbers, english)) and problem.statement != english[0]
+
+
+def find_numbers(text: str) -> list[str]:
+    return sorted(re.findall(r"\d+(?:\.\d+)?", text.replace("{,}", ".")))
 
 
 @pytest.fixture

@@ -94,10 +94,10 @@ def _read_context(node: TranslateNode | BlockTranslateNode) -> str:
 
 
 def _read_tasks() -> Iterator[Found]:
-    """The sentences and questions of the tasks, which know no Django."""
+    """The sentences, questions and reasons of the tasks, which know no Django."""
     for name, info in tasks.tasks().items():
-        yield "", info.sentence, f"simulation/tasks: {name}"
-        yield "", info.question, f"simulation/tasks: {name}"
+        for text in (info.sentence, info.question, *info.reasons_best, *info.reasons_worst):
+            yield "", text, f"simulation/tasks: {name}"
 
 
 def _read_scripts() -> Iterator[Found]:

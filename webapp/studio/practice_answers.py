@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from webapp.problems.models import SECTIONS, Problem
 
-PROBLEM = Problem(
-    name="practice",
-    title="A shirt on sale",
-    statement="A shirt costs $40$ euros. Its price is lowered by $10\\%$, and a week later by $10\\%$ of the new one. "
-    "What does it cost then?",
+TITLE = gettext_noop("A shirt on sale")
+STATEMENT = gettext_noop(
+    "A shirt costs $40$ euros. Its price is lowered by $10\\%$, and a week later by $10\\%$ of the new one. "
+    "What does it cost then?"
 )
+
+
+def make_problem() -> Problem:
+    """The problem in the language of the page. It is not saved."""
+    return Problem(name="practice", title=_(TITLE), statement=_(STATEMENT))
 
 
 @dataclass(frozen=True)
@@ -30,22 +35,28 @@ class PracticeAnswer:
 
     @property
     def text(self) -> str:
-        final, reasoning = SECTIONS["mathematics"]
-        return f"## {final}\n\n{self.final}\n\n## {reasoning}\n\n{self.reasoning}"
+        final = SECTIONS["mathematics"][0]  # what marks the final answer; pages do not show it
+        return f"## {final}\n\n{_(self.final)}\n\n## {_('Reasoning')}\n\n{_(self.reasoning)}"
 
 
 SAMPLES = {
     "still": PracticeAnswer(
-        "$32.40$ euros",
-        "A tenth less leaves $0.9$ of a price.\n\n$$40 \\cdot 0.9 = 36, \\qquad 36 \\cdot 0.9 = 32.40$$",
+        gettext_noop("$32.40$ euros"),
+        gettext_noop("A tenth less leaves $0.9$ of a price.\n\n$$40 \\cdot 0.9 = 36, \\qquad 36 \\cdot 0.9 = 32.40$$"),
         gettext_noop("It is right and shows every step."),
     ),
-    "sways": PracticeAnswer("$32.40$ euros", "I worked it out.", gettext_noop("It is right, but does not show why.")),
+    "sways": PracticeAnswer(
+        "$32.40$ euros", gettext_noop("I worked it out."), gettext_noop("It is right, but does not show why.")
+    ),
     "swings": PracticeAnswer(
-        "$32$ euros",
-        "A tenth of $40$ is $4$. Twice that is $8$.\n\n$$40 - 2 \\cdot 4 = 32$$",
+        gettext_noop("$32$ euros"),
+        gettext_noop("A tenth of $40$ is $4$. Twice that is $8$.\n\n$$40 - 2 \\cdot 4 = 32$$"),
         gettext_noop("It shows its steps, but takes both tenths from the old price."),
     ),
-    "falls": PracticeAnswer("$36.90$ euros", "It looks like that.", gettext_noop("It is wrong, and gives no reason.")),
+    "falls": PracticeAnswer(
+        gettext_noop("$36.90$ euros"),
+        gettext_noop("It looks like that."),
+        gettext_noop("It is wrong, and gives no reason."),
+    ),
 }
 """By the name of the practice clip that each replaces."""

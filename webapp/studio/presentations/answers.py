@@ -72,7 +72,7 @@ def make_winner_context(info: TaskInfo, tried: TriedSource) -> Context:
 
 def make_practice_context(places: Sequence[PracticePlace]) -> Context:
     """The practice answers in place of the practice clips."""
-    problem, samples = practice_answers.PROBLEM, practice_answers.SAMPLES
+    problem, samples = practice_answers.make_problem(), practice_answers.SAMPLES
     read = [make_answer(problem, TriedSource(samples[place.name].text), place.letter, "ready") for place in places]
     return {**make_statement(problem), "answers": read}
 
