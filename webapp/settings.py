@@ -223,6 +223,7 @@ LANGUAGES = [
     ("de", "Deutsch"),
     ("fr", "Français"),
     ("es", "Español"),
+    ("zh-hans", "简体中文"),
 ]
 """The languages of participants' pages, each by its own name; staff's pages are in English."""
 LOCALE_PATHS = [BASE_DIR / "locale"]

@@ -93,6 +93,18 @@ def test_the_browser_chooses_among_the_languages_of_a_study(study, client):
     )
 
 
+@pytest.mark.parametrize("asked", ["zh-CN", "zh-Hans-CN", "zh"])
+def test_a_chinese_browser_gets_simplified_chinese(study, client, asked):
+    study.other_languages = ["de", "zh-hans"]
+    study.save()
+    address = person_in(study).get_absolute_url()
+    page = read(client, address, headers={"accept-language": f"{asked},en;q=0.5"})
+    assert '<html lang="zh-hans">' in page and "同意并开始" in page
+    assert 'value="de" lang="de"' in page
+    client.post(reverse("choose_language"), {"language": "zh-hans", "next": address})
+    assert '<html lang="zh-hans">' in read(client, address, **GERMAN)
+
+
 def test_a_person_chooses_a_language_and_keeps_it_on_another_device(study, client):
     person = person_in(study)
     assert enrolment.accept_consent(person) == ""
