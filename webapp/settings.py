@@ -224,6 +224,7 @@ LANGUAGES = [
     ("fr", "Français"),
     ("es", "Español"),
     ("zh-hans", "简体中文"),
+    ("ja", "日本語"),
 ]
 """The languages of participants' pages, each by its own name; staff's pages are in English."""
 LOCALE_PATHS = [BASE_DIR / "locale"]
