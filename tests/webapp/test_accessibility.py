@@ -106,12 +106,14 @@ out["answers"] = problem_rows.open_judgement(problem_rows.sum_problem(), ["# One
 """
 
 STAFF = """
+import uuid
 from django.conf import settings
 from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
 from tests.webapp import bench_rows, poll_rows, problem_rows
 from webapp.experiments.models import LanguageModel
+from webapp.problems import missing_files
 from webapp.studies.models import CompletionCode
 ada, client = bench_rows.create_staff(), Client()
 client.force_login(ada)
@@ -132,6 +134,9 @@ for name, row in changed.items():
     out["forms"][f"{name}, add"] = reverse(f"admin:{name}_add")
     out["forms"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
 out["others"] = {name: reverse(f"admin:{name}") for name in ("index", "problems_upload", "review_trialplan_add")}
+key = uuid.uuid4()
+missing_files.keep_set({"problems.yaml": b"{format: 1, problems: [{attachments: [{file: a.png}]}]}"}, key)
+out["others"]["problems_complete"] = reverse("admin:problems_complete", args=[key])
 out["others"]["delete"] = reverse("admin:experiments_experiment_delete", args=[experiment.pk])
 out["others"]["history"] = reverse("admin:experiments_experiment_history", args=[experiment.pk])
 out["others"]["password"] = reverse("admin:auth_user_password_change", args=[ada.pk])

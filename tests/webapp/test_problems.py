@@ -266,6 +266,29 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert page.status_code == 200 and b"Subtask" in page.content
 
 
+def test_a_lone_yaml_takes_its_missing_files_afterwards(admin_client):
+    def send(address, *uploads):
+        sent = [SimpleUploadedFile(name, data) for name, data in uploads]
+        return admin_client.post(address, {"file": sent} if address.endswith("upload/") else {"files": sent})
+
+    more = SET.replace("attachments: [", "attachments: [{file: a/pairs.png}, ")
+    page = send("/admin/problems/problem/upload/", ("set.yaml", more.encode())).url
+    text = admin_client.get(page).content.decode()
+    names = ("a/pairs.png", "figures/pairs.png", "tests/2.in", "tests/2.out")
+    assert all(f"<code>{name}</code>" in text for name in names) and not Problem.objects.exists()
+    text = send(page, ("2.in", b"10 20"), ("pairs.png", PNG)).content.decode()
+    assert [f"<code>{name}</code>" in text for name in names] == [True, True, False, True]
+    assert "no missing file like pairs.png" in text, "which of the two it is, nobody can tell"
+    broken = send(page, ("set.yaml", b"- 1"), ("2.out", b"30")).content.decode()
+    assert "The new .yaml is not taken" in broken and "<code>tests/2.out</code>" not in broken
+    assert "a/pairs.png" not in send(page, ("set.yaml", SET.encode())).content.decode()
+    done = send(page, ("pairs.png", PNG))
+    assert done.status_code == 302 and Problem.objects.count() == 2
+    with Attachment.objects.get().file.open() as file:
+        assert file.read() == PNG
+    assert admin_client.get(page).url == "/admin/problems/problem/upload/"
+
+
 CASES = [("\n3\n a  b \n", " yes\n\n"), ("1", "2")]
 """Input and expected output; white space in front and at the end is part of them."""
 

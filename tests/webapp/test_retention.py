@@ -197,14 +197,16 @@ class TestLeftovers:
         problem = Problem.objects.create(name="sum-of-two", title="Sum", form="program", statement="Add two numbers.")
         used = Attachment.objects.create(problem=problem, file=SimpleUploadedFile("figure.tar.gz2", b"x"))
         run = data / "runs" / "00000000-0000-4000-8000-000000000000-3"
+        waiting = settings.DATA_DIR / "media" / "problem_sets" / "00000000-0000-4000-8000-000000000000.zip"
+        waiting.parent.mkdir()
         stranger = data / "runs" / "notes.txt"
         run.mkdir(parents=True)
-        for path in (orphan, figure, run / "job.json", stranger):
+        for path in (orphan, figure, waiting, run / "job.json", stranger):
             path.write_text("x")
         assert orphan_files.delete_orphans() == []  # somebody may be about to commit their rows
         monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
-        names = [f"clips/{orphan.name}", f"problems/{figure.name}", f"runs/{run.name}"]
+        names = [f"clips/{orphan.name}", f"problems/{figure.name}", f"runs/{run.name}", f"problem_sets/{waiting.name}"]
         assert orphan_files.delete_orphans(dry_run=True) == names and run.exists()
         orphan_files.delete_orphans()
         assert kept.exists() and stranger.exists() and store.size(used.file.name)
-        assert not orphan.exists() and not figure.exists() and not run.exists()
+        assert not orphan.exists() and not figure.exists() and not run.exists() and not waiting.exists()

@@ -13,6 +13,7 @@ from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments import run_folder
 from webapp.experiments.models import Clip, Experiment
+from webapp.problems import missing_files
 from webapp.problems.models import Attachment
 from webapp.votes.models import Pair
 
@@ -57,6 +58,7 @@ def _find_orphans() -> Iterator[str]:
     )
     yield from _find_without_row("exports", lambda name: Export.objects.filter(public_id=name).exists())
     yield from _find_without_row("imports", lambda name: Import.objects.filter(public_id=name).exists())
+    yield from _find_without_row(missing_files.FOLDER, lambda name: False)  # sets that nobody completed
     yield from (name for name in store.names("") if name.startswith(STAGING))
 
 

@@ -98,11 +98,8 @@ def import_set(files: Mapping[str, bytes], leave_out: frozenset[str] = frozenset
 
     `leave_out`: names of problems that are not imported. Raises BadSet.
     """
-    data = _parse_set(files)
-    problems = data.get("problems")
-    if data.get("format") != FORMAT or not isinstance(problems, list):
-        raise BadSet(f"{SET_FILE} must begin with `format: {FORMAT}` and have a list `problems`")
-    problems = [entry for entry in problems if not (isinstance(entry, dict) and entry.get("name") in leave_out)]
+    entries = read_entries(files)
+    problems = [entry for entry in entries if not (isinstance(entry, dict) and entry.get("name") in leave_out)]
     with ExitStack() as undo:  # deletes stored files if the import fails
         with transaction.atomic():
             saved = [_import_entry(number, entry, files, undo) for number, entry in enumerate(problems, 1)]
@@ -121,6 +118,15 @@ def _import_entry(number: int, entry: Any, files: Mapping[str, bytes], undo: Exi
         raise BadSet(f"{where}: {_format_error(error)}") from error
     except OverflowError as error:  # .inf where a whole number is expected
         raise BadSet(f"{where}: {error}") from error
+
+
+def read_entries(files: Mapping[str, bytes]) -> list[Any]:
+    """The problems of the set as the YAML has them, unchecked. Raises BadSet."""
+    data = _parse_set(files)
+    problems = data.get("problems")
+    if data.get("format") != FORMAT or not isinstance(problems, list):
+        raise BadSet(f"{SET_FILE} must begin with `format: {FORMAT}` and have a list `problems`")
+    return problems
 
 
 def _parse_set(files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import FileField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
@@ -17,7 +20,7 @@ from unfold.decorators import action
 from unfold.forms import PaginationInlineFormSet
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
 
-from webapp.problems import exchange
+from webapp.problems import exchange, missing_files
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
@@ -83,8 +86,23 @@ class CaseInline(StackedInline):
 class SetForm(forms.Form):
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget,  # Unfold's script expects its text field beside every file's
-        help_text="A .zip with problems.yaml and its files, or the .yaml alone. See docs/problems.md.",
+        help_text=(
+            "A .zip with problems.yaml and its files, or the .yaml alone: its files are asked for next. "
+            "See docs/problems.md."
+        ),
     )
+
+
+def _read_uploads(uploads: Sequence[UploadedFile]) -> dict[str, bytes]:
+    """Files by name; archives are unpacked, and a .yaml counts as the set's own. Raises BadSet."""
+    if sum(file.size or 0 for file in uploads) > exchange.MOST_BYTES:
+        raise exchange.BadSet(f"the files have more than {exchange.MOST_BYTES >> 20} MB")
+    given = dict[str, bytes]()
+    for file in uploads:
+        name = file.name or ""
+        is_set = name.lower().endswith((".zip", ".yaml", ".yml"))
+        given |= exchange.read_bytes(name, file.read()) if is_set else {name: file.read()}
+    return given
 
 
 @admin.register(Problem)
@@ -114,8 +132,9 @@ class ProblemAdmin(ModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         upload = path("upload/", view(self.upload), name="problems_upload")
+        complete = path("upload/<uuid:key>/", view(self.complete), name="problems_complete")
         attachment = path("attachment/<int:number>/", view(self.attachment), name="problems_attachment")
-        return [upload, attachment, *super().get_urls()]
+        return [upload, complete, attachment, *super().get_urls()]
 
     def attachment(self, request: HttpRequest, number: int) -> HttpResponseBase:
         if not self.has_view_permission(request):
@@ -135,14 +154,52 @@ class ProblemAdmin(ModelAdmin):
             try:
                 if file.size > exchange.MOST_BYTES:
                     raise exchange.BadSet(f"the file has more than {exchange.MOST_BYTES >> 20} MB")
-                problems = exchange.import_set(exchange.read_bytes(file.name, file.read()))
+                files = exchange.read_bytes(file.name, file.read())
+                if missing_files.list_missing(files):
+                    key = uuid.uuid4()
+                    missing_files.keep_set(files, key)
+                    return HttpResponseRedirect(reverse("admin:problems_complete", args=[key]))
+                return self._import_files(request, files)
             except exchange.BadSet as error:
                 form.add_error("file", f"Nothing was imported: {error}")
-            else:
-                messages.success(request, f"Imported: {', '.join(problem.title for problem in problems)}.")
-                return HttpResponseRedirect(reverse("admin:problems_problem_changelist"))
         context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Import problems", "form": form}
         return render(request, "admin/import_problems.html", context)
+
+    def complete(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
+        """Take the files that an uploaded set names and lacks; what was uploaded before is kept."""
+        if not self.has_add_permission(request) or not self.has_change_permission(request):
+            return HttpResponse(status=403)
+        context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Add the missing files"}
+        try:
+            files = missing_files.read_set(key)
+        except FileNotFoundError:
+            messages.error(request, "This set was imported already, or has waited too long. Upload it again.")
+            return HttpResponseRedirect(reverse("admin:problems_upload"))
+        if request.method == "POST":
+            try:
+                given = _read_uploads(request.FILES.getlist("files"))
+                if exchange.SET_FILE in given:
+                    try:
+                        missing_files.list_missing(given)
+                    except exchange.BadSet as error:
+                        context["error"] = f"The new .yaml is not taken: {error}"
+                        del given[exchange.SET_FILE]
+                files, context["unused"] = missing_files.add_files(files, given)
+                missing_files.keep_set(files, key)
+                if not missing_files.list_missing(files):
+                    done = self._import_files(request, files)
+                    missing_files.delete_set(key)
+                    return done
+            except exchange.BadSet as error:
+                context["error"] = f"Nothing is imported yet: {error}"
+        context["missing"] = missing_files.list_missing(files)
+        return render(request, "admin/complete_problems.html", context)
+
+    def _import_files(self, request: HttpRequest, files: Mapping[str, bytes]) -> HttpResponse:
+        """Import the set and go to the list of problems. Raises BadSet."""
+        problems = exchange.import_set(files)
+        messages.success(request, f"Imported: {', '.join(problem.title for problem in problems)}.")
+        return HttpResponseRedirect(reverse("admin:problems_problem_changelist"))
 
     @admin.action(description="Export as an archive")
     def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
