@@ -394,6 +394,8 @@ class TestReasons:
         shown = self.offered(client, person)
         assert {"best: It is brave", "best: It is kind"} == {tag for tag in shown if tag.startswith("best")}
         assert "worst: the pole falls" in shown
+        german = client.get(person.get_absolute_url(), headers={"accept-language": "de"}).content.decode()
+        assert '<span lang="en">It is brave</span>' in german and "<span>die Stange fällt</span>" in german
         choice = ballot.Choice("A", "B", tags=("best: It is kind", "worst: the pole falls", "best: never offered"))
         vote = ballot.cast_vote(person, find_screening(request, person).token, choice).vote
         Study.objects.update(reasons_best="Other words")

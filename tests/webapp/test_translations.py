@@ -15,7 +15,8 @@ from tests.webapp import rows
 from webapp.management import catalogs
 from webapp.problems.forms import get_form
 from webapp.studies import enrolment
-from webapp.studies.models import Participant
+from webapp.studies.models import Participant, Study
+from webapp.studies.texts.localizing import find_language
 from webapp.studies.texts.models import StudyTranslation, hash_source
 from webapp.studio import practice_answers
 from webapp.studio.languages import find_words_address
@@ -105,6 +106,13 @@ def test_a_chinese_browser_gets_simplified_chinese(study, client, asked):
     assert '<html lang="zh-hans">' in read(client, address, **GERMAN)
 
 
+def test_a_text_names_its_language_where_the_page_has_another():
+    study = Study(language="en")
+    study.spoken = {"Yes\nNo": "Ja\r\nNein"}
+    found = [find_language(study, text, "de") for text in ("Ja\r\nNein", "Nein", "Maybe", "")]
+    assert found == ["", "", "en", ""] and find_language(study, "Maybe", "en") == ""
+
+
 def test_a_person_chooses_a_language_and_keeps_it_on_another_device(study, client):
     person = person_in(study)
     assert enrolment.accept_consent(person) == ""
@@ -144,8 +152,12 @@ def test_consent_is_to_the_text_in_the_language_that_was_read(study, client):
 
 def test_a_text_without_translation_is_in_the_studys_own_language(study, client):
     person = person_in(study)
+    source, text = "Ants that run", "Ameisen, die laufen"
+    StudyTranslation.objects.create(
+        study=study, language="de", source=source, source_hash=hash_source(source), text=text
+    )
     page = read(client, person.get_absolute_url(), **GERMAN)
-    assert "You watch ants" in page
+    assert '<div lang="en"><p>You watch ants' in page and "<h1>Ameisen, die laufen</h1>" in page
     seen = re.search(r'name="hash" value="(\w+)"', page)
     client.post(reverse("consent", args=[person.token]), {"hash": seen[1], "agree": "yes"}, **GERMAN)
     person.refresh_from_db()

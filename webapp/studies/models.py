@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator, URLValidator
@@ -143,9 +143,6 @@ class Study(Spoken):
     def has_begun(self) -> bool:
         """Whether a participant other than a pilot has consented; from then on what people do cannot be changed."""
         return self.participants.without_pilots().filter(consented_at__isnull=False).exists()
-
-    spoken: Mapping[str, str] = {}
-    """This row's translations in the language in which it is shown (texts.localizing)."""
 
     def publish_consent(self, language: str = "") -> ConsentText:
         """Keep the text as it is now, because from here on somebody may have read it."""

@@ -11,7 +11,8 @@ FIELDS = ("title", "question", "instructions", "consent_text", "contact", "thank
 
 def localize_poll(poll: Poll, language: str) -> None:
     """Put the vote's texts in this language, for showing; where one is missing, it stays in the vote's own."""
-    localize_row(poll, FIELDS, read_translations(poll, language))
+    poll.spoken = read_translations(poll, language)
+    localize_row(poll, FIELDS, poll.spoken)
 
 
 def list_texts(poll: Poll) -> list[Text]:

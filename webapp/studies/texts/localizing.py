@@ -20,6 +20,7 @@ class Owner(Protocol):
 
     language: str
     translations: Any
+    spoken: Mapping[str, str]
 
 
 def read_translations(owner: Owner, language: str) -> dict[str, str]:
@@ -46,6 +47,14 @@ def localize_study(study: Study, language: str) -> None:
     words = read_translations(study, language)
     localize_row(study, STUDY_FIELDS, words)
     study.spoken = words
+
+
+def find_language(owner: Owner, text: str, page: str) -> str:
+    """The language of a text, or of one line of it, where it is not that of the page; else empty."""
+    if not text or page == owner.language:
+        return ""
+    translated = any(text == words or text in map(str.strip, words.splitlines()) for words in owner.spoken.values())
+    return "" if translated else owner.language
 
 
 def list_questions(study: Study) -> list[Question]:

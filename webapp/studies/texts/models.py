@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.db import models
@@ -20,6 +21,8 @@ class Spoken(models.Model):
     """The language of its own texts, and of its pages where nothing else is offered."""
     other_languages = models.JSONField(default=list, blank=True)
     """Codes of further languages; where there are any, the browser and the person choose."""
+    spoken: Mapping[str, str] = {}
+    """Source -> text in the language in which the row is shown (texts.localizing)."""
 
     class Meta:
         abstract = True

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from webapp.base import stylesheets
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
+from webapp.studies.texts.localizing import Owner, find_language
 from webapp.studio import languages
 
 register = template.Library()
@@ -35,6 +36,13 @@ def offered_languages(context: Context) -> list[tuple[str, str]]:
     """The code and own name of each language in which this page is offered; empty where there is no choice."""
     offered = getattr(context.get("request"), "offered_languages", ())
     return [row for row in settings.LANGUAGES if row[0] in offered] if len(offered) > 1 else []
+
+
+@register.simple_tag
+def lang(owner: Owner, text: str) -> SafeString:
+    """The lang attribute for a text of a study or an A/B vote; empty if it is in the page's language."""
+    language = find_language(owner, text, translation.get_language() or settings.LANGUAGE_CODE)
+    return format_html(' lang="{}"', language) if language else SafeString("")
 
 
 HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")
