@@ -1,21 +1,6 @@
 "use strict";
-/* Reading answers and choosing the best and the worst. Formulas are drawn here; nothing that an answer says is run. */
+/* Reading answers and choosing the best and the worst. Formulas are drawn by formulas.js; nothing that an answer says is run. */
 (() => {
-  /** KaTeX sets sizes through the style object, which the page's policy allows; it never writes HTML from an answer. */
-  function drawFormulas(root) {
-    for (const span of root.querySelectorAll(".math:not(.drawn)")) {
-      const tex = span.textContent;
-      span.classList.add("drawn");
-      try {
-        katex.render(tex, span, { displayMode: span.dataset.display === "yes", throwOnError: true, trust: false, maxSize: 20, maxExpand: 500, strict: "ignore", errorColor: "currentcolor" });
-      } catch (error) {
-        span.textContent = tex;
-        span.classList.add("undrawn");
-        span.title = gettext("This formula could not be drawn.");
-      }
-    }
-  }
-
   /** A formula that is wider than its place scrolls: then the keyboard must reach it. Hidden ones have no width yet. */
   function reachable(root) {
     for (const span of root.querySelectorAll('.math[data-display="yes"]')) {

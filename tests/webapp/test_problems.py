@@ -266,6 +266,16 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert page.status_code == 200 and b"Subtask" in page.content
 
 
+def test_what_is_written_is_previewed_as_people_read_it(admin_client):
+    page = admin_client.get("/admin/problems/problem/add/").content.decode()
+    address = re.search('data-problem-preview="(.*?)"', page)[1]
+    assert all(name in page for name in ("katex.min.js", "studio/formulas.js", "bench/problem_preview.js"))
+    shown = admin_client.post(address, {"text": "A $x^2$ <script>"}).content.decode()
+    assert shown == '<p>A <span class="math" data-display="no">x^2</span> &lt;script&gt;</p>\n'
+    admin_client.force_login(User.objects.create(username="eve", is_staff=True))
+    assert admin_client.post(address, {"text": "A"}).status_code == 403
+
+
 def test_a_lone_yaml_takes_its_missing_files_afterwards(admin_client):
     def send(address, *uploads):
         sent = [SimpleUploadedFile(name, data) for name, data in uploads]

@@ -20,7 +20,7 @@ from unfold.decorators import action
 from unfold.forms import PaginationInlineFormSet
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
 
-from webapp.problems import exchange, missing_files
+from webapp.problems import exchange, markdown, missing_files
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
@@ -112,6 +112,7 @@ class ProblemAdmin(ModelAdmin):
     search_fields = ["title", "name", "statement"]
     inlines = [AttachmentInline, SubtaskInline, CaseInline]
     actions = ("export",)
+    change_form_outer_before_template = "admin/problem_preview.html"  # type: ignore[assignment]
     actions_list = ("import_set",)  # type: ignore[assignment]
     fieldsets = [
         (None, {"fields": ["name", "title", "subject", "form", "language", "statement"]}),
@@ -119,6 +120,10 @@ class ProblemAdmin(ModelAdmin):
         ("Programs", {"fields": ["cpu_seconds", "memory_mb"]}),
         ("Reviewers", {"fields": ["show_reference", "show_results"]}),
     ]
+
+    class Media:
+        css = {"all": ("vendor/katex/katex.min.css",)}
+        js = ("vendor/katex/katex.min.js", "studio/formulas.js", "bench/problem_preview.js")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
         """The name is fixed: experiments and studies refer to it."""
@@ -134,12 +139,19 @@ class ProblemAdmin(ModelAdmin):
         upload = path("upload/", view(self.upload), name="problems_upload")
         complete = path("upload/<uuid:key>/", view(self.complete), name="problems_complete")
         attachment = path("attachment/<int:number>/", view(self.attachment), name="problems_attachment")
-        return [upload, complete, attachment, *super().get_urls()]
+        preview = path("preview/", view(self.preview), name="problems_preview")
+        return [upload, complete, preview, attachment, *super().get_urls()]
 
     def attachment(self, request: HttpRequest, number: int) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied
         return respond_with_file(get_object_or_404(Attachment, pk=number))
+
+    def preview(self, request: HttpRequest) -> HttpResponse:
+        """A text as participants' pages render it; nothing is saved."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return HttpResponse(markdown.render_html(request.POST.get("text", "")))
 
     @action(description="Import a set", url_path="import-set")  # type: ignore[operator]
     def import_set(self, request: HttpRequest) -> HttpResponse:
