@@ -46,7 +46,7 @@ class ArmEstimate:
     """A person's time for one round."""
 
     def find_wait(self, people: int, workers: int) -> float | None:
-        """Seconds that each round waits while this many people are in the study, with so many training workers.
+        """Seconds that each round waits while `people` are in the study, with `workers` that train.
 
         The bound of operational analysis for a closed queue: either the round's own time, or, once the workers are
         never idle, the time in which they train a round for each experiment less the time that people judge.

@@ -64,7 +64,7 @@ class Poll(Spoken):
     repeats = models.PositiveSmallIntegerField(
         "pairs to show twice",
         default=0,
-        help_text="So many pairs, drawn for each evaluator, come again at the end with their sides exchanged. How "
+        help_text="How many pairs come again at the end, drawn for each evaluator, with their sides exchanged. How "
         "often the answers agree is described; second answers count nowhere else.",
     )
     checks_to_pass = models.PositiveSmallIntegerField(

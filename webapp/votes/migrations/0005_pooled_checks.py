@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='poll',
             name='repeats',
-            field=models.PositiveSmallIntegerField(default=0, help_text='So many pairs, drawn for each evaluator, come again at the end with their sides exchanged. How often the answers agree is described; second answers count nowhere else.', verbose_name='pairs to show twice'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='How many pairs come again at the end, drawn for each evaluator, with their sides exchanged. How often the answers agree is described; second answers count nowhere else.', verbose_name='pairs to show twice'),
         ),
         migrations.AddField(
             model_name='showing',
