@@ -108,12 +108,13 @@ def test_the_time_per_person_is_on_the_page_and_in_the_key_table(admin_client, s
 def test_personal_links_lead_to_no_code_of_the_site(client, study):
     person = rows.participant(study, label="P09")
     rows.finish_experiment(person)
-    assert "GOOD" not in text(client.get(person.get_absolute_url()))
+    assert "GOOD" in text(client.get(person.get_absolute_url()))
+    study.codes.update(url="https://app.prolific.com/submissions/complete?cc=GOOD")
+    shown = text(client.get(person.get_absolute_url()))
+    assert "GOOD" not in shown and "prolific" not in shown.lower()
     study.recruiting = False  # then codes are for those who were invited by hand
     study.save()
     assert "GOOD" in text(client.get(person.get_absolute_url()))
-    study.codes.update(url="https://app.prolific.com/submissions/complete?cc=GOOD")
-    assert "prolific" not in text(client.get(person.get_absolute_url())).lower()
 
 
 def test_every_end_has_a_name_at_prolific():

@@ -139,10 +139,10 @@ class ShownCode:
 
 
 def find_own_code(participant: Participant, outcome: str) -> ShownCode | None:
-    """The code for this person. People with personal links are not told of the site where others come from."""
+    """The code for this person. Beside an open link, personal links show no code that leads to the site."""
     code = find_code(participant.study, outcome)
     personal = participant.source == Participant.Source.LINK
-    if code and personal and (participant.study.recruiting or code.return_address):
+    if code and personal and participant.study.recruiting and code.return_address:
         return None
     return code
 
