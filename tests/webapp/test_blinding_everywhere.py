@@ -17,7 +17,7 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import problem_rows, rows
+from tests.webapp import problem_rows, questionnaire_rows, rows
 from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks, walk
 from webapp.experiments import events
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
@@ -146,6 +146,12 @@ def a_trial(browser):
     )
 
 
+def a_questionnaire(browser):
+    person = rows.participant(rows.study(), label="P43")
+    questionnaire_rows.every_kind(person.study)
+    assert "What about trust?" in browser.see(person.get_absolute_url())
+
+
 def answers_to_a_problem(browser):
     problem = problem_rows.add_problem()
     row = Attachment(problem=problem, name="data.txt")
@@ -241,6 +247,7 @@ def test_nothing_that_is_sent_tells_what_made_a_clip(numbered_rows, monkeypatch)
     in_a_panel(browser)
     between_two_experiments(browser, monkeypatch)
     a_trial(browser)
+    a_questionnaire(browser)
     answers_to_a_problem(browser)
     doors(browser)
     told = async_to_sync(heard)(rows.participant(rows.study(), label="P61"))

@@ -138,26 +138,23 @@ CUT = """() => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en-xa", "ar-xb"])
-def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, pseudo_language, browser_page):
+def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, pseudo_language):
     client.force_login(bench_rows.create_staff())
-    arm, faults = study.arms.get(), []
+    arm, shown = study.arms.get(), {}
     for name in preview_samples.STATES:
         if preview_samples.find_missing_reason(name, study, arm):
             continue
         answer = client.get(reverse("preview_page", args=[study.pk, name]), {"language": language})
-        browser_page.set_content(answer.content.decode(), wait_until="domcontentloaded")
-        for width in (390, 1280):
-            browser_page.set_viewport_size({"width": width, "height": 844})
-            faults += [f"{name}, {width} px: {fault}" for fault in browser_page.evaluate(CUT)]
-    assert faults == []
-
-
-@pytest.fixture(scope="module")
-def browser_page():
-    """A page that asks no server: the style sheets lie within the pages."""
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER)
+        shown[name] = answer.content.decode()
+    faults = []
+    with sync_playwright() as started:  # no query is allowed within it
+        browser = started.chromium.launch(**BROWSER)
         page = browser.new_page()
-        page.route(re.compile("^http"), lambda route: route.abort())
-        yield page
+        page.route(re.compile("^http"), lambda route: route.abort())  # the style sheets lie within the pages
+        for name, source in shown.items():
+            page.set_content(source, wait_until="domcontentloaded")
+            for width in (390, 1280):
+                page.set_viewport_size({"width": width, "height": 844})
+                faults += [f"{name}, {width} px: {fault}" for fault in page.evaluate(CUT)]
         browser.close()
+    assert faults == []
