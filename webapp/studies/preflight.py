@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -88,12 +88,18 @@ def describe_differences(study: Study) -> list[tuple[str, list[tuple[str, str]]]
 SETTING_NAMES = {"k": "K", "n": "rounds", "model": "writer", "panel": "people per experiment"}
 
 
+DESCRIBED: dict[str, Callable[[Arm], str]] = {
+    "n": lambda arm: str(arm.rounds),
+    "model": lambda arm: str(arm.model or "offline writer"),
+    "method": lambda arm: arm.get_method_display(),
+}
+"""Settings that are not described by their value alone."""
+
+
 def _describe_setting(arm: Arm, name: str) -> str:
-    if name == "n":
-        return str(arm.rounds)
-    if name == "model":
-        return str(arm.model or "offline writer")
-    value = arm.get_method_display() if name == "method" else getattr(arm, name)
+    if name in DESCRIBED:
+        return DESCRIBED[name](arm)
+    value = getattr(arm, name)
     if isinstance(value, dict):
         return ", ".join(f"{key} = {value[key]}" for key in sorted(value)) or "as usual"
     return "none" if value is None else str(value)
