@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from programs.jailed_exec import request
 from programs.lock import Permissions
@@ -36,6 +37,8 @@ class Ended:
     """Seconds by the wall clock."""
     errors: str
     """The beginning of its stderr."""
+    not_started: str = ""
+    """Why the kernel could not execute the command."""
 
 
 def run(
@@ -64,11 +67,14 @@ def run(
         os.close(theirs)
     with os.fdopen(ours, "rb") as status:
         timed_out, code, used = _wait(process, wall_seconds)
-        said = json.loads(status.read() or b'{"error": "it ended before the jail was built"}')
-    if "error" in said:
-        raise JailError(f"{said['error']} {_beginning(stderr)}".strip())
+        said: dict[str, Any] = {}
+        for line in status:
+            said.update(json.loads(line))
+    if "cpu" not in said:
+        raise JailError(f"{said.get('error', 'it ended before the jail was built')} {_beginning(stderr)}".strip())
     seconds = max(0.0, used.ru_utime + used.ru_stime - said["cpu"])
-    return Ended(code, seconds, used.ru_maxrss / 1024, timed_out, _beginning(stderr))
+    not_started = said.get("not_started", "")
+    return Ended(code, seconds, used.ru_maxrss / 1024, timed_out, _beginning(stderr), not_started)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[bool, int, resource.struct_rusage]:

@@ -88,6 +88,7 @@ def _compile_cpp(source: str, folder: Path) -> str:
     )
     command = [compiler, "-std=c++17", "-O2", "-pipe", "-static", "-w", "-o", "program", "program.cpp"]
     ended = jail.run(command, permissions, build, folder / "empty", folder / "compile.out", COMPILE_WALL_SECONDS)
+    _require_started(ended, command)
     program = build / "program"
     if ended.status == 0 and program.is_file() and not program.is_symlink():
         program.rename(folder / "program")
@@ -106,10 +107,17 @@ def _compile_python(source: str, folder: Path) -> str:
     command = [*_python(), "-c", "import sys; compile(sys.stdin.buffer.read(), 'program.py', 'exec')"]
     permissions = _permissions(folder, "python", Limits(5.0, 256, 64))
     ended = jail.run(command, permissions, folder, program, folder / "compile.out", Limits(5.0).wall_seconds)
+    _require_started(ended, command)
     if ended.status == 0:
         return ""
     last = ended.errors.splitlines()[-3:]
     return _short("\n".join(last)) or "Python could not read the program."
+
+
+def _require_started(ended: jail.Ended, command: Sequence[str]) -> None:
+    """Check that this machine's own compiler or interpreter could be executed; a C++ program's file is its own."""
+    if ended.not_started:
+        raise JailError(f"{command[0]} could not be started in the jail: {ended.not_started}")
 
 
 def _python() -> list[str]:
@@ -135,6 +143,8 @@ def _run(case: Case, folder: Path, language: str, limits: Limits) -> CaseResult:
     stdin.write_text(case.stdin)
     program = [str(folder / "program")] if language == CPP else [*_python(), str(folder / "program.py")]
     ended = jail.run(program, _permissions(folder, language, limits), folder, stdin, stdout, limits.wall_seconds)
+    if language != CPP:
+        _require_started(ended, program)
     printed = stdout.read_bytes()
     verdict = _verdict(ended, len(printed), limits)
     tokens = printed.split()
@@ -158,6 +168,8 @@ def _verdict(ended: jail.Ended, printed: int, limits: Limits) -> str:
 def _note(ended: jail.Ended, verdict: str) -> str:
     if verdict not in ("crash", "memory"):
         return ""
+    if ended.not_started:
+        return _short(f"The system could not start the program: {ended.not_started}.")
     how = f"ended by signal {-ended.status}" if ended.status < 0 else f"ended with status {ended.status}"
     return _short(f"{how}. {' '.join(ended.errors.split()[-60:])}".strip())
 

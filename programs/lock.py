@@ -18,14 +18,14 @@ from pathlib import Path
 from types import ModuleType
 
 from programs.records import JailError
-from simulation.rewards import landlock
+from simulation.rewards import file_control, landlock
 
 CAPABILITY_VERSION = 0x20080522
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 OPEN_FILES = 64
 READ_AND_RUN = """
     read write readv writev pread64 pwrite64 open openat close close_range fstat stat lstat newfstatat statx lseek
-    access faccessat faccessat2 readlink readlinkat getdents64 getcwd fcntl dup dup2 dup3 poll ppoll select pselect6
+    access faccessat faccessat2 readlink readlinkat getdents64 getcwd dup dup2 dup3 poll ppoll select pselect6
     pipe2 mmap mprotect munmap mremap madvise brk mincore futex set_robust_list get_robust_list rseq set_tid_address
     sched_yield sched_getaffinity getcpu exit exit_group arch_prctl rt_sigaction rt_sigprocmask rt_sigreturn
     sigaltstack restart_syscall pause nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time times
@@ -127,6 +127,7 @@ def _filter(seccomp: ModuleType, names: str) -> None:
     for name in names.split():
         if seccomp.resolve_syscall(seccomp.Arch.NATIVE, name) != -1:  # unknown to an older libseccomp
             rules.add_rule(seccomp.ALLOW, name)
+    file_control.allow(seccomp, rules)
     rules.add_rule(seccomp.ALLOW, "prlimit64", seccomp.Arg(0, seccomp.EQ, 0))  # its own: to lower them, at most
     for request in (0x5401, 0x5413, 0x5451):  # isatty, window size, close on exec
         rules.add_rule(seccomp.ALLOW, "ioctl", seccomp.Arg(1, seccomp.EQ, request))

@@ -11,6 +11,8 @@ import os
 
 import pyseccomp as seccomp
 
+from simulation.rewards import file_control
+
 CLONE_THREAD = 0x00010000
 PRCTL_ALLOWED = (15, 16, 0x53564D41)
 """Set and get the thread's name; name a memory area (glibc)."""
@@ -22,7 +24,7 @@ IOCTL_NVIDIA = ((0xFF00, 0x4600), (0xFFFFFF00, 0), (0xFFFFFF00, 0x30000000))
 FILES = """
     read write readv writev pread64 pwrite64 preadv pwritev open openat close close_range fstat stat lstat newfstatat
     statx lseek access faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd mkdir mkdirat rmdir unlink
-    unlinkat rename renameat renameat2 ftruncate truncate fsync fdatasync fallocate fadvise64 sync_file_range fcntl
+    unlinkat rename renameat renameat2 ftruncate fsync fdatasync fallocate fadvise64 sync_file_range
     flock umask dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create1 epoll_ctl epoll_wait epoll_pwait
     eventfd2 sendfile copy_file_range statfs fstatfs
 """
@@ -47,6 +49,7 @@ def restrict() -> None:
     for name in (FILES + MEMORY + THREADS + INFORMATION).split():
         _allow(rules, name)
     _allow(rules, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, CLONE_THREAD, CLONE_THREAD))
+    file_control.allow(seccomp, rules)
     rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags are out of sight; glibc then uses clone
     own = os.getpid()
     _allow(rules, "kill", seccomp.Arg(0, seccomp.EQ, own))

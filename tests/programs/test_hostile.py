@@ -35,6 +35,9 @@ ATTACKS = {
     "output again": "import os\nos.open('/proc/self/fd/1', os.O_WRONLY)\nprint('harm')",
     "handles": "import os\nprint('harm' if any(os.read(n, 1) is not None for n in range(3, 20)) else '')",
     "signal": "import os, signal\nos.kill(os.getppid(), 0)\nprint('harm')",
+    "owner of a file": "import fcntl, os\nfcntl.fcntl(0, fcntl.F_SETOWN, os.getppid())\nprint('harm')",
+    "signal when ready": "import fcntl, os\nfcntl.fcntl(0, 10, 9)  # F_SETSIG, SIGKILL\nprint('harm')",
+    "asynchronous file": "import fcntl, os\nfcntl.fcntl(0, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)\nprint('harm')",
     "limit": "import resource as r\nr.setrlimit(r.RLIMIT_AS, (-1, -1))\nx = bytearray(600 << 20)\nprint('harm')",
     "session": "import os\nos.setpgid(0, 0) or os.setsid()\nprint('harm')",
     "shared memory": "import os\nos.memfd_create('x')\nprint('harm')",
@@ -125,6 +128,14 @@ def test_a_compiled_program_does_no_harm_either():
     (report,) = judge([CPP_ATTACKS], "cpp", [Case("", "0")], LIMITS)
     assert report.compiled, report.message
     assert report.results[0].verdict == "ok", report.results[0]
+
+
+def test_a_program_that_cannot_be_executed_has_crashed():
+    source = 'char i[] __attribute__((section(".interp"))) = "/none";\nint main() {}'
+    crashed, fine = judge([source, "int main() {}"], "cpp", [Case("", ""), Case("", "")], LIMITS)
+    assert [result.verdict for result in crashed.results] == ["crash"] * 2
+    assert crashed.results[0].note.startswith("The system could not start the program: ")
+    assert [result.verdict for result in fine.results] == ["ok"] * 2
 
 
 def test_the_compiler_is_jailed_too():

@@ -85,6 +85,12 @@ def test_a_jail_that_is_not_built_is_no_verdict(monkeypatch):
         judge([SUM_PYTHON], "python", CASES, Limits())
 
 
+def test_an_interpreter_that_cannot_be_executed_is_no_verdict(monkeypatch):
+    monkeypatch.setattr(judging, "_python", lambda: ["/none/python"])
+    with pytest.raises(JailError, match="/none/python could not be started in the jail: No such file"):
+        judge([SUM_PYTHON], "python", CASES, Limits())
+
+
 def test_an_unknown_language_is_refused():
     with pytest.raises(ValueError, match="known: cpp, python"):
         judge(["10 PRINT"], "basic", CASES, Limits())

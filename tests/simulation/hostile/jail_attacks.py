@@ -64,6 +64,11 @@ PROCESSES = {
     "signal_another": "os.kill(VICTIM, 0)",
     "kill_another": "os.kill(VICTIM, signal.SIGTERM)",
     "signal_by_descriptor": "signal.pidfd_send_signal(os.pidfd_open(VICTIM), 0)",
+    "own_a_file_for_another": "import fcntl; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, VICTIM)",
+    "choose_the_signal_of_a_file": "import fcntl; fcntl.fcntl(os.pipe()[0], 10, signal.SIGKILL)",
+    "signal_when_a_file_is_ready": "import fcntl; fcntl.fcntl(os.pipe()[0], fcntl.F_SETFL, os.O_ASYNC)",
+    "lease_a_file": "import fcntl; fcntl.fcntl(os.open(INSIDE + '/x', os.O_CREAT), fcntl.F_SETLEASE, fcntl.F_WRLCK)",
+    "watch_a_folder_by_signal": "import fcntl; fcntl.fcntl(os.open(INSIDE, os.O_RDONLY), fcntl.F_NOTIFY, 1)",
     "trace_another": "syscall(101, 16, VICTIM, 0, 0)",
     "read_other_memory": """
 buffer = ctypes.create_string_buffer(8)
