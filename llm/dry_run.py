@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -133,10 +133,12 @@ class _Respondent:
         return Outcome(candidate, True, "", {"total": SAMPLES}, SAMPLES, rng.random(), states)
 
 
-def count_answers(problem: Problem, flow: Flow) -> int:
-    """The answers of language models that this flow asks for from its first step to its last, judgements left out."""
+def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
+    """By role, the answers of language models that this flow asks for from its first step to its last, judgements left
+    out.
+    """
     respondent, steps = _Respondent(problem, 0), _begin(problem, flow)
-    answers, answer = 0, None
+    answers, answer = Counter[str](), None
     for number in range(MOST_STEPS):
         try:
             step = steps.send(answer)
@@ -144,8 +146,10 @@ def count_answers(problem: Problem, flow: Flow) -> int:
             break
         for request in step if isinstance(step, list) else [step]:
             if isinstance(request, Write):
-                answers += request.count
-            elif isinstance(request, (Ask, Look)):
-                answers += 1
+                answers["writer"] += request.count
+            elif isinstance(request, Ask):
+                answers[request.role] += 1
+            elif isinstance(request, Look):
+                answers["vision"] += 1
         answer = respondent.answer_step(step, number)
     return answers

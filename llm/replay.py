@@ -127,6 +127,8 @@ def advance(
                 _nothing_left(waiting, step)
                 steps.close()
                 return Open(step, requests, missing, chosen, tuple(differs))
+            if lost := [answers[p].kind for p in sorted(answers) if answers[p].result is None]:
+                raise MethodError(f"step {step}: the result of {', '.join(lost)} is marked as there, and is missing")
             results = [result_from_json(answers[p].kind, answers[p].result) for p in sorted(answers)]
             yielded = steps.send(results if isinstance(yielded, list) else results[0])
             step += 1

@@ -125,6 +125,14 @@ def answered(opened, position, result):
     return Saved(opened.step, position, kind, fingerprint(request), result_to_json(kind, result))
 
 
+def test_an_answer_that_is_missing_is_named(monkeypatch):
+    register(monkeypatch, asks_three_at_once)
+    opened = advance("made_up", PROBLEM, 1, 3, 3, [])
+    saved = [Saved(0, position, "Ask", opened.fingerprint(position), None) for position in range(3)]
+    with pytest.raises(MethodError, match="step 0: the result of Ask, Ask, Ask is marked as there, and is missing"):
+        advance("made_up", PROBLEM, 1, 3, 3, saved)
+
+
 def test_a_list_of_requests_may_be_answered_in_any_order(monkeypatch):
     register(monkeypatch, asks_three_at_once)
     opened = advance("made_up", PROBLEM, 1, 3, 3, [])

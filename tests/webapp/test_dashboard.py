@@ -173,6 +173,37 @@ def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):
     assert "data-no-models" in text and "Its language model is model: ask somebody who may" in text
 
 
+@pytest.mark.parametrize(
+    "kind, payload, judge, expected",
+    [
+        ("Write", {}, "proxy", "model"),
+        ("Ask", {"role": "describer"}, "proxy", "describer"),
+        ("Ask", {"role": "judge"}, "proxy", "model"),
+        ("Look", {}, "proxy", "vision"),
+        ("Judge", {"candidates": []}, "model", "model"),
+        ("Judge", {"candidates": []}, "proxy", ""),
+        ("Train", {"candidates": []}, "proxy", ""),
+    ],
+)
+def test_a_failed_step_links_to_the_model_that_it_asks(staff, kind, payload, judge, expected):
+    row = fake_workers.create_experiment(status="failed", error="No answer could be used.", judge=judge)
+    for role in ("model", "describer", "vision"):
+        setattr(row, role, LanguageModel.objects.create(name=role, kind="openai", base_url="http://x/v1", model="m"))
+    row.save()
+    row.requests.create(step=0, kind=kind, fingerprint="f", payload={"iteration": 1, **payload}, status="failed")
+    text = html(staff.get(page("experiment", row)))
+    assert re.findall("Open (.*?) and test its connection", text) == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize("kind", ["Judge", "Choose", "Compare", "Write", "Train", "Ask"])
+def test_a_result_that_is_missing_is_named_and_stops_no_page(staff, kind):
+    row = fake_workers.create_experiment(status="cancelled", judge="human")
+    payload = {"iteration": 1, "candidates": ["1-1", "1-2"]} if kind in ("Judge", "Choose", "Compare") else {}
+    row.requests.create(step=0, kind=kind, fingerprint="f", payload=payload, status="done")
+    named = f"{kind} of round 1" if payload else kind
+    assert f"The result of {named} is missing" in html(staff.get(page("experiment", row)))
+
+
 def test_time_stands_still_after_a_failure_and_in_a_pause(staff):
     row = fake_workers.start_experiment()
     begin = timezone.now() - timedelta(minutes=41)

@@ -5,9 +5,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import bench_rows, rows
+from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.enrolments import text
 from webapp.bench.studies.wizard import STEPS
+from webapp.experiments.models import LanguageModel, ModelCall
 from webapp.studies import consent, duration, pilots, preflight, recruitment
 from webapp.studies.models import Outcome, Study
 
@@ -173,3 +174,23 @@ def test_waiting_and_cost_are_estimated(study):
     bench_rows.create_finished_experiment()
     model = rows.arm(study, "C", task="Cartpole").model
     assert model is None and duration.estimate_costs(study) == []
+
+
+def test_each_model_of_an_arm_is_counted_at_its_own_price(study):
+    """ICPL with K=6, N=5: 30 rewards are written, and three differences described."""
+    prices = {"writer": (2.0, 10.0), "describer": (0.5, 1.0)}
+    models = {
+        name: LanguageModel.objects.create(name=name, kind="openai", model=name, price_input=low, price_output=high)
+        for name, (low, high) in prices.items()
+    }
+    row = fake_workers.create_experiment()
+    request = row.requests.create(step=0, kind="Write", fingerprint="f", payload={})
+    for name, tokens in (("writer", 1000), ("describer", 200)):
+        values = {"seed": 0, "data": {}, "prompt_tokens": 2 * tokens, "completion_tokens": tokens}
+        ModelCall.objects.create(request=request, model=name, request_hash=name, **values)
+    study.arms.all().delete()
+    rows.arm(study, "C", task="Cartpole", n=5, model=models["writer"], describer=models["describer"])
+    costs = {cost.model.name: cost for cost in duration.estimate_costs(study)}
+    assert [costs[name].answers for name in prices] == [30, 3]
+    assert costs["writer"].dollars == pytest.approx(30 * (2000 * 2.0 + 1000 * 10.0) / 1e6)
+    assert costs["describer"].dollars == pytest.approx(3 * (400 * 0.5 + 200 * 1.0) / 1e6)

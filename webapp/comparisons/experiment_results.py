@@ -282,9 +282,11 @@ def count_queries(experiment: Experiment) -> int:
 
 
 def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
-    """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1."""
+    """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1. A lost result
+    counts as none.
+    """
     judgement = KINDS[kind].judgement
-    return judgement.count_pairs(payload, result) if judgement else 0
+    return judgement.count_pairs(payload, result) if judgement and result is not None else 0
 
 
 def measure_seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:

@@ -72,6 +72,8 @@ class Kind:
     """The part of a round's wait: writing, training or asking (webapp.experiments.progress)."""
     asks_model: bool = True
     """Whether a language model may be asked to answer it."""
+    find_role: Callable[[Experiment, Payload], str] = lambda experiment, payload: ""
+    """(experiment, payload) -> the role of the model that is asked (llm.records.ROLES); empty if none is asked."""
     meaning_in_words: bool = False
     """Whether another prompt makes it another request, so that answers are taken over only for equal words."""
     judgement: Judgement | None = None
@@ -88,7 +90,23 @@ def make_judged_kind(
     restore_result: Callable[[Experiment, Request], None] = restore_nothing,
 ) -> Kind:
     """A kind that the experiment's judge answers."""
-    return Kind(name, Job.Kind.ASK, "judge", record_result, restore_result, "picking", "picked", judgement=judgement)
+    return Kind(
+        name=name,
+        job=Job.Kind.ASK,
+        executor="judge",
+        record_result=record_result,
+        restore_result=restore_result,
+        phase="picking",
+        verb="picked",
+        find_role=find_judging_role,
+        judgement=judgement,
+    )
+
+
+def find_judging_role(experiment: Experiment, payload: Payload) -> str:
+    if not experiment.judge_info.asks_model:
+        return ""
+    return "vision" if experiment.judge_frames else "judge"
 
 
 def check_shown(payload: Payload, named: Sequence[str | None]) -> None:

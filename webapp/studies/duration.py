@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from django.db.models import Avg
@@ -117,7 +118,7 @@ def estimate_judging(study: Study, judged: float | None = None) -> list[float]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the language models of one experiment of an arm cost."""
+    """What one language model costs in one experiment of an arm."""
 
     arm: Arm
     model: LanguageModel
@@ -129,15 +130,25 @@ class Cost:
 
 
 def estimate_costs(study: Study) -> list[Cost]:
-    """For each arm with a language model; the offline writer costs nothing."""
-    arms = study.arms.select_related("model")
+    """For each arm and language model; the offline writer costs nothing."""
+    arms = study.arms.select_related("model", "describer", "judge_model", "vision")
     return [
-        _estimate_cost(arm, arm.model) for arm in arms if arm.model and arm.model.kind != LanguageModel.Kind.OFFLINE
+        _estimate_cost(arm, model, answers) for arm in arms for model, answers in _count_answers_by_model(arm).items()
     ]
 
 
-def _estimate_cost(arm: Arm, model: LanguageModel) -> Cost:
-    answers = count_answers(loop.describe_task(_make_experiment(arm)), (arm.method, arm.k, arm.n, arm.options))
+def _count_answers_by_model(arm: Arm) -> Counter[LanguageModel]:
+    """The answers of each language model in one experiment, by the roles that the method asks."""
+    asked = count_answers(loop.describe_task(_make_experiment(arm)), (arm.method, arm.k, arm.n, arm.options))
+    answers = Counter[LanguageModel]()
+    for role, count in asked.items():
+        model = arm.get_model(role)
+        if model and model.kind != LanguageModel.Kind.OFFLINE:
+            answers[model] += count
+    return answers
+
+
+def _estimate_cost(arm: Arm, model: LanguageModel, answers: int) -> Cost:
     newest = ModelCall.objects.filter(model=model.model, prompt_tokens__isnull=False, completion_tokens__isnull=False)
     recent = newest.order_by("-pk").values("pk")[:REMEMBERED_ANSWERS]
     means = ModelCall.objects.filter(pk__in=[row["pk"] for row in recent]).aggregate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from webapp.bench.experiments.rounds import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
+from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
 from webapp.experiments.usage import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
@@ -122,23 +124,29 @@ class ExperimentOverview:
         scores = [(row.number, row.scores) for row in self.rounds]
         return figures.rounds_chart(self.metric, scores, self.experiment.rounds)
 
+    @cached_property
+    def _failed_request(self) -> Request | None:
+        return self.experiment.requests.filter(status=Request.Status.FAILED).first()
+
     @property
     def failed_step(self) -> str:
-        failed = self.experiment.requests.filter(status=Request.Status.FAILED).first()
-        if failed is None:
-            return "the replay of the method"
-        number = failed.payload.get("iteration")
-        return f"{failed.kind} of round {number}" if number else failed.kind
+        return _name_step(self._failed_request) if self._failed_request else "the replay of the method"
 
     @property
     def failed_models(self) -> list[LanguageModel]:
-        """The language models at the endpoint that the error names; empty if it names none."""
-        row = self.experiment
-        models = {
-            model for model in (row.model, row.describer, row.judge_model, row.vision) if model and model.base_url
-        }
-        failed = [model for model in models if f"{without_credentials(model.base_url)} " in row.error]
-        return sorted(failed, key=lambda model: model.name)
+        """The language models that the failed step asks, and those whose address the error names."""
+        row, failed = self.experiment, self._failed_request
+        known = (row.model, row.describer, row.judge_model, row.vision)
+        models = {model for model in known if model and f"{without_credentials(model.base_url)} " in row.error}
+        if failed and (asked := find_asked_model(failed)):
+            models.add(asked)
+        return sorted((model for model in models if model.base_url), key=lambda model: model.name)
+
+    @property
+    def lost_results(self) -> list[str]:
+        """The steps that are marked as answered and hold no result."""
+        done = self.experiment.requests.filter(status=Request.Status.DONE)
+        return [_name_step(request) for request in done.filter(Q(result=None) | Q(result__isnull=True))]
 
     @property
     def asks(self) -> bool:
@@ -171,6 +179,11 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         prompt_spans=spans,
         answers_aside=answers_aside,
     )
+
+
+def _name_step(request: Request) -> str:
+    number = request.payload.get("iteration")
+    return f"{request.kind} of round {number}" if number else request.kind
 
 
 def _count_queued_before(jobs: tuple[Job, ...]) -> int:

@@ -20,6 +20,7 @@ from webapp.experiments import events, loop, request_results
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
 from webapp.experiments.execute.writing_progress import WritingProgress
+from webapp.experiments.kinds import KINDS
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Experiment, Request
 from webapp.problems import lookup
@@ -51,26 +52,27 @@ def ask(lease: Lease) -> None:
     """Answer an Ask request."""
     request = lease.job.request
     assert request is not None
-    ask_model(lease, request, str(request.payload["role"]), build_question)
+    ask_model(lease, request, build_question)
 
 
 def look(lease: Lease) -> None:
     """Answer a Look request: the vision model is asked about pictures."""
     request = lease.job.request
     assert request is not None
-    ask_model(lease, request, VISION, build_look)
+    ask_model(lease, request, build_look)
 
 
 def judge(lease: Lease) -> None:
     """Have a model answer a judgement."""
     request = lease.job.request
     assert request is not None
-    ask_model(lease, request, VISION if request.experiment.judge_frames else "judge", build_judgement)
+    ask_model(lease, request, build_judgement)
 
 
-def ask_model(lease: Lease, request: Request, role: str, build: Callable[[Request], Question]) -> None:
-    """Ask the experiment's model in this role and save the result."""
+def ask_model(lease: Lease, request: Request, build: Callable[[Request], Question]) -> None:
+    """Ask the experiment's model in the request's role and save the result."""
     experiment = lease.job.experiment
+    role = KINDS[request.kind].find_role(experiment, request.payload)
     if role == VISION and experiment.vision is None:
         lease.fail(NO_VISION)
         return

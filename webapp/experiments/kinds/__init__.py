@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from webapp.experiments.kind import Judgement, Kind
 from webapp.experiments.kinds import ask, choose, compare, judge, look, run, train, write
-from webapp.experiments.models import Request
+from webapp.experiments.models import LanguageModel, Request
 
 KINDS: dict[str, Kind] = {
     module.KIND.name: module.KIND for module in (write, train, run, judge, ask, look, compare, choose)
@@ -26,3 +26,9 @@ def get_judgement(request: Request) -> Judgement:
     if judgement is None:
         raise ValueError(f"a person does not answer a {request.kind} request")
     return judgement
+
+
+def find_asked_model(request: Request) -> LanguageModel | None:
+    """The language model that answers a request; None if no model does, or the offline writer."""
+    role = KINDS[request.kind].find_role(request.experiment, request.payload)
+    return request.experiment.get_model(role) if role else None

@@ -32,6 +32,7 @@ KIND = Kind(
     record_result=record_result,
     restore_result=restore_result,
     meaning_in_words=True,
+    find_role=lambda experiment, payload: str(payload["role"]),
     phase="thinking",
     verb="answered",
 )

@@ -18,6 +18,7 @@ KIND = Kind(
     record_result=record_result,
     restore_result=restore_nothing,
     meaning_in_words=True,
+    find_role=lambda experiment, payload: "vision",
     phase="watching",
     verb="answered",
 )

@@ -50,5 +50,6 @@ KIND = Kind(
     restore_result=restore_result,
     phase="writing",
     verb="written",
+    find_role=lambda experiment, payload: "writer",
     step="writing",
 )
