@@ -141,8 +141,12 @@ def test_a_minibatch_of_sac_in_parts_is_the_same_update(monkeypatch, capsys):
     assert (
         parted.parts.count == 4 and "an update does not fit into memory: going on in 4 parts" in capsys.readouterr().out
     )
+    # Adam's first moments are sums of gradients; the parameters themselves would not show a wrong scale, and magnify
+    # the last bits of a gradient near zero.
+    for one, other in zip(parted.optimizers, whole.optimizers, strict=True):
+        torch.testing.assert_close(one.first, other.first, rtol=1e-3, atol=1e-5 * float(other.first.abs().max()))
     for name in ("actors", "critics", "log_temperature"):
-        torch.testing.assert_close(getattr(parted, name), getattr(whole, name), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(getattr(parted, name), getattr(whole, name), rtol=1e-3, atol=1e-3)
         assert not torch.allclose(getattr(parted, name), getattr(start, name), atol=1e-2)
 
 
