@@ -16,6 +16,12 @@
       if ("disabled" in box) box.disabled = !visible;
     }
   }
+  /** Who writes into the field of an option has chosen it. */
+  function choose({ target }) {
+    if (!target.matches(".own-words") || !target.value.trim()) return;
+    const name = target.name.replace(/-other$/, "");
+    form.querySelector(`[name="${name}"][value="${target.dataset.code}"]`).checked = true;
+  }
   function keep() {
     const fields = [...new FormData(form)].filter(([name]) => name.startsWith("item-"));
     sessionStorage.setItem(KEY + form.dataset.draft, JSON.stringify(fields));
@@ -40,7 +46,7 @@
     if (!form) return;
     if (!form.querySelector(".is-wrong")) restore();
     show();
-    form.addEventListener("input", () => { show(); keep(); });
+    form.addEventListener("input", (event) => { choose(event); show(); keep(); });
     form.querySelector("[autofocus]")?.focus();
   }
   state?.addEventListener("htmx:afterSettle", begin);

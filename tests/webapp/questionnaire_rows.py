@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.studies.models import Item, Participant, Questionnaire, Study
+from django.utils import timezone
+
+from webapp.studies.models import Answer, Item, Participant, Questionnaire, Response, Study
 from webapp.studies.questionnaires.answering import hash_items, list_items
 
 
@@ -31,8 +33,26 @@ def every_kind(study: Study, **values: Any) -> Questionnaire:
     return made
 
 
+def scored(study: Study, **values: Any) -> Questionnaire:
+    """A System Usability Scale."""
+    made = questionnaire(study, "How usable, and why?", score="sus", **values)
+    rows = "\n".join("abcdefghij")
+    item(made, "sus", "grid", statements=rows, steps=5, low_label="no", high_label="yes")
+    return made
+
+
+def answer_scored(of: Questionnaire, person: Participant, positive: int, **values: Any) -> Response:
+    """Odd rows get the step `positive`, even rows 3: the score is 12.5 times (positive - 1) + 25."""
+    response = Response.objects.create(questionnaire=of, participant=person, sent_at=timezone.now(), **values)
+    given = {str(row): positive if row % 2 else 3 for row in range(1, 11)}
+    Answer.objects.create(response=response, item=of.items.get(), value=given)
+    return response
+
+
 def fields(person: Participant, of: Questionnaire, **answers: Any) -> dict[str, Any]:
-    """The fields of the form as a browser sends it: `answers` by variable, rows of a grid as calm_1, calm_2."""
+    """The fields of the form as a browser sends it: `answers` by variable, rows of a grid as calm_1, own words as
+    job_other.
+    """
     items = list_items(of)
     posted: dict[str, Any] = {
         "response": of.responses.get(participant=person, sent_at=None).pk,
@@ -41,9 +61,9 @@ def fields(person: Participant, of: Questionnaire, **answers: Any) -> dict[str, 
     }
     for variable, value in answers.items():
         exact = next((one for one in items if one.variable == variable), None)
-        stem, _, row = variable.rpartition("_")
+        stem, _, part = variable.rpartition("_")
         found = exact or next(one for one in items if one.variable == stem)
-        posted[f"item-{found.pk}" if exact else f"item-{found.pk}-{row}"] = value
+        posted[f"item-{found.pk}" if exact else f"item-{found.pk}-{part}"] = value
     return posted
 
 

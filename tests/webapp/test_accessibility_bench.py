@@ -92,6 +92,7 @@ NO_PAGES = {
     "bench:act_on_item",
     "bench:act_on_questionnaire",
     "bench:add_questionnaire",
+    "bench:undo_questionnaire",
     "bench:candidate_figure",
     "bench:change_selected",
     "bench:clip",

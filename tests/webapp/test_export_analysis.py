@@ -10,11 +10,11 @@ import zipfile
 
 import pytest
 
-from tests.webapp import arms_study
+from tests.webapp import arms_study, questionnaire_rows
 from webapp.archive import export, result_files
 from webapp.archive.study_scope import Options
 from webapp.bench.studies import results
-from webapp.studies.models import Outcome
+from webapp.studies.models import Assignment, Outcome
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -51,6 +51,10 @@ for table in ("means", "comparisons"):
 def test_both_give_the_numbers_of_the_page(kind, tmp_path):
     scores, each = STUDIES[kind]
     study = arms_study.create_study(scores, experiments_each=each)
+    asked = questionnaire_rows.scored(study, placement="experiment")
+    for number, place in enumerate(Assignment.objects.filter(participant__study=study).exclude(experiment=None)):
+        step = 1 + number * 3 % 5
+        questionnaire_rows.answer_scored(asked, place.participant, step, experiment=place.experiment)
     gone = arms_study.add_person(study, "gone", outcome=Outcome.WITHDRAWN)
     arms_study.judge_experiment(gone, study.arms.first(), 1, 999.0)
     export.write_export(study, tmp_path / "study.zip", Options(clips=False))
@@ -60,6 +64,7 @@ def test_both_give_the_numbers_of_the_page(kind, tmp_path):
     expected = read_page(study)
     for command in (["python", "-c", RUN_NOTEBOOK], ["Rscript", "-e", RUN_R]):
         found = run_analysis(command, folder)
+        assert any("sus_score" in measure for measure, *_ in found["means"])
         assert found["means"].keys() == expected["means"].keys()
         assert found["comparisons"].keys() == expected["comparisons"].keys()
         for table in expected:

@@ -134,6 +134,38 @@ def test_the_order_and_the_end_of_a_questionnaire(staff, study):
     assert list(study.questionnaires.all()) == [second]
 
 
+def test_what_was_deleted_comes_back_as_it_was(staff, study):
+    made = every_kind(study)
+    job = made.items.get(variable="job_text")
+    before = list(Item.objects.values())
+    page = post(staff, "act_on_item", study.pk, made.pk, job.pk, "delete")
+    assert "“job_text” is deleted." in page and Item.objects.count() == 7
+    assert "“job_text” is back." in post(staff, "undo_questionnaire", study.pk)
+    assert sorted(Item.objects.values(), key=lambda row: row["id"]) == before
+    page = post(staff, "act_on_questionnaire", study.pk, made.pk, "delete")
+    assert "“About you” is deleted." in page and not Item.objects.exists()
+    item(questionnaire(study, "Other"), "age", "number")  # its name was free meanwhile
+    page = post(staff, "undo_questionnaire", study.pk)
+    assert "“About you” is back." in page and ">Undo<" not in page
+    assert study.questionnaires.get(pk=made.pk).items.count() == 8
+    assert made.items.get(pk=job.pk).shown_when.variable == "job" and made.items.filter(variable="age_2").exists()
+
+
+def test_a_deletion_is_undone_where_it_was_done_alone(staff, study):
+    made = every_kind(study)
+    post(staff, "act_on_item", study.pk, made.pk, made.items.get(variable="age").pk, "delete")
+    other = rows.study(title="Another")
+    post(staff, "undo_questionnaire", other.pk)
+    assert "is deleted" not in staff.get(reverse("bench:questionnaires", args=[other.pk])).content.decode()
+    answered(made)
+    assert "Somebody has answered" in post(staff, "undo_questionnaire", study.pk)
+    Response.objects.all().delete()
+    assert "“age” is back." in post(staff, "undo_questionnaire", study.pk), "a refused undo stays possible"
+    post(staff, "act_on_item", study.pk, made.pk, made.items.get(variable="age").pk, "delete")
+    made.delete()
+    assert "a questionnaire that is gone" in post(staff, "undo_questionnaire", study.pk)
+
+
 def test_the_preview_shows_what_is_being_written_and_leaves_no_trace(staff, study):
     made = every_kind(study, active=False)
     page = staff.get(reverse("preview_page", args=[study.pk, f"questionnaire-{made.pk}"])).content.decode()

@@ -152,6 +152,38 @@ class TestAnswers:
         page = send(client, person, made, **{**COMPLETE, "job": 3}).content.decode()
         assert "brought up another question" in page and not Answer.objects.exists()
 
+    @pytest.mark.parametrize("kind", ["single", "multiple"])
+    def test_the_last_option_is_completed_in_own_words(self, client, person, kind):
+        made = questionnaire(person.study)
+        job = item(made, "job", kind, options="Student\nResearcher", other_label="Something else")
+        later = {"shown_when": job, "shown_codes": [3], "required": False}
+        item(made, "since", "number", **later)
+        page = client.get(person.get_absolute_url()).content.decode()
+        assert "Something else" in page and f'name="item-{job.pk}-other"' in page
+        page = send(client, person, made, job=[1, 3] if kind == "multiple" else 3).content.decode()
+        assert "Please write what you mean" in page and not Answer.objects.exists()
+        page = send(client, person, made, job_other=" Pilot \0").content.decode()
+        assert "brought up another question" in page, "who writes has chosen, with a script or without one"
+        fields_ = fields(person, made, job=[1, 3] if kind == "multiple" else 3, job_other=" Pilot \0")
+        fields_["shown"] = [one.pk for one in made.items.all()]
+        client.post(reverse("questionnaire", args=[person.token]), fields_)
+        value = Answer.objects.get().value
+        assert value == {"codes": [1, 3] if kind == "multiple" else 3, "text": "Pilot"}
+        names = [column.name for column in KINDS[kind].list_columns(job)]
+        cells = dict(zip(names, KINDS[kind].list_cells(job, value), strict=True))
+        assert cells["job_other"] == "Pilot" and (cells.get("job") == 3 or (cells["job_1"], cells["job_2"]) == (1, 0))
+        [bars] = KINDS[kind].count(job, [value, 1 if kind == "single" else [1]])
+        assert bars.labels[2] == "Something else" and bars.counts == ((1, 0, 1) if kind == "single" else (2, 0, 1))
+        assert KINDS[kind].list_texts(job, [value]) == ["Pilot"]
+
+    def test_own_words_belong_to_their_option_alone(self, client, person):
+        made = questionnaire(person.study)
+        job = item(made, "job", "single", options="Student\nResearcher", other_label="Other")
+        send(client, person, made, job=1, job_other="typed before the choice")
+        assert Answer.objects.get().value == 1
+        job.options = "Other\nStudent"
+        assert "is there twice" in KINDS["single"].find_faults(job)["options"]
+
     def test_what_is_hidden_counts_nowhere(self, client, person):
         made = every_kind(person.study)
         send(client, person, made, **{**COMPLETE, "job_text": "never asked"})
@@ -233,6 +265,21 @@ class TestScores:
         assert SCORES["tlx"].compute(items, {one.pk: 21 for one in items}) == 100
         assert SCORES["tlx"].compute(items, {one.pk: place for place, one in enumerate(items, 1)}) == 12.5
         assert SCORES["tlx"].compute(items, {items[0].pk: 3}) is None
+
+    def test_reversed_rows_are_turned_round_in_the_mean_and_exported_as_given(self, study):
+        made = questionnaire(study, score="mean")
+        rows_ = {"steps": 7, "low_label": "no", "high_label": "yes"}
+        grid = item(made, "calm", "grid", statements="It was calm.\nIt was hectic.", reversed_rows="2", **rows_)
+        sure = item(made, "sure", "scale", **rows_)
+        assert SCORES["mean"].compute([grid, sure], {grid.pk: {"1": 6, "2": 1}, sure.pk: 5}) == 6
+        assert SCORES["mean"].compute([grid, sure], {grid.pk: {"1": 6, "2": 1}}) is None
+        assert SCORES["mean"].find_range([grid, sure]) == (1, 7) and not list(editing.find_faults(made))
+        assert KINDS["grid"].list_cells(grid, {"1": 6, "2": 1}) == [6, 1]
+        assert [column.reversed for column in KINDS["grid"].list_columns(grid)] == [False, True]
+        grid.reversed_rows = "2, 3"
+        assert KINDS["grid"].find_faults(grid)["reversed_rows"] == "There is no row 3."
+        item(made, "short_one", "scale", steps=5, low_label="no", high_label="yes")
+        assert "same number of steps" in " ".join(editing.find_faults(made))
 
 
 class TestEditing:

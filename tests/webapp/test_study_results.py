@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tests.webapp import arms_study, bench_rows, rows
+from tests.webapp import arms_study, bench_rows, questionnaire_rows, rows
 from webapp.archive.study_results import read_results
 from webapp.bench.studies import results, results_tables
 from webapp.review import quality
@@ -119,6 +119,42 @@ def test_who_is_left_out_and_why():
         "counted in the results": (4, 2, 2),
         "pilots, in none of these numbers": (1, None, None),
     }
+
+
+def test_scores_of_questionnaires_are_compared_like_other_measures(staff_client):
+    study = arms_study.create_study(APART)
+    made = questionnaire_rows.scored(study, placement="after")
+    between = questionnaire_rows.scored(study, placement="rounds")
+    for person in study.participants.all():
+        better = person.label.startswith("ICPL")
+        questionnaire_rows.answer_scored(made, person, (3 if better else 2) + int(person.label[-1]) % 2)
+        experiment = person.assignments.get().experiment
+        for number in (1, 2):
+            questionnaire_rows.answer_scored(between, person, 2 * number, experiment=experiment, round=number)
+    found = {outcome.measure.slug: outcome for outcome in results.read_study_results(study).outcomes}
+    one = found["sus-score-2"]
+    assert one.measure.title == "System Usability Scale (sus_score_2): How usable, and why?"
+    assert one.groups == {
+        "ICPL": {"ICPL1": 62.5, "ICPL2": 50, "ICPL3": 62.5, "ICPL4": 50},
+        "OpenLoop": {"OpenLoop1": 50, "OpenLoop2": 37.5, "OpenLoop3": 50},
+    }
+    (compared,) = one.comparisons
+    assert compared.test == "Welch's t test" and compared.p is not None and compared.effect is not None
+    assert set(found["sus-score"].groups["ICPL"].values()) == {50}, "the mean of 37.5 and 62.5"
+    [first] = [one for one in read_results(study) if one.unit == "ICPL1"]
+    assert [one.scores for one in first.rounds] == [{"sus_score": 37.5}, {"sus_score": 62.5}]
+    page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
+    assert "(sus_score_2): How usable, and why?</h3>" in page and "Welch&#x27;s t test: p" in page
+    figure = staff_client.get(f"/bench/studies/{study.pk}/arms-sus-score-2.svg").content.decode()
+    assert "score, 0 to 100" in figure
+
+
+def test_a_score_given_once_is_of_the_only_arm():
+    study = arms_study.create_study({"A": (300.0, 310.0), "B": (280.0, 290.0)}, experiments_each=2)
+    made = questionnaire_rows.scored(study, placement="after")
+    for person in study.participants.all():
+        questionnaire_rows.answer_scored(made, person, 3)
+    assert all(not one.scores for one in read_results(study)), "both arms were judged before it was asked"
 
 
 def test_a_study_without_results_says_so(staff_client):

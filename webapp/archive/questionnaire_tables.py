@@ -13,7 +13,7 @@ from webapp.studies.models import Assignment
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Answer, Item, Response
 from webapp.studies.questionnaires.moments import place_questionnaire
-from webapp.studies.questionnaires.scores import SCORES
+from webapp.studies.questionnaires.scored import ScoredQuestionnaire, list_scored
 
 FILE, CODEBOOK = "questionnaires", "codebook"
 COLUMNS = {
@@ -29,12 +29,13 @@ COLUMNS = {
 """Columns before those of the items, which the codebook explains: (type, unit, meaning)."""
 CODEBOOK_COLUMNS = {
     "variable": ("text", "", "Column of questionnaires.csv."),
-    "questionnaire": ("text", "", "Title of its questionnaire; empty for a score."),
+    "questionnaire": ("text", "", "Title of its questionnaire."),
     "question": ("text", "", "The question, with its row or option."),
     "kind": ("text", "", "Kind of question, or score."),
     "codes": ("text", "", "What the numbers mean, or the bounds of a number; empty for what was typed."),
     "shown_when": ("text", "", "The variable and the codes that show it; empty: always shown."),
     "required": ("0 or 1", "", "Whether it had to be answered."),
+    "reversed": ("0 or 1", "", "Whether the score turns the number round; questionnaires.csv has it as given."),
 }
 TABLES = {FILE: COLUMNS, CODEBOOK: CODEBOOK_COLUMNS}
 
@@ -51,13 +52,12 @@ class QuestionnaireTables:
         return sorted(rows, key=lambda item: (*place_questionnaire(item.questionnaire), item.position, item.pk))
 
     @cached_property
-    def scores(self) -> list[str]:
-        used = {item.questionnaire.score for item in self.items}
-        return [name for name in SCORES if name in used]
+    def scored(self) -> list[ScoredQuestionnaire]:
+        return list_scored(self.scope.study)
 
     def list_header(self) -> list[str]:
         variables = [column.name for item in self.items for column in KINDS[item.kind].list_columns(item)]
-        return [*COLUMNS, *variables, *(SCORES[name].COLUMN for name in self.scores)]
+        return [*COLUMNS, *variables, *(one.column for one in self.scored)]
 
     def list_rows(self) -> Iterator[list[Any]]:
         """By participant and time."""
@@ -71,7 +71,8 @@ class QuestionnaireTables:
             own = [item for item in self.items if item.questionnaire_id == row.questionnaire_id]
             cells = [cell for item in self.items for cell in KINDS[item.kind].list_cells(item, given.get(item.pk))]
             scores = [
-                SCORES[name].compute(own, given) if row.questionnaire.score == name else None for name in self.scores
+                one.score.compute(own, given) if row.questionnaire_id == one.questionnaire.pk else None
+                for one in self.scored
             ]
             yield [
                 self.names.replace_label(row.participant.label),
@@ -108,9 +109,10 @@ class QuestionnaireTables:
                     column.codes,
                     _describe_condition(item),
                     item.required,
+                    column.reversed,
                 ]
-        for name in self.scores:
-            yield [SCORES[name].COLUMN, "", SCORES[name].MEANING, "Score", "", "", None]
+        for one in self.scored:
+            yield [one.column, one.questionnaire.title, one.score.MEANING, "Score", "", "", None, None]
 
 
 def _describe_condition(item: Item) -> str:

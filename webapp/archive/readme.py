@@ -14,10 +14,11 @@ An export of a study made with Prefine: people watch robots, say which one they 
 model writes better reward functions from that.
 
 What is here
-  results.csv      one row per experiment: participant, arm, winner's score, rounds, times, why it does not count
+  results.csv      one row per experiment: participant, arm, winner's score, rounds, times, why it does not count, and
+                   the scores that people gave in questionnaires
   rounds.csv       the pick of every judged round, with its score
   choices.csv      every video or answer in every confirmed choice: who, where on the page, best or worst, score
-  results.ipynb    a notebook that reads these three and redraws the figures, intervals and tests of the results page
+  results.ipynb    a notebook that reads these and redraws the figures, intervals and tests of the results page
   results.R        the same in R
   questionnaires.csv  what people answered: a row for each person and moment, a column for each variable
   codebook.csv     what these columns mean

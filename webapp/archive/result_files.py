@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from webapp.archive.bundle import Bundle
 from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.study_results import Result, read_results
 from webapp.archive.study_scope import Scope
+from webapp.studies.questionnaires.scored import list_scored
 
 ANALYSIS = Path(__file__).parent / "analysis"
 SCRIPTS = ("results.ipynb", "results.R")
@@ -37,7 +38,7 @@ RESULTS = {
     "left_out": ("text", "", "Why it does not count."),
     "flags": ("text", "", "What makes the participants' answers doubtful, separated by semicolons."),
 }
-"""Column -> (type, unit, meaning)."""
+"""Column -> (type, unit, meaning). A column for each score of a questionnaire follows; codebook.csv explains it."""
 ROUNDS = {
     **{name: RESULTS[name] for name in ("experiment", "participant", "arm", "task", "counted")},
     "round": ("whole number", "", "Round that was judged."),
@@ -50,12 +51,13 @@ TABLES: Mapping[str, Mapping[str, tuple[str, str, str]]] = {"results": RESULTS, 
 
 def write_result_files(bundle: Bundle, scope: Scope, names: Pseudonyms) -> None:
     rows = [(_replace_names(result, names), result) for result in read_results(scope.study, scope.pilots)]
+    columns = [one.column for one in list_scored(scope.study)]
     rows.sort(key=lambda row: (row[1].arm.position, row[1].arm.pk, row[0], row[1].position))
     numbers = {pk: number for number, pk in enumerate(scope.experiments, 1)}
-    bundle.write_csv("results.csv", list(RESULTS), (_list_cells(who, one, numbers) for who, one in rows))
-    bundle.write_csv(
-        "rounds.csv", list(ROUNDS), (line for who, one in rows for line in _list_rounds(who, one, numbers))
-    )
+    cells = ([*_list_cells(who, one, numbers), *map(one.scores.get, columns)] for who, one in rows)
+    bundle.write_csv("results.csv", [*RESULTS, *columns], cells)
+    lines = (line for who, one in rows for line in _list_rounds(who, one, numbers, columns))
+    bundle.write_csv("rounds.csv", [*ROUNDS, *columns], lines)
     for name in SCRIPTS:
         bundle.write_text(name, (ANALYSIS / name).read_text())
 
@@ -79,8 +81,9 @@ def _list_cells(who: str, result: Result, numbers: Mapping[int, int]) -> list[An
     ]
 
 
-def _list_rounds(who: str, result: Result, numbers: Mapping[int, int]) -> Iterator[list[Any]]:
+def _list_rounds(who: str, result: Result, numbers: Mapping[int, int], columns: Sequence[str]) -> Iterator[list[Any]]:
     experiment = result.experiment
     for one in result.rounds:
         about = (numbers[experiment.pk], who, result.arm.name, experiment.task, not result.left_out)
-        yield [*about, one.number, one.best, make_plain(one.score), make_plain(one.best_score)]
+        scores = (make_plain(one.score), make_plain(one.best_score))
+        yield [*about, one.number, one.best, *scores, *map(one.scores.get, columns)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from django.db.models import Q
@@ -16,6 +16,7 @@ from webapp.experiments.models import Experiment, Iteration, Request
 from webapp.review import quality
 from webapp.review.models import Vote
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
+from webapp.studies.questionnaires.scored import GivenScore, list_scored, read_scores
 from webapp.votes.models import Pair, Poll
 from webapp.votes.models import Vote as PairVote
 from webapp.votes.poll_results import find_counted_votes
@@ -38,6 +39,8 @@ class RoundScore:
     best: str
     score: float | None
     best_score: float | None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Column -> mean score of the questionnaire that followed this round."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ class Result:
     left_out: str
     """Why it does not count; empty if it counts."""
     flags: tuple[str, ...]
+    scores: Mapping[str, float]
+    """Column -> mean score that the people gave in a questionnaire: about this experiment, or once in the study where
+    they were in no other arm.
+    """
 
     @property
     def unit(self) -> str:
@@ -93,10 +100,43 @@ def read_results(study: Study, pilots: bool = False) -> list[Result]:
     asked = _read_requests(list(of_experiment))
     preferences = _count_preferences(list(of_experiment))
     flags = {person.pk: found.flags for person, found in quality.assess_study(study).items()}
-    return [
-        _build_result(members, votes.get(pk, []), rounds.get(pk, ()), asked.get(pk, []), preferences.get(pk), flags)
-        for pk, members in of_experiment.items()
-    ]
+    given = read_scores(list_scored(study), people)
+    arms = _list_arms(of_experiment.values())
+    found = []
+    for pk, members in of_experiment.items():
+        own = _select_scores(given, members, arms)
+        with_scores = [replace(one, scores=_average(own, one.number)) for one in rounds.get(pk, ())]
+        args = (members, votes.get(pk, []), with_scores, asked.get(pk, []), preferences.get(pk), flags)
+        found.append(_build_result(*args, scores=_average(own)))
+    return found
+
+
+def _list_arms(experiments: Iterable[Sequence[Assignment]]) -> dict[int, set[int]]:
+    """Participant -> the arms in which they judged."""
+    arms: dict[int, set[int]] = defaultdict(set)
+    for members in experiments:
+        for place in members:
+            arms[place.participant_id].add(place.arm_id)
+    return arms
+
+
+def _select_scores(
+    given: Sequence[GivenScore], members: Sequence[Assignment], arms: Mapping[int, set[int]]
+) -> list[GivenScore]:
+    """The scores about this experiment. What was asked once in the study is about a person's only arm."""
+    people = {place.participant_id for place in members}
+    mine = [one for one in given if one.participant in people]
+    pk = members[0].experiment_id
+    return [one for one in mine if one.experiment == pk or (one.experiment is None and len(arms[one.participant]) == 1)]
+
+
+def _average(given: Iterable[GivenScore], number: int | None = None) -> dict[str, float]:
+    """Column -> mean; of one round, or of all moments. Each person counts once."""
+    values: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in given:
+        if number is None or one.round == number:
+            values[one.column][one.participant].append(one.value)
+    return {column: fmean(map(fmean, people.values())) for column, people in values.items()}
 
 
 def _build_result(
@@ -106,6 +146,7 @@ def _build_result(
     asked: Sequence[Request],
     preferred: tuple[int, int] | None,
     flags: dict[int, tuple[str, ...]],
+    scores: Mapping[str, float],
 ) -> Result:
     first, experiment = members[0], members[0].experiment
     assert experiment is not None
@@ -129,6 +170,7 @@ def _build_result(
         compared=preferred[1] if preferred else 0,
         left_out=_find_reason(members, votes),
         flags=tuple(dict.fromkeys(flag for place in members for flag in flags.get(place.participant_id, ()))),
+        scores=scores,
     )
 
 

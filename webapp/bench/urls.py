@@ -72,6 +72,7 @@ vote_patterns = [
 questionnaire_patterns = [
     path("", questionnaires.index, name="questionnaires"),
     path("add/", questionnaires.add, name="add_questionnaire"),
+    path("undo/", questionnaires.undo_deletion, name="undo_questionnaire"),
     path("answers/", questionnaire_answers.show, name="questionnaire_results"),
     path("answers/<slug:slug>.<str:ending>", questionnaire_answers.figure, name="questionnaire_figure"),
     path("<int:number>/", questionnaires.edit, name="questionnaire"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.urls import reverse
 
 from webapp.review.rounds import find_last_judged
 from webapp.studies.models import Participant
-from webapp.studies.questionnaires import answering, moments
+from webapp.studies.questionnaires import answering, moments, own_words
 from webapp.studies.questionnaires.answering import Reading
 from webapp.studies.questionnaires.kind import list_steps
 from webapp.studies.questionnaires.kinds import KINDS
@@ -30,6 +30,9 @@ class Choice:
     code: int
     words: str
     chosen: bool
+    text_field: str = ""
+    """The field for the person's own words; empty if the option has none."""
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,11 @@ class ShownItem:
     @property
     def asks(self) -> bool:
         return KINDS[self.item.kind].asks
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the option with a field for text was chosen and the field is empty."""
+        return any(choice.chosen and choice.text_field and not choice.text.strip() for choice in self.choices)
 
     @property
     def is_long_scale(self) -> bool:
@@ -141,7 +149,7 @@ def _make_item(
     return ShownItem(
         item=item,
         name=name,
-        choices=_make_choices(name, codes, posted),
+        choices=_make_choices(name, codes, posted, KINDS[item.kind].find_open_code(item)),
         rows=[(field, words, choices, focus and field == open_row) for field, words, choices in rows],
         value=posted.get(name, "") if posted is not None else "",
         error=error,
@@ -152,9 +160,16 @@ def _make_item(
     )
 
 
-def _make_choices(field: str, codes: Sequence[tuple[int, str]], posted: Any) -> list[Choice]:
+def _make_choices(
+    field: str, codes: Sequence[tuple[int, str]], posted: Any, open_code: int | None = None
+) -> list[Choice]:
     given = posted.getlist(field) if posted is not None else []
-    return [Choice(field, code, words, str(code) in given) for code, words in codes]
+    choices = [Choice(field, code, words, str(code) in given) for code, words in codes]
+    if open_code is None:
+        return choices
+    name = own_words.name_field(field)
+    text = posted.get(name, "") if posted is not None else ""
+    return [replace(one, text_field=name, text=text) if one.code == open_code else one for one in choices]
 
 
 def _read_leniently(item: Item, posted: Any) -> Any:

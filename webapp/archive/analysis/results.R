@@ -8,6 +8,7 @@ read <- function(name) {
 }
 results <- read("results.csv")
 rounds <- read("rounds.csv")
+codebook <- read.csv("codebook.csv", na.strings = "", colClasses = "character")
 arms <- unique(results$arm)
 counted <- results[results$counted == 1, ]
 
@@ -33,6 +34,11 @@ for (task in unique(counted$task)) {
   groups[[paste("Final score of the winner,", task)]] <- values_by_arm(counted[counted$task == task, ], "score")
 }
 groups[["Preferred in A/B votes"]] <- values_by_arm(counted, "preferred_share")
+scores <- codebook[codebook$kind == "Score", ]
+for (at in seq_len(nrow(scores))) {
+  name <- paste0(sub(",.*", "", scores$question[at]), " (", scores$variable[at], "): ", scores$questionnaire[at])
+  groups[[name]] <- values_by_arm(counted, scores$variable[at])
+}
 if (any(counted$drawn > 0)) groups[["Could not judge"]] <- values_by_arm(counted, "drawn_share")
 groups[["Seconds to a choice"]] <- values_by_arm(counted, "seconds_choosing")
 groups <- Filter(length, groups)

@@ -21,7 +21,7 @@ TABLES = (
             "rounds": keep("Between rounds: after these, separated by commas; empty: as in every."),
             "arms": rows("studies.Arm", "Whose participants are asked; empty: everybody is."),
             "shuffle": keep("Whether each person got the items and rows in an order of their own."),
-            "score": keep("The score that is computed from it: sus, tlx or none."),
+            "score": keep("The score that is computed from it: sus, tlx, mean or none."),
             "active": keep("Whether people were still asked."),
             "created_at": when("When it was set up."),
         },
@@ -41,7 +41,9 @@ TABLES = (
             "hint": keep("The small letters below it."),
             "required": keep("Whether it had to be answered."),
             "options": keep("Options, one a line; the first has code 1."),
+            "other_label": keep("The last option, which people completed in their own words; empty: there was none."),
             "statements": keep("Rows of a grid, one a line."),
+            "reversed_rows": keep("Numbers of the rows that the score turns round."),
             "steps": keep("Steps of a scale or grid."),
             "low_label": keep("The word at step 1."),
             "high_label": keep("The word at the last step."),
@@ -81,7 +83,9 @@ ANSWERS = (
         columns={
             "response": link(),
             "item": link(),
-            "value": keep("A code, a list of codes, codes by row, a number, or what the person typed."),
+            "value": keep(
+                "A code, a list of codes, codes with own words, codes by row, a number, or what the person typed."
+            ),
             "created_at": when("When it was stored."),
         },
     ),

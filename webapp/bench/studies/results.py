@@ -12,6 +12,7 @@ from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_
 from webapp.base.statistics.proportions import Interval, format_p
 from webapp.experiments.figures import short_metric
 from webapp.studies.models import Arm, Study
+from webapp.studies.questionnaires.scored import ScoredQuestionnaire, list_scored
 
 PEOPLE, PANELS = "participant", "panel"
 JITTER = 0.16
@@ -98,7 +99,8 @@ def read_study_results(study: Study) -> StudyResults:
     arms = list(study.arms.all())
     counted = [result for result in found if not result.left_out]
     scored = _find_score_measures(arms)
-    measures = [*scored, *((measure, arms) for measure in (PREFERRED, DRAWN, CHOOSING))]
+    same = (PREFERRED, *map(make_score_measure, list_scored(study)), DRAWN, CHOOSING)
+    measures = [*scored, *((measure, arms) for measure in same)]
     outcomes = [_compare(measure, counted, members) for measure, members in measures]
     one_task = len(scored) == 1
     return StudyResults(
@@ -107,6 +109,15 @@ def read_study_results(study: Study) -> StudyResults:
         outcomes=tuple(one for one in outcomes if _says_something(one)),
         rounds=_summarize_rounds(counted, arms) if one_task else {},
         rounds_label=scored[0][0].label if one_task else "",
+    )
+
+
+def make_score_measure(one: ScoredQuestionnaire) -> Measure:
+    """The score of a questionnaire. Where it is asked several times, the mean counts."""
+    low, high = one.range
+    slug = one.column.replace("_", "-")
+    return Measure(
+        slug, one.name, f"score, {low:g} to {high:g}", lambda result: result.scores.get(one.column), (low, high)
     )
 
 

@@ -10,7 +10,7 @@ from webapp.base.http import strip_nul
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire
 
-TEXTS = ("text", "hint", "options", "statements", "low_label", "high_label", "unit")
+TEXTS = ("text", "hint", "options", "other_label", "statements", "low_label", "high_label", "unit")
 KEY = 0
 """Stands for the primary key in names of fields."""
 

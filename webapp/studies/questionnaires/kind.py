@@ -26,6 +26,8 @@ class Column:
     question: str
     codes: str = ""
     """What the numbers mean, for example "1 = Yes; 2 = No"; empty where the cell is what was typed."""
+    reversed: bool = False
+    """Whether the score turns the number round."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class ItemKind:
     """The answers that another item can depend on, with their words."""
     has_code: Callable[[Any, Sequence[int]], bool] = lambda value, codes: False
     """Whether the stored value is, or holds, one of these codes."""
+    list_texts: Callable[[Item, Sequence[Any]], list[str]] = lambda item, values: []
+    """What people typed, from the stored values."""
+    find_open_code: Callable[[Item], int | None] = lambda item: None
+    """The code of the option that people complete in their own words; None if there is none."""
+    list_points: Callable[[Item, Any], list[int | None]] = lambda item, value: []
+    """(item, stored value or None) -> the step of each of its scales, turned round where the item says so."""
     estimate_seconds: Callable[[Item], float] = lambda item: 8.0
     asks: bool = True
     """Whether it has an answer."""

@@ -11,7 +11,9 @@ from django.db.models import Q
 VARIABLE = RegexValidator(
     r"\A[A-Za-z][A-Za-z0-9_]*\Z", "Begin with a letter; then letters, digits and underscores only."
 )
-ROUNDS = RegexValidator(r"\A\s*\d+(\s*,\s*\d+)*\s*\Z", "Give round numbers separated by commas, for example 1, 3.")
+NUMBERS = r"\A\s*\d+(\s*,\s*\d+)*\s*\Z"
+ROUNDS = RegexValidator(NUMBERS, "Give round numbers separated by commas, for example 1, 3.")
+ROWS = RegexValidator(NUMBERS, "Give row numbers separated by commas, for example 2, 4.")
 
 
 class Questionnaire(models.Model):
@@ -27,6 +29,7 @@ class Questionnaire(models.Model):
         NONE = "", "None"
         SUS = "sus", "System Usability Scale, 0 to 100"
         TLX = "tlx", "NASA-TLX without weights, 0 to 100"
+        MEAN = "mean", "Mean of all scales and rows"
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="questionnaires")
     position = models.PositiveSmallIntegerField(default=0)
@@ -54,7 +57,7 @@ class Questionnaire(models.Model):
         help_text="Each person gets the questions, and the rows of a grid, in an order of their own. Texts stay in "
         "place, and questions stay below their text.",
     )
-    score = models.CharField(max_length=3, choices=Score, blank=True, default=Score.NONE)
+    score = models.CharField(max_length=4, choices=Score, blank=True, default=Score.NONE)
     active = models.BooleanField(
         "shown to participants", default=True, help_text="Off: nobody is asked from now on; answers stay."
     )
@@ -74,8 +77,12 @@ class Questionnaire(models.Model):
     def follows_round(self, number: int) -> bool:
         """Whether it is asked after the round with this number."""
         if self.rounds.strip():
-            return number in {int(found) for found in re.findall(r"\d+", self.rounds)}
+            return number in read_numbers(self.rounds)
         return number % self.every == 0
+
+
+def read_numbers(text: str) -> set[int]:
+    return {int(found) for found in re.findall(r"\d+", text)}
 
 
 class Item(models.Model):
@@ -92,7 +99,20 @@ class Item(models.Model):
     hint = models.CharField(max_length=300, blank=True, help_text="Shown below the question in small letters.")
     required = models.BooleanField("must be answered", default=True)
     options = models.TextField(blank=True, help_text="One a line.")
+    other_label = models.CharField(
+        "last option, with a field for text",
+        max_length=60,
+        blank=True,
+        help_text="For example Other. People who choose it write what they mean. Empty: there is none.",
+    )
     statements = models.TextField("rows", blank=True, help_text="One a line; each is rated on the scale.")
+    reversed_rows = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[ROWS],
+        help_text="Numbers of the rows that say the opposite, for example 2, 4. The score turns their answers round; "
+        "the export has them as given.",
+    )
     steps = models.PositiveSmallIntegerField(
         "steps of the scale", default=7, validators=[MinValueValidator(2), MaxValueValidator(21)]
     )

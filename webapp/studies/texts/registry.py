@@ -13,7 +13,7 @@ from webapp.studies.texts.localizing import QUESTION_FIELDS, STUDY_FIELDS, norma
 from webapp.studies.texts.texts import Text
 
 QUESTIONNAIRE_FIELDS = ("title", "intro")
-ITEM_FIELDS = ("text", "hint", "options", "statements", "low_label", "high_label", "unit")
+ITEM_FIELDS = ("text", "hint", "options", "other_label", "statements", "low_label", "high_label", "unit")
 
 
 @dataclass(frozen=True)

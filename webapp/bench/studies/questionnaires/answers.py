@@ -68,13 +68,13 @@ def _summarize(row: Questionnaire) -> Summary:
         for item in items
         for chart in _draw_item(item, values[item.pk])
     ]
-    typed = [item for item in items if item.kind in ("short", "long") and values[item.pk]]
+    typed = [(item, KINDS[item.kind].list_texts(item, values[item.pk])) for item in items]
     return Summary(
         questionnaire=row,
         people=len({one.participant_id for one in responses}),
         responses=len(responses),
         figures=figures,
-        texts=[(item, values[item.pk]) for item in typed],
+        texts=[(item, texts) for item, texts in typed if texts],
         scores=_compute_scores(row, items, responses),
     )
 

@@ -68,8 +68,8 @@ class ItemForm(forms.ModelForm):
     class Meta:
         model = Item
         fields = [
-            *["text", "hint", "variable", "required", "options", "statements", "steps", "low_label", "high_label"],
-            *["lowest", "highest", "unit"],
+            *["text", "hint", "variable", "required", "options", "other_label", "statements", "reversed_rows"],
+            *["steps", "low_label", "high_label", "lowest", "highest", "unit"],
         ]
         widgets = {name: forms.Textarea(attrs={"rows": LINES[name]}) for name in ("text", "options", "statements")}
 

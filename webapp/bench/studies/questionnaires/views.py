@@ -20,13 +20,15 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.studies.questionnaires.forms import ItemForm, QuestionnaireForm
 from webapp.studies.models import Study
-from webapp.studies.questionnaires import editing, moments
+from webapp.studies.questionnaires import deleting, editing, moments
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire
 from webapp.studies.questionnaires.ready_made import READY_MADE, add_ready_made
 from webapp.studies.questionnaires.scores import SCORES
 
 STEPS = {"up": -1, "down": 1}
+DELETED = "deleted_question"
+"""Key of the session: the study, what was deleted there last, and its rows."""
 IMPORTED = "The study was imported and is read only."
 
 
@@ -61,6 +63,7 @@ def index(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "study": study,
         "rows": [_describe_row(row) for row in rows],
         "ready_made": READY_MADE.values(),
+        "deleted": _find_deleted(request, study),
         "minutes": moments.estimate_minutes(study),
         "read_only": hasattr(study, "origin"),
     }
@@ -131,6 +134,7 @@ def _render_edit(request: HtmxHttpRequest, row: Questionnaire, form: Questionnai
     context = {
         "study": row.study,
         "row": row,
+        "deleted": _find_deleted(request, row.study),
         "form": form,
         "fixed": fixed,
         "items": [(item, KINDS[item.kind], describe_condition(item)) for item in items],
@@ -167,10 +171,36 @@ def act(request: HtmxHttpRequest, study: Study, number: int, action: str) -> Htt
     elif action in ("on", "off"):
         Questionnaire.objects.filter(pk=row.pk).update(active=action == "on")
     elif action == "delete":
-        editing.lock(row).delete()
-        messages.success(request, f"“{row}” is deleted.")
+        _remember(request, study, str(row), deleting.delete_questionnaire(row))
     else:
         raise Http404("there is no such action")
+    return redirect("bench:questionnaires", study.pk)
+
+
+def _remember(request: HtmxHttpRequest, study: Study, name: str, rows: str) -> None:
+    """Offer to undo the deletion, until something else is deleted."""
+    request.session[DELETED] = {"study": study.pk, "name": name, "rows": rows}
+
+
+def _find_deleted(request: HtmxHttpRequest, study: Study) -> str:
+    """The name of what can be brought back; empty if there is nothing."""
+    kept = request.session.get(DELETED, {})
+    return str(kept["name"]) if kept.get("study") == study.pk else ""
+
+
+@require_POST
+@staff_only
+@refuse_politely
+def undo_deletion(request: HtmxHttpRequest, study: Study) -> HttpResponse:
+    """Bring back the questionnaire or the item that was deleted last."""
+    if _find_deleted(request, study):
+        kept = request.session[DELETED]
+        name = deleting.restore(study, kept["rows"])
+        del request.session[DELETED]
+        if name:
+            messages.success(request, f"“{name}” is back.")
+        else:
+            messages.error(request, f"“{kept['name']}” belonged to a questionnaire that is gone.")
     return redirect("bench:questionnaires", study.pk)
 
 
@@ -226,8 +256,7 @@ def act_on_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: in
     elif action == "duplicate":
         found = editing.duplicate_item(found)
     elif action == "delete":
-        found.delete()
-        messages.success(request, f"“{found.variable}” is deleted.")
+        _remember(request, study, found.variable, deleting.delete_item(found))
     else:
         raise Http404("there is no such action")
     return redirect(f"{reverse('bench:questionnaire', args=[study.pk, number])}#item-{item_pk}")

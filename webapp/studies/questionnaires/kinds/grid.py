@@ -19,7 +19,7 @@ from webapp.studies.questionnaires.kind import (
     split_lines,
 )
 from webapp.studies.questionnaires.kinds import scale
-from webapp.studies.questionnaires.models import Item
+from webapp.studies.questionnaires.models import Item, read_numbers
 
 MOST_ROWS = 50
 
@@ -31,6 +31,9 @@ def find_faults(item: Item) -> Mapping[str, str]:
         faults["statements"] = "Give at least one row, one a line."
     elif len(rows) > MOST_ROWS:
         faults["statements"] = f"Give at most {MOST_ROWS} rows."
+    wrong = sorted(read_numbers(item.reversed_rows) - set(range(1, len(rows) + 1)))
+    if wrong:
+        faults["reversed_rows"] = f"There is no row {wrong[0]}."
     return faults
 
 
@@ -48,15 +51,21 @@ def read(item: Item, name: str, posted: Posted) -> dict[str, int] | None:
 
 
 def list_columns(item: Item) -> list[Column]:
-    question = " ".join(item.text.split())
+    question, turned = " ".join(item.text.split()), read_numbers(item.reversed_rows)
     return [
-        Column(f"{item.variable}_{row}", f"{question} {words}", describe_steps(item))
+        Column(f"{item.variable}_{row}", f"{question} {words}", describe_steps(item), reversed=row in turned)
         for row, words in number_lines(item.statements)
     ]
 
 
 def list_cells(item: Item, value: Any) -> list[Any]:
     return [(value or {}).get(str(row)) for row, _ in number_lines(item.statements)]
+
+
+def list_points(item: Item, value: Any) -> list[int | None]:
+    turned = read_numbers(item.reversed_rows)
+    steps = enumerate(list_cells(item, value), 1)
+    return [item.steps + 1 - step if step is not None and row in turned else step for row, step in steps]
 
 
 def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
@@ -69,11 +78,12 @@ def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
 KIND = ItemKind(
     name="grid",
     title="Likert grid",
-    settings=("statements", "steps", "low_label", "high_label"),
+    settings=("statements", "reversed_rows", "steps", "low_label", "high_label"),
     find_faults=find_faults,
     read=read,
     list_columns=list_columns,
     list_cells=list_cells,
     count=count,
+    list_points=list_points,
     estimate_seconds=lambda item: 5 + 6 * len(split_lines(item.statements)),
 )

@@ -5,44 +5,62 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webapp.studies.questionnaires.kind import Column, Distribution, ItemKind, Posted, read_code, split_lines
-from webapp.studies.questionnaires.kinds.single import find_faults, list_codes
+from webapp.studies.questionnaires import own_words
+from webapp.studies.questionnaires.kind import (
+    Column,
+    Distribution,
+    ItemKind,
+    Posted,
+    count_codes,
+    read_code,
+    split_lines,
+)
+from webapp.studies.questionnaires.kinds.single import find_faults, has_code
 from webapp.studies.questionnaires.models import Item
 
 
-def read(item: Item, name: str, posted: Posted) -> list[int] | None:
-    codes = [code for code, _ in list_codes(item)]
+def read(item: Item, name: str, posted: Posted) -> list[int] | dict[str, Any] | None:
+    """The codes; with the person's own words where they chose to write. Words without a tick are a choice."""
+    codes = [code for code, _ in own_words.list_options(item)]
     chosen = {code for given in posted.getlist(name) if (code := read_code(given, codes)) is not None}
+    text = own_words.read(item, name, posted)
+    last = own_words.find_open_code(item)
+    if last and (last in chosen or text):
+        return {"codes": sorted({*chosen, last}), "text": own_words.require(text)}
     return sorted(chosen) or None
 
 
 def list_columns(item: Item) -> list[Column]:
     return [
         Column(f"{item.variable}_{code}", f"{item.text} {words}", "1 = chosen; 0 = not chosen")
-        for code, words in list_codes(item)
-    ]
+        for code, words in own_words.list_options(item)
+    ] + own_words.list_column(item)
 
 
 def list_cells(item: Item, value: Any) -> list[Any]:
-    return [None if value is None else int(code in value) for code, _ in list_codes(item)]
+    text = [own_words.get_text(value)] if item.other_label else []
+    chosen = own_words.get_codes(value)
+    return [*(None if value is None else int(code in chosen) for code, _ in own_words.list_options(item)), *text]
 
 
 def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
-    codes, words = zip(*list_codes(item), strict=True)
-    counts = tuple(sum(code in value for value in values) for code in codes)
-    return [Distribution(item.variable, item.text, words, counts)]
+    codes, words = zip(*own_words.list_options(item), strict=True)
+    chosen = [code for value in values for code in own_words.get_codes(value)]
+    return [Distribution(item.variable, item.text, words, count_codes(codes, chosen))]
 
 
 KIND = ItemKind(
     name="multiple",
     title="Multiple choice",
-    settings=("options",),
+    settings=("options", "other_label"),
     find_faults=find_faults,
     read=read,
     list_columns=list_columns,
     list_cells=list_cells,
     count=count,
-    list_codes=list_codes,
-    has_code=lambda value, codes: bool(set(value) & set(codes)),
+    list_codes=own_words.list_options,
+    has_code=has_code,
+    list_texts=own_words.list_texts,
+    find_open_code=own_words.find_open_code,
     estimate_seconds=lambda item: 6 + 1.5 * len(split_lines(item.options)),
 )

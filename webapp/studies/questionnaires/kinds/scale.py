@@ -51,4 +51,5 @@ KIND = ItemKind(
     count=count,
     list_codes=lambda item: [(code, words or str(code)) for code, words in list_steps(item)],
     has_code=lambda value, codes: value in codes,
+    list_points=lambda item, value: [value],
 )

@@ -26,5 +26,6 @@ KIND = ItemKind(
     list_columns=list_columns,
     list_cells=lambda item, value: [value],
     count=no_distribution,
+    list_texts=lambda item, values: list(values),
     estimate_seconds=lambda item: 15.0,
 )

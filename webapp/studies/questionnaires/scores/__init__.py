@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from webapp.studies.questionnaires.models import Item
-from webapp.studies.questionnaires.scores import sus, tlx
+from webapp.studies.questionnaires.scores import mean, sus, tlx
 
 
 class Score(Protocol):
@@ -14,8 +14,12 @@ class Score(Protocol):
 
     NAME: str
     COLUMN: str
-    """Its column in questionnaires.csv."""
+    """Its column in questionnaires.csv and results.csv."""
     MEANING: str
+    """Its name, a comma, and how it is computed."""
+
+    def find_range(self, items: Sequence[Item], /) -> tuple[float, float]:
+        """The smallest and the largest possible score."""
 
     def find_fault(self, items: Sequence[Item], /) -> str:
         """Why it cannot be computed from these items; empty if it can."""
@@ -23,4 +27,4 @@ class Score(Protocol):
     def compute(self, items: Sequence[Item], values: Mapping[int, Any], /) -> float | None: ...
 
 
-SCORES: dict[str, Score] = {score.NAME: score for score in (sus, tlx)}
+SCORES: dict[str, Score] = {score.NAME: score for score in (sus, tlx, mean)}
