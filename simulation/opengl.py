@@ -14,7 +14,10 @@ import sys
 import mujoco
 from mujoco.rendering.classic import gl_context
 
-INSTALL = "on Debian or Ubuntu: apt-get install libegl1 libgl1-mesa-dri"
+INSTALL = "on Debian or Ubuntu: apt-get install libegl1 libgl1-mesa-dri libopengl0"
+
+BESIDE_EGL = ("OpenGL", "GL", "GLESv2")
+"""PyOpenGL takes the drawing functions from the first of these; with EGL alone it fails when it is imported."""
 
 
 class FilmError(RuntimeError):
@@ -29,7 +32,7 @@ def choose_backend() -> None:
     os.environ.setdefault("LP_NUM_THREADS", "1")
     if platform.system() != "Linux" or os.environ.get("MUJOCO_GL"):
         return
-    if ctypes.util.find_library("EGL"):
+    if ctypes.util.find_library("EGL") and any(map(ctypes.util.find_library, BESIDE_EGL)):
         os.environ["MUJOCO_GL"] = "egl"
     elif ctypes.util.find_library("OSMesa"):
         os.environ["MUJOCO_GL"] = "osmesa"

@@ -12,13 +12,24 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
+from environ import FileAwareEnv
+from environ.fileaware_mapping import FileAwareMapping
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+
+
+class Environment(FileAwareMapping):  # type: ignore[misc]
+    """The environment, where NAME_FILE names a file that holds NAME, so that no secret stands in the environment."""
+
+    def __getitem__(self, key: str) -> str:
+        return str(super().__getitem__(key)).rstrip("\n")
+
+
+env = FileAwareEnv()
+env.ENVIRON = Environment()
 VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
@@ -161,7 +172,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = Path(env.str("PREFINE_STATIC", default=str(DATA_DIR / "static")))
+"""Where collectstatic writes; an image has its own folder, with everything in it."""
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "webapp.base.store.FieldStorage"},
@@ -312,3 +324,7 @@ PUSH_SERVICES = env.list(
     ],
 )
 """The push services that browsers may name: this server sends to no other address that a visitor gives."""
+VAPID_KEY = env.str("PREFINE_VAPID_KEY", default="")
+"""Signs push notices: 32 random bytes in base64. Without it a key is drawn and kept in the data folder."""
+ADMIN_PASSWORD = env.str("PREFINE_ADMIN_PASSWORD", default="")
+"""The password of the first administrator; without it one is drawn and printed."""

@@ -9,10 +9,12 @@ from simulation.opengl import FilmError, choose_backend
 pytestmark = pytest.mark.slow
 
 
-def test_a_missing_library_is_named(monkeypatch):
+@pytest.mark.parametrize("found", [None, "EGL"])
+def test_a_missing_library_is_named(monkeypatch, found):
+    """A bare Debian with libegl1 has no library with OpenGL's functions, which PyOpenGL needs beside EGL."""
     monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(FilmError, match="apt-get install libegl1 libgl1-mesa-dri"):
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: name if name == found else None)
+    with pytest.raises(FilmError, match="apt-get install libegl1 libgl1-mesa-dri libopengl0"):
         choose_backend()
 
 

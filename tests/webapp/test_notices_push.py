@@ -117,6 +117,15 @@ def test_the_key_is_drawn_once_and_only_we_can_read_it(tmp_path: Any) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["vapid.pem"]
 
 
+@pytest.mark.parametrize(
+    "key", ["AtouXXk8GlyWp3o78cwXWPey-WnO3ouVol-B-nKTw94", "AtouXXk8GlyWp3o78cwXWPey+WnO3ouVol+B+nKTw94="]
+)
+def test_the_key_of_the_environment_is_the_same_for_every_process(settings: Any, key: str) -> None:
+    settings.VAPID_KEY = key
+    secret = push.load_key().private_key.private_numbers().private_value
+    assert secret.to_bytes(32, "big") == push.decode("AtouXXk8GlyWp3o78cwXWPey-WnO3ouVol-B-nKTw94")
+
+
 @pytest.mark.slow
 def test_a_subscription_that_the_browser_ended_is_forgotten(person: Participant, browser: Browser) -> None:
     subscribe(person, browser.subscription)

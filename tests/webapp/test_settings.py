@@ -1,6 +1,7 @@
 """What the environment makes of the settings, in a process of its own."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -9,9 +10,10 @@ import pytest
 from tests.webapp.servers import ROOT
 from webapp.supervisor import format_address
 
+HOSTS = "from django.conf import settings as s; print(s.ALLOWED_HOSTS[-1], *s.CSRF_TRUSTED_ORIGINS)"
 
-def settings_with(**environment):
-    code = "from django.conf import settings as s; print(s.ALLOWED_HOSTS[-1], *s.CSRF_TRUSTED_ORIGINS)"
+
+def settings_with(code=HOSTS, **environment):
     return subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -41,3 +43,25 @@ def test_a_key_that_a_full_disk_left_empty_is_drawn_again(tmp_path):
 
 def test_an_address_that_is_none_is_named():
     assert "PREFINE_URL must be http://" in settings_with(PREFINE_URL="robots.example.org").stderr
+
+
+def test_a_secret_may_stand_in_a_file(tmp_path):
+    """Docker's secrets are files; what stands in the environment can be read with `docker inspect`."""
+    (tmp_path / "secret").write_text("of the file\n")
+    code = "from django.conf import settings as s; print(s.SECRET_KEY)"
+    files = {"PREFINE_SECRET_KEY": "of the environment", "PREFINE_SECRET_KEY_FILE": str(tmp_path / "secret")}
+    assert settings_with(code, **files).stdout == "of the file\n"
+    (tmp_path / "secret").unlink()
+    assert "No such file" in settings_with(code, **files).stderr
+
+
+def list_variables() -> set[str]:
+    """Every variable that the product reads."""
+    packages = ("webapp", "trainer", "simulation", "llm", "programs")
+    sources = [ROOT / "prefine", *(path for name in packages for path in ROOT.glob(f"{name}/**/*.py"))]
+    return {name for path in sources for name in re.findall(r"PREFINE_[A-Z0-9_]*[A-Z0-9]\b", path.read_text())}
+
+
+def test_every_variable_is_documented_and_every_documented_one_is_read():
+    rows = re.findall(r"^\| (`PREFINE_.*?) \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
+    assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(list_variables())

@@ -34,8 +34,15 @@ class SubscriptionEnded(Exception):
 
 
 def load_key() -> Vapid02:
-    """The installation's key, created at the first use and kept in the data folder."""
+    """The installation's key: PREFINE_VAPID_KEY, or one created at the first use and kept in the data folder."""
+    if settings.VAPID_KEY:
+        return _read_key(settings.VAPID_KEY)
     return _load_key(settings.DATA_DIR / "vapid.pem")
+
+
+@cache
+def _read_key(text: str) -> Vapid02:
+    return Vapid02.from_raw(text.strip().rstrip("=").translate(str.maketrans("+/", "-_")).encode())
 
 
 @cache
