@@ -97,6 +97,7 @@ INSTALLED_APPS = [
     "webapp.archive",
 ]
 MIDDLEWARE = [
+    "webapp.probes.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.base.static_files.StaticFiles",
     "webapp.base.compression.PageCompression",

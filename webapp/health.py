@@ -1,0 +1,115 @@
+"""Whether this process answers, and whether it can serve pages: database, migrations, broker, store.
+
+Texts name what fails and how, never an address, a password or a person.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from functools import cache
+
+from celery import current_app
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from webapp.base.store import store
+
+log = logging.getLogger(__name__)
+KEPT_SECONDS = 2.0
+"""How long an answer is given again: any number of probes costs one check in this time."""
+
+
+def check_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def list_missing_migrations() -> list[str]:
+    """Migrations of this version that the database lacks. One that a newer version added is none of them."""
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in _list_migrations() if (app, name) not in applied)
+
+
+@cache
+def _list_migrations() -> frozenset[tuple[str, str]]:
+    """Those on this machine's disk, where squashed ones count as what they replace until they are applied."""
+    return frozenset(MigrationLoader(None).graph.nodes)
+
+
+def check_migrations() -> None:
+    if missing := list_missing_migrations():
+        raise RuntimeError(f"{len(missing)} migrations are not applied, from {missing[0]} on")
+
+
+def check_broker() -> None:
+    if settings.CELERY_BROKER_URL.startswith("filesystem://"):
+        folder = str(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_in"])
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError("the broker's folder is missing or cannot be written to")
+        return
+    with current_app.connection_for_write() as broker:
+        broker.channel()  # connects, and asks for an answer
+
+
+def check_store() -> None:
+    """Write, read and delete a file."""
+    key, content = f"checks/{secrets.token_hex(8)}", secrets.token_bytes(16)
+    store.publish(key, content)
+    try:
+        with store.open(key) as file:
+            if file.read() != content:
+                raise RuntimeError("the store returned other bytes than it was given")
+    finally:
+        store.delete(key)
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "database": check_database,
+    "migrations": check_migrations,
+    "broker": check_broker,
+    "store": check_store,
+}
+
+
+def find_failures() -> dict[str, Exception]:
+    """What fails, by name."""
+    failures = {}
+    for name, check in CHECKS.items():
+        try:
+            check()
+        except Exception as error:  # whatever it is, the site is not ready, and the answer says which part is not
+            failures[name] = error
+    return failures
+
+
+_last: tuple[float, dict[str, str]] | None = None
+
+
+def read_state() -> dict[str, str]:
+    """The parts that fail, each with the kind of its error; at most every two seconds they are really asked."""
+    global _last
+    now = time.monotonic()
+    if _last is None or now - _last[0] > KEPT_SECONDS:
+        failures = find_failures()
+        for name, error in failures.items():
+            log.error("not ready: %s: %s: %s", name, type(error).__name__, error)
+        _last = now, {name: type(error).__name__ for name, error in failures.items()}
+    return _last[1]
+
+
+def show_live(request: HttpRequest) -> HttpResponse:
+    return JsonResponse({"status": "live", "version": settings.VERSION})
+
+
+def show_ready(request: HttpRequest) -> HttpResponse:
+    failing = read_state()
+    if failing:
+        return JsonResponse({"status": "not ready", "failing": failing}, status=503)
+    return JsonResponse({"status": "ready"})
