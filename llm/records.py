@@ -128,6 +128,8 @@ class Train:
     """The candidate whose final policy all of them start from, in place of random weights."""
     rollouts: int = 1
     """Rollouts that are recorded of each final policy, for Look."""
+    own_seeds: bool = False
+    """Whether each candidate trains with a seed of its own; else those of a round share one."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ _LATER = {
     "warm": None,
     "choices": 0,
     "rollouts": 1,
+    "own_seeds": False,
     "rollout": 1,
     "scene": False,
     "optional": (),

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from shlex import quote
 
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from simulation import catalog
 from webapp.experiments.judges import CHOICES_WITHOUT_PEOPLE
 
@@ -30,7 +30,7 @@ OPTIONS = {
 """What may follow each verb; a test compares it with the verbs' own help. Here, because asking each verb is slow."""
 VALUES: dict[str, Collection[str]] = {
     "--task | --tasks": catalog.tasks(),
-    "--method | --methods": METHODS,
+    "--method | --methods": OFFERED,
     "--judge": [name for name, _ in CHOICES_WITHOUT_PEOPLE],
     "--preset": catalog.PRESETS,
     "--algorithm": catalog.ALGORITHMS,

@@ -12,10 +12,12 @@ METHODS: dict[str, Method] = {
     for module in sorted(module.name for module in iter_modules(__path__))
     for method in import_module(f"{__name__}.{module}").METHODS
 }
+OFFERED: dict[str, Method] = {name: method for name, method in METHODS.items() if method.offered}
+"""Those that people choose among."""
 
 
 def method(name: str) -> Method:
-    """The method of this name. Raises ValueError naming the known ones."""
+    """The method of this name. Raises ValueError naming those that are offered."""
     if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+        raise ValueError(f"unknown method {name!r}; known: {', '.join(OFFERED)}")
     return METHODS[name]

@@ -13,7 +13,7 @@ import pytest
 from llm.client import OpenAIBackend
 from llm.judges.model import question, read
 from llm.messages import first_prompt
-from llm.methods import METHODS
+from llm.methods import METHODS, OFFERED
 from llm.offline import OfflineWriter
 from llm.reasoning.writing import write as solve
 from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
@@ -34,7 +34,7 @@ FAILURES = (
     stream(finish=""),  # nothing at all
 )
 SAME_CALLS = [("icpl", {"measures": True}), ("scaling_3d", {"negative": "uniform"})]  # as by default, in other words
-CASES = [*without_options(METHODS), *(case for case in VARIANTS if case not in SAME_CALLS)]
+CASES = [*without_options(OFFERED), *(case for case in VARIANTS if case not in SAME_CALLS)]
 
 PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answer", "Reasoning"))
 

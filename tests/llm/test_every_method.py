@@ -10,7 +10,7 @@ import pytest
 import tests.with_django  # noqa: F401
 from llm.errors import Unauthorized
 from llm.judges.model import question
-from llm.methods import METHODS
+from llm.methods import METHODS, OFFERED
 from llm.offline import OfflineWriter
 from llm.records import Judged, Look, Write
 from llm.replay import Saved
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 BLIND = [name for name, method in METHODS.items() if not method.uses_metric]
 NEVER_SHOWS_PROGRAMS = ("open_loop", "scaling_context", "scaling_batch_")
-SHOWS_PROGRAMS = [name for name in METHODS if not name.startswith(NEVER_SHOWS_PROGRAMS)]
+SHOWS_PROGRAMS = [name for name in OFFERED if not name.startswith(NEVER_SHOWS_PROGRAMS)]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
 
 
@@ -85,7 +85,7 @@ def again(experiment, *kind, **values):
     return make_small_experiment(experiment.method, experiment.options, *kind, **values)
 
 
-@pytest.fixture(scope="module", params=[*without_options(METHODS), *VARIANTS], ids=name_case)
+@pytest.fixture(scope="module", params=[*without_options(OFFERED), *VARIANTS], ids=name_case)
 def finished_experiment(request):
     experiment = make_small_experiment(*request.param)
     winner = experiment.run()

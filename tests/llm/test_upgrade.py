@@ -9,7 +9,7 @@ from llm import methods, prompts
 from llm.errors import ReplayMismatch
 from llm.messages import first_prompt
 from llm.method import Method
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from llm.records import Judge, Train, Write, meaning, payload
 from llm.replay import Finished, Open, Record, Saved, advance, asked_by, main, read_record, replay, write_record
 from tests.llm.experiment import PROBLEM, VARIANTS, Experiment, make_small_experiment, name_case, without_options
@@ -59,7 +59,7 @@ def reworded(rows, today):
     return tuple(sorted({row.step for row in rows if row.fingerprint != asked[row.step, row.position]}))
 
 
-@pytest.mark.parametrize("case", without_options(METHODS), ids=name_case)
+@pytest.mark.parametrize("case", without_options(OFFERED), ids=name_case)
 def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, earlier_experiment):
     earlier, winner = earlier_experiment(case)
     today = make_small_experiment(*case, kind=Today, **SIZE)
@@ -79,7 +79,7 @@ def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, earlier
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("case", [*without_options(METHODS), *VARIANTS], ids=name_case)
+@pytest.mark.parametrize("case", [*without_options(OFFERED), *VARIANTS], ids=name_case)
 def test_what_was_begun_with_other_prompts_is_finished_by_this_writer(case, earlier_experiment):
     earlier, _ = earlier_experiment(case)
     for kept in range(len(earlier.saved)):

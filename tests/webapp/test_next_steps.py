@@ -4,12 +4,17 @@ import html as markup
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.urls import reverse
 
 from tests.webapp import bench_rows, fake_workers, rows
+from trainer.records import CandidateResult, TrainResult
+from webapp.archive import redaction
 from webapp.audit.models import Entry
 from webapp.comparisons.models import Comparison
-from webapp.experiments.models import Experiment
+from webapp.experiments import leases, loop, progress, request_results
+from webapp.experiments.execute import train
+from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.votes.models import Pair
 
 pytestmark = pytest.mark.django_db
@@ -125,3 +130,96 @@ def test_a_viewer_is_told_what_the_role_lacks(client):
     assert "Your role reads the bench." in read(client, reverse("bench:experiment", args=[row.public_id]))
     assert client.post(reverse("bench:repeat", args=[row.public_id])).status_code == 403
     assert Experiment.objects.count() == 1
+
+
+def retrain(staff, row, **values):
+    return staff.post(reverse("bench:retrain", args=[row.public_id]), {"preset": "quick", "count": "3", **values})
+
+
+def test_the_winners_reward_is_trained_again_with_other_seeds(staff):
+    row = bench_rows.create_finished_experiment(
+        k=2, n=2, name="walks", seed=4, judge="proxy", overrides={"iterations": 3}
+    )
+    page = reverse("bench:experiment", args=[row.public_id])
+    text = read(staff, page)
+    assert "Retrain the winner" in text and "./prefine train" not in text and "trained again" not in text
+    answer = retrain(staff, row)
+    new = Experiment.objects.latest("pk")
+    assert answer["Location"] == reverse("bench:experiment", args=[new.public_id])
+    assert (new.status, new.owner, new.k, new.rounds, new.overrides) == ("running", "ada", 3, 1, {"iterations": 3})
+    assert (new.name, new.retrains) == ("walks, retrained, seed 5", row.winner)
+    fake_workers.advance(new)
+    (request,) = new.requests.all()
+    assert (request.kind, [job.queue for job in request.jobs.all()]) == ("Train", ["train"])
+    job = train.build_job(new, request, train.find_candidates(request))
+    assert job.seeds == (5001, 5002, 5003) and set(job.sources) == {row.winner.source.strip()}
+    assert progress.read_progress(new).fraction == 0, "nothing was written before"
+    text = read(staff, page)
+    assert "walks, retrained, seed 5" in text and "training" in text and 'data-busy="yes"' in text
+    seeds = [read(staff, reverse("bench:candidate", args=[new.public_id, f"1-{n}"])) for n in (1, 3)]
+    assert ["<dd>5001</dd>" in seeds[0], "<dd>5003</dd>" in seeds[1]] == [True, True]
+
+
+def test_a_retraining_stands_beside_the_search_and_films_every_policy(staff):
+    row = bench_rows.create_finished_experiment(k=2, n=1, name="walks")
+    row.winner.final_score, row.winner.rts = 90.0, 95.0
+    row.winner.save()
+    retrain(staff, row)
+    new = Experiment.objects.latest("pk")
+    fake_workers.advance(new)
+    (request,) = new.requests.all()
+    results = [CandidateResult(i, True, rts=10.0 * i, final_score=20.0 + i) for i in range(3)]
+    with leases.claim(request.jobs.get().pk) as lease, lease.settle() as locked:
+        train.save_result(locked, request, train.find_candidates(request), TrainResult(tuple(results), 60, 10**6))
+    assert (
+        new.jobs.filter(kind="film", percent=100).exists()
+        and Clip.objects.filter(candidate__iteration__experiment=new, percent=100).count() == 3
+    )
+    request.refresh_from_db()
+    request_results.complete(request, train.read_outcomes(request), advance=False)
+    fake_workers.advance(new)
+    assert (new.status, new.winner.key) == ("finished", "1-3")
+    for one in (row, new):
+        text = read(staff, reverse("bench:experiment", args=[one.public_id]))
+        table = text[text.index('id="retrainings-title"') :]
+        assert "candidate 1-" in table and ">90.0</td>" in table and ">21.0</td>" in table and "18.5 to 23.5" in table
+    text = read(staff, reverse("bench:experiment", args=[new.public_id]))
+    assert "Duplicate</a>" not in text and "Retrain the winner" not in text and "writer:" not in text
+    assert "Train that with further seeds on the page of the search." in text
+    retrain(staff, row, preset="long")
+    assert "settings of Cartpole" in read(staff, reverse("bench:experiment", args=[row.public_id]))
+    retrain(staff, row)
+    assert Experiment.objects.latest("pk").seed == new.seed + 1, "seeds that no earlier retraining has used"
+
+
+@pytest.mark.parametrize("values", [{"count": "400"}, {"count": "many"}, {"preset": "none"}])
+def test_a_retraining_with_other_values_than_offered_is_refused(staff, values):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    retrain(staff, row, **values)
+    assert Experiment.objects.count() == 1
+    viewer = User.objects.create(username="vera", is_staff=True)
+    staff.force_login(viewer)
+    assert retrain(staff, row).status_code == 403
+
+
+def test_words_that_are_erased_are_gone_from_retrainings_too(staff):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    row.winner.source += "\n# because it hops like a hare"
+    row.winner.save()
+    retrain(staff, row)
+    new = Experiment.objects.latest("pk")
+    fake_workers.advance(new)
+    with transaction.atomic():
+        redaction.redact(loop.lock(row.pk), ["hops like a hare"], [])
+    new.refresh_from_db()
+    held = [new.options, *new.requests.values_list("payload", flat=True)]
+    held += Candidate.objects.filter(iteration__experiment=new).values_list("source", flat=True)
+    assert "hare" not in str(held) and "[deleted]" in str(new.options)
+    fake_workers.do_work(new)
+    assert new.status == "finished", "its requests still fit"
+
+
+def test_forms_and_comparisons_do_not_offer_retraining(staff):
+    for address in (reverse("admin:experiments_experiment_add"), reverse("comparisons:new")):
+        text = read(staff, address)
+        assert "ICPL" in text and "retrain" not in text.lower()

@@ -17,7 +17,7 @@ from django.db.models import ProtectedError
 from django.urls import reverse
 
 from llm.forms import form_of
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from tests.webapp import rows
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
@@ -194,7 +194,7 @@ def test_settings_that_do_not(problems, model, values, field, said):
     assert said in " ".join(refused.value.message_dict[field])
 
 
-@pytest.mark.parametrize("field, choices", [("method", METHODS), ("judge", JUDGES)])
+@pytest.mark.parametrize("field, choices", [("method", OFFERED), ("judge", JUDGES)])
 def test_what_a_form_leaves_out_is_what_the_task_refuses(problems, model, field, choices):
     Problem.objects.create(name="open", title="Open", statement="Prove it.")
     refused = find_refused(field)

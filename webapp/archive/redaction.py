@@ -50,7 +50,9 @@ def redact(experiment: Experiment, reasons: Collection[str], labels: Collection[
 
 
 def redact_copies(experiment: Experiment, reasons: Collection[str], labels: Collection[str]) -> None:
-    """Replace the same words in the copies of A/B votes, which outlive the experiment."""
+    """Replace the same words in retrainings of its rewards and in the copies of A/B votes, which outlive it."""
+    for copy in Experiment.objects.select_for_update(no_key=True).filter(retrains__iteration__experiment=experiment):
+        redact(copy, reasons, labels)
     public_id, swap = str(experiment.public_id), _build_replacer(reasons, labels)
     for pair in Pair.objects.filter(Q(origin__first__experiment=public_id) | Q(origin__second__experiment=public_id)):
         _redact_row(pair, swap)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from llm.methods import OFFERED
 from simulation import catalog
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.models import LoopSettings
@@ -22,6 +23,8 @@ class LoopForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "method" in self.fields:
+            self.fields["method"].choices = [(method.name, method.title) for method in OFFERED.values()]  # type: ignore[attr-defined]
         if "task" in self.fields:
             robots = [(name, name) for name in catalog.tasks()]
             self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from llm.method import Method, Option
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.options import format_value, parse_options
 
@@ -47,14 +47,14 @@ class OptionsField(forms.CharField):
             return True
 
 
-def describe_methods(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+def describe_methods(methods: Collection[Method] = tuple(OFFERED.values())) -> SafeString:
     """What each method does and its own K and N; the form shows those of the chosen method (bench/admin.js)."""
     rows = [(method.name, method.k, method.n, method.title, method.summary) for method in methods]
     listed = format_html_join("", '<li data-choice="{}" data-k="{}" data-n="{}"><b>{}</b>: {}</li>', rows)
     return _render_choices("method", "What they do", listed)
 
 
-def describe_method_options(methods: Collection[Method] = tuple(METHODS.values())) -> SafeString:
+def describe_method_options(methods: Collection[Method] = tuple(OFFERED.values())) -> SafeString:
     """Every method's options, for the form."""
     return _describe_options("method", "options", [(method.name, method.title, method.options) for method in methods])
 

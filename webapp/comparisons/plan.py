@@ -14,7 +14,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
 from llm.method import Method
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from llm.methods import method as find_method
 from llm.records import canonical
 from simulation import catalog
@@ -95,7 +95,7 @@ def _check_name(name: str) -> None:
 
 
 def _parse_method(typed: str, rest: str, candidates: int) -> Arm:
-    name = find_name("method", typed, METHODS)
+    name = find_name("method", typed, OFFERED)
     method = find_method(name)
     given = parse_options(part for part in rest.split(",") if part.strip())
     k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k

@@ -17,6 +17,17 @@ def find_candidate(experiment: Experiment, key: str | None) -> Candidate | None:
     return Candidate.objects.get(iteration__experiment=experiment, iteration__number=number, index=index)
 
 
+def save_candidates(experiment: Experiment, candidates: Iterable[MethodCandidate]) -> None:
+    """Save those that have no row yet. Their rounds exist, and the caller holds the experiment's lock."""
+    for candidate in candidates:
+        number, index = candidate.id.split("-")
+        iteration = experiment.iterations.get(number=number)
+        if not iteration.candidates.filter(index=index).exists():
+            parent = find_candidate(experiment, candidate.parent)
+            values = {"source": candidate.source, "thought": candidate.thought, "parent": parent}
+            Candidate.objects.create(iteration=iteration, index=int(index), **values)
+
+
 def read_outcome(experiment: Experiment, key: str) -> Outcome:
     """A candidate and the result of its training, as methods and judges get them.
 

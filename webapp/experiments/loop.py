@@ -20,7 +20,7 @@ from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, meaning, payload, result_to_json, shown
 from simulation import catalog
 from webapp.experiments import events, jobs, provenance, request_results, revisions
-from webapp.experiments.candidates import find_candidate, read_outcome
+from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
@@ -247,6 +247,8 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
     if isinstance(asked, Judged):
         return _judge_request(experiment, request, asked, created)
     Iteration.objects.update_or_create(experiment=experiment, number=asked.iteration, defaults={"aside": False})
+    if isinstance(asked, records.Train):
+        save_candidates(experiment, asked.candidates)  # those that no model wrote have no rows yet
     jobs.add(experiment, KINDS[kind].job, request)
     return False
 

@@ -223,7 +223,9 @@ def _find_step(state: _State) -> str:
     step = KINDS[state.request.kind].step if state.request else "asking"
     if step == "training":
         return "filming" if state.job and state.job.kind == Job.Kind.FILM else step
-    return step if state.trained and not _awaits_next(state) else "writing"
+    if state.trained and not _awaits_next(state):
+        return step
+    return "writing" if state.experiment.searches else "training"
 
 
 def _awaits_next(state: _State) -> bool:
@@ -238,7 +240,8 @@ def _asks_people(experiment: Experiment) -> bool:
 def _list_steps(experiment: Experiment) -> dict[str, float]:
     """The steps that the round's judgement waits for, with their usual shares of the wait."""
     filmed = experiment.watched and experiment.medium.filmed
-    return {name: share for name, share in SHARES.items() if filmed or name != "filming"}
+    left_out = {name for name, there in (("writing", experiment.searches), ("filming", filmed)) if not there}
+    return {name: share for name, share in SHARES.items() if name not in left_out}
 
 
 def _estimate(state: _State, step: str, known: Known) -> tuple[float, float | None]:

@@ -1,21 +1,30 @@
-"""A further experiment with the settings of another."""
+"""A further experiment with the settings of another, or with the reward of its winner."""
 
 from __future__ import annotations
 
 import re
 
 from django.db import transaction
+from django.db.models import Max
 
-from webapp.experiments import loop
+from llm.methods import retrain
+from simulation import catalog
+from webapp.experiments import judges, loop
 from webapp.experiments.models import Experiment, LoopSettings
 from webapp.experiments.seeds import find_next_seed
 
+(RETRAINING,) = retrain.METHODS
+SEED_COUNTS = (1, 3, 5, 10, 20)
+"""Of one retraining: its seeds are trained at once."""
+TRAINS_A_GIVEN_REWARD = "It trains a given reward. Train that with further seeds on the page of the search."
 COPIED = tuple(field.name for field in LoopSettings._meta.get_fields())
 LONGEST_NAME = 120
 
 
 def explain_refusal(experiment: Experiment) -> str:
     """Why no experiment with its settings and the next seed can be started; empty if one can."""
+    if not experiment.searches:
+        return TRAINS_A_GIVEN_REWARD
     if experiment.judge_info.asks_people:
         return "People judged it. Its study gives each new participant, or panel, an experiment with the next seed."
     return ""
@@ -43,3 +52,46 @@ def start_next_seed(experiment: Experiment, owner: str) -> Experiment:
     draft.save()
     loop.start(draft)
     return draft
+
+
+@transaction.atomic
+def start_retraining(experiment: Experiment, owner: str, preset: str, count: int) -> Experiment:
+    """Train the winner's reward again with `count` seeds that neither the search nor an earlier retraining has used.
+
+    Raises ValueError with the reason if it cannot be done.
+    """
+    winner = loop.lock(experiment.pk).winner
+    if reason := explain_retraining_refusal(experiment):
+        raise ValueError(reason)
+    if winner is None or preset not in catalog.task(experiment.task).presets or count not in SEED_COUNTS:
+        raise ValueError(f"Choose settings of {experiment.task}, and 1, 3, 5, 10 or 20 seeds.")
+    seed = find_unseen_seed(experiment)
+    row = Experiment.objects.create(
+        name=f"{experiment.name[: LONGEST_NAME - 30]}, retrained, seed {seed}",
+        task=experiment.task,
+        method=RETRAINING.name,
+        options=RETRAINING.settings({"reward": winner.source}),
+        judge=judges.WITHOUT_PEOPLE,
+        k=count,
+        n=RETRAINING.n,
+        preset=preset,
+        overrides=experiment.overrides if preset == experiment.preset else {},  # they replace fields of one preset
+        seed=seed,
+        retrains=winner,
+        owner=owner,
+    )
+    loop.start(row)
+    return row
+
+
+def explain_retraining_refusal(experiment: Experiment) -> str:
+    """Why its winner's reward cannot be trained again; empty if it can."""
+    if experiment.winner_id is None or not experiment.medium.filmed:
+        return "There is no reward of a winner to train."
+    return TRAINS_A_GIVEN_REWARD if experiment.retrains_id else ""
+
+
+def find_unseen_seed(experiment: Experiment) -> int:
+    """A seed from which neither the search nor a retraining of its winner drew."""
+    retrained = Experiment.objects.filter(retrains=experiment.winner_id).aggregate(last=Max("seed"))["last"]
+    return 1 + max(experiment.seed, -1 if retrained is None else retrained)

@@ -7,13 +7,13 @@ from string import ascii_uppercase
 
 from django.db import transaction
 
-from llm.methods import METHODS
+from llm.methods import OFFERED
 from webapp.experiments.models import LanguageModel
 from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Study
 
 TITLE = "Watching robots learn"
-METHODS_FOR_PEOPLE = [method for method in METHODS.values() if method.asks_judge and not method.uses_metric]
+METHODS_FOR_PEOPLE = [method for method in OFFERED.values() if method.asks_judge and not method.uses_metric]
 """The methods that a study can use: those that ask a judge and do not use the hidden metric."""
 
 
@@ -31,13 +31,13 @@ def start_study(task: str, methods: Sequence[str], model: LanguageModel | None =
 
 def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -> list[Arm]:
     """Unsaved arms, one for each method, with the K and N of the first where the others can have them."""
-    first = METHODS[methods[0]]
+    first = OFFERED[methods[0]]
     arms = [
         Arm(name=ascii_uppercase[number], position=number, task=task, method=name, model=model)
         for number, name in enumerate(methods)
     ]
     for arm in arms:
-        arm.k, arm.n = max(first.k, METHODS[arm.method].least_k), first.n
+        arm.k, arm.n = max(first.k, OFFERED[arm.method].least_k), first.n
     return arms
 
 

@@ -37,7 +37,7 @@ def list_robots() -> list[str]:
 
 def method_choices(kind: str) -> list[tuple[str, str]]:
     """The methods that run on tasks of this kind: on problems those that do not design rewards alone."""
-    return [(name, method.title) for name, method in methods.METHODS.items() if kind == ROBOTS or method.reasoning]
+    return [(name, method.title) for name, method in methods.OFFERED.items() if kind == ROBOTS or method.reasoning]
 
 
 def preset_choices() -> list[tuple[str, str]]:
@@ -66,7 +66,7 @@ def copy_settings(public_id: str) -> dict[str, Any]:
         row = Comparison.objects.get(public_id=public_id)
     except (Comparison.DoesNotExist, ValidationError):
         return {}
-    named = [arm for arm in row.methods if arm in methods.METHODS]
+    named = [arm for arm in row.methods if arm in methods.OFFERED]
     return {name: getattr(row, name) for name in COPIED} | {
         "name": f"Copy of {row.name}"[:120],
         "tasks": row.tasks,

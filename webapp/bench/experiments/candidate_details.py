@@ -92,9 +92,11 @@ class CandidateDetails:
         return [call for call in self.calls if call is not self.call]
 
     @property
-    def training_seed(self) -> int:
-        """All candidates of a round start from the same weights and noise (webapp.experiments.execute.train)."""
-        return 1000 * self.experiment.seed + self.candidate.iteration.number
+    def training_seed(self) -> int | None:
+        """None before its training was asked for."""
+        if self.training is None:
+            return None
+        return train.list_seeds(self.training)[_list_trained_keys(self.training).index(self.key)]
 
     @property
     def rollouts_analysed(self) -> int:

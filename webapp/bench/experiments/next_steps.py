@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from simulation import catalog
 from trainer.records import FINAL
 from webapp.experiments import repeating
 from webapp.experiments.models import Clip, Experiment
@@ -17,10 +18,16 @@ MOST_RIVALS = 50
 @dataclass(frozen=True)
 class NextSteps:
     duplicate_url: str
+    """Empty where its method is not offered in the form."""
     seed: int
     """The next free one."""
     refusal: str
     """Why the next seed cannot be started; empty if it can."""
+    presets: dict[str, str]
+    """The settings with which the winner's reward can be trained again; empty if it cannot."""
+    seed_counts: tuple[int, ...]
+    """With how many seeds."""
+    usual_count: int
     vote_url: str
     can_vote: bool
     """Whether the winner has something that evaluators can look at."""
@@ -39,10 +46,16 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
         filmed = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY)
         rivals = rivals.filter(winner__in=filmed.values("candidate"))
         can_vote = can_vote and filmed.filter(candidate=experiment.winner_id).exists()
+    form = f"{reverse('admin:experiments_experiment_add')}?{urlencode({'copy': str(experiment.public_id)})}"
+    can_retrain = not repeating.explain_retraining_refusal(experiment)
+    known = catalog.task(experiment.task).presets if can_retrain else ()
     return NextSteps(
-        duplicate_url=f"{reverse('admin:experiments_experiment_add')}?{urlencode({'copy': str(experiment.public_id)})}",
+        duplicate_url=form if experiment.searches else "",
         seed=repeating.copy_settings(experiment).seed,
         refusal=repeating.explain_refusal(experiment),
+        presets={name: catalog.PRESETS[name] for name in known},
+        seed_counts=repeating.SEED_COUNTS,
+        usual_count=repeating.RETRAINING.k,
         vote_url=reverse("admin:votes_poll_add"),
         can_vote=can_vote,
         rivals=list(rivals.order_by("-created_at")[:MOST_RIVALS]),

@@ -14,6 +14,7 @@ from webapp.base import charts
 from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
+from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.rounds import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
@@ -87,11 +88,9 @@ class ExperimentOverview:
     def next_steps(self) -> NextSteps | None:
         return find_next_steps(self.experiment)
 
-    @property
-    def unseen_seeds(self) -> str:
-        """Five seeds for a command that no round of this experiment trained with."""
-        first = 1000 * self.experiment.seed + 901
-        return " ".join(map(str, range(first, first + 5)))
+    @cached_property
+    def retrainings(self) -> RetrainingTable | None:
+        return read_retrainings(self.experiment)
 
     @property
     def has_policy(self) -> bool:

@@ -182,6 +182,25 @@ def repeat(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @staff_only
+def retrain(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Train the winner's reward again with other seeds, and go to that experiment's page."""
+    row, count = _get_experiment(public_id), request.POST.get("count", "")
+    preset = request.POST.get("preset", "")
+    try:
+        with transaction.atomic():
+            new = repeating.start_retraining(
+                row, request.user.get_username(), preset, int(count) if count.isdecimal() else 0
+            )
+            audit.record(request.user, "retrained winner", new, seeds=new.k, preset=preset, winner_of=str(public_id))
+    except ValueError as error:
+        messages.warning(request, f"Nothing was started. {error}")
+        return redirect("bench:experiment", public_id)
+    messages.success(request, f"Its reward is trained again with {new.k} seed{'s' if new.k > 1 else ''}.")
+    return redirect("bench:experiment", new.public_id)
+
+
+@require_POST
+@staff_only
 def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     clip = get_object_or_404(Clip.objects.select_related("candidate__iteration__experiment"), pk=pk)
     if loop.refilm(clip):

@@ -27,7 +27,7 @@ from webapp.base.store import store
 from webapp.experiments import events, jobs, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse
-from webapp.experiments.kinds.train import find_training
+from webapp.experiments.kinds.train import find_training, list_seeds
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
 
@@ -79,12 +79,14 @@ def find_candidates(request: Request) -> list[Candidate]:
 
 
 def build_job(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
-    """The training job. Candidates of a round share initial weights and noise; rounds differ in them."""
+    """The training job. Rounds differ in their seeds."""
+    seeds = list_seeds(request)
     return TrainJob(
         task=experiment.task,
         sources=tuple(c.source for c in candidates),
         preset=experiment.preset,
-        seed=1000 * experiment.seed + request.payload["iteration"],
+        seed=seeds[0],
+        seeds=tuple(seeds) if len(set(seeds)) > 1 else (),
         overrides=experiment.overrides,
         film_at=settings.FILM_AT,
         rollouts=request.payload.get("rollouts", 1),

@@ -34,6 +34,15 @@ def find_training(experiment: Experiment, key: str) -> tuple[Request, int] | Non
     return None
 
 
+def list_seeds(request: Request) -> list[int]:
+    """The seed with which each candidate of a Train request trains. Those of a round share initial weights and noise,
+    unless the request gives each its own.
+    """
+    first = 1000 * request.experiment.seed + int(request.payload["iteration"])
+    own = request.payload.get("own_seeds", False)
+    return [first + place if own else first for place in range(len(request.payload["candidates"]))]
+
+
 def order_clips(experiment: Experiment, chosen: Sequence[Candidate | None]) -> None:
     """Order the final clips of these candidates, if the experiment does not film all of a round anyway."""
     for request in [] if experiment.watched else find_requests(experiment).exclude(status=Request.Status.ASIDE):

@@ -6,24 +6,16 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from llm.records import result_from_json
 from webapp.experiments import events
-from webapp.experiments.candidates import find_candidate, set_status
+from webapp.experiments.candidates import save_candidates, set_status
 from webapp.experiments.kind import Kind
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Request
 
 
 def record_result(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
     iteration, _ = Iteration.objects.get_or_create(experiment=experiment, number=request.payload["iteration"])
-    for written in result:
-        Candidate.objects.get_or_create(
-            iteration=iteration,
-            index=int(written["id"].partition("-")[2]),
-            defaults={
-                "source": written["source"],
-                "parent": find_candidate(experiment, written["parent"]),
-                "thought": written.get("thought", ""),
-            },
-        )
+    save_candidates(experiment, result_from_json(request.kind, result))
     text = f"Round {iteration.number}: {len(result)} {experiment.medium.candidates} written"
     events.emit(experiment, "written", text, public=True)
 

@@ -37,6 +37,10 @@ class Experiment(LoopSettings):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
+    retrains = models.ForeignKey(
+        "Candidate", null=True, on_delete=models.SET_NULL, related_name="retrainings", editable=False
+    )
+    """The candidate of another experiment whose reward it trains again; null where it looks for rewards itself."""
     owner = models.CharField(max_length=150, blank=True, editable=False)
     """The account that set it up by itself; empty in studies, comparisons and on the command line."""
     archived_at = models.DateTimeField(null=True, editable=False)
@@ -55,9 +59,17 @@ class Experiment(LoopSettings):
 
     @property
     def watched(self) -> bool:
-        """Whether a person or a vision model sees every clip of a round before it is judged."""
-        looks = methods.method(self.method).looks(self.options) or bool(self.judge_frames)
-        return self.judge_info.asks_people or looks
+        """Whether every policy of a round is filmed before the loop goes on: a person or a vision model sees the clip,
+        or the method wants all.
+        """
+        method = methods.method(self.method)
+        return self.judge_info.asks_people or bool(self.judge_frames) or method.films_all or method.looks(self.options)
+
+    @property
+    def searches(self) -> bool:
+        """Whether it looks for rewards or answers itself; else it trains a given reward."""
+        known = methods.METHODS.get(self.method)
+        return known is None or known.offered
 
     @property
     def live(self) -> bool:

@@ -37,7 +37,7 @@ def find_refused(field: str) -> dict[str, list[str]]:
     for info in tasks:
         metric, filmed = info.metric, get_medium(info.name).filmed
         if field == "method":
-            every = methods.METHODS.values()
+            every = methods.OFFERED.values()
             names = [m.name for m in every if (m.uses_metric and metric is None) or not (m.reasoning or filmed)]
         else:
             names = [judge.name for judge in judges.JUDGES.values() if judge.uses_metric and metric is None]
@@ -202,7 +202,7 @@ class LoopSettings(models.Model):
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:
-            able = "; ".join(method.title for method in methods.METHODS.values() if method.reasoning)
+            able = "; ".join(method.title for method in methods.OFFERED.values() if method.reasoning)
             raise ValidationError({"method": f"{chosen.title} designs rewards. Problems are solved by: {able}."})
         if self.model is None or self.model.kind == LanguageModel.Kind.OFFLINE:
             text = "The offline writer writes rewards and solves no problems: choose a language model (docs/models.md)."

@@ -51,7 +51,7 @@ class Command(BaseCommand):
         return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
-        known = ", ".join(methods.METHODS)
+        known = ", ".join(methods.OFFERED)
         parser.add_argument("--tasks", nargs="+", required=True, metavar="TASK", help=describe_tasks())
         parser.add_argument(
             "--methods",

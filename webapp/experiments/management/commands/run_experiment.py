@@ -39,7 +39,7 @@ class Command(BaseCommand):
             "--problem", metavar="NAME", help="a reasoning problem to solve, in place of a robot's task"
         )
         parser.add_argument(
-            "--method", default="icpl", help="one of: " + ", ".join(methods.METHODS) + " (default: icpl)"
+            "--method", default="icpl", help="one of: " + ", ".join(methods.OFFERED) + " (default: icpl)"
         )
         parser.add_argument(
             "--judge", default=judges.WITHOUT_PEOPLE, help="proxy or model; a person judges in a study, in the browser"
@@ -186,7 +186,7 @@ def find_names(options: dict[str, Any]) -> dict[str, str]:
     """What the arguments name, as it is known. Raises ValueError."""
     return {
         "task": lookup.find_name(options["problem"] or options["task"]),
-        "method": names.find_name("method", options["method"], methods.METHODS),
+        "method": names.find_name("method", options["method"], methods.OFFERED),
         "judge": names.find_name("judge", options["judge"], judges.JUDGES),
         "preset": names.find_name("preset", options["preset"], catalog.PRESETS),
     }

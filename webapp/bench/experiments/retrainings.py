@@ -1,0 +1,67 @@
+"""The retrainings of a winner's reward, beside its score in the search that found it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from webapp.base.charts import finite
+from webapp.base.statistics.group_tests import Mean, summarize_mean
+from webapp.experiments import progress
+from webapp.experiments.models import Candidate, Experiment
+
+
+@dataclass(frozen=True)
+class Retraining:
+    experiment: Experiment
+    progress: progress.Progress
+    final: Mean | None
+    """Of the final policies' scores; None before there is one."""
+    rts: Mean | None
+
+    @property
+    def first_seed(self) -> int:
+        """As webapp.experiments.kinds.train draws seeds."""
+        return 1000 * self.experiment.seed + 1
+
+    @property
+    def last_seed(self) -> int:
+        return self.first_seed + self.experiment.k - 1
+
+
+@dataclass(frozen=True)
+class RetrainingTable:
+    origin: Candidate
+    """The winner of the search."""
+    rows: list[Retraining]
+
+    @property
+    def running(self) -> bool:
+        return any(row.experiment.live for row in self.rows)
+
+
+def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
+    """All of this experiment's winner, or this one where it is a retraining; None without any."""
+    origin = experiment.retrains or experiment.winner
+    rows = [experiment] if experiment.retrains else _find_retrainings(experiment)
+    if origin is None or not rows:
+        return None
+    finals: dict[int, list[float]] = defaultdict(list)
+    scores: dict[int, list[float]] = defaultdict(list)
+    trained = Candidate.objects.filter(iteration__experiment__in=rows, status=Candidate.Status.TRAINED)
+    for pk, final, rts in trained.values_list("iteration__experiment", "final_score", "rts"):
+        for found, value in ((finals, final), (scores, rts)):
+            if (score := finite(value)) is not None:
+                found[pk].append(score)
+    states = progress.read_all(rows)
+    return RetrainingTable(
+        origin, [Retraining(row, states[row.pk], _mean(finals[row.pk]), _mean(scores[row.pk])) for row in rows]
+    )
+
+
+def _find_retrainings(experiment: Experiment) -> list[Experiment]:
+    return list(experiment.winner.retrainings.order_by("pk")) if experiment.winner else []
+
+
+def _mean(values: list[float]) -> Mean | None:
+    return summarize_mean(values) if values else None
