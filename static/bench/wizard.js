@@ -1,13 +1,83 @@
-// A step of the wizard that was changed and not saved asks before one leaves it, and a refused one shows its first error.
+// A draft is saved while one types; a step that could not be saved asks before one leaves it. A refused one shows its
+// first error.
 "use strict";
 
 (() => {
   const form = document.getElementById("step-form");
   if (!form) return;
-  let changed = Boolean(form.querySelector(".refused"));
-  form.addEventListener("input", () => { changed = true; });
-  document.addEventListener("submit", () => { changed = false; });
-  window.addEventListener("beforeunload", (event) => { if (changed) event.preventDefault(); });
+  const DELAY = 1200, said = document.getElementById("saved"), drafts = "autosave" in form.dataset;
+  let unsaved = Boolean(form.querySelector(".refused"));
+  let timer = 0, sending = null, typed = false;
+
+  const schedule = () => { clearTimeout(timer); timer = setTimeout(save, DELAY); };
+  function save() {
+    if (sending) return; // what was typed meanwhile is sent when the answer is there
+    typed = false;
+    said.textContent = "Saving …";
+    sending = send().finally(() => { sending = null; if (typed) schedule(); });
+  }
+  async function send() {
+    const data = new FormData(form), followed = form.elements.consent_text, before = followed?.value;
+    data.set("do", "autosave");
+    let answer = null;
+    try {
+      const response = await fetch(location.pathname, { method: "POST", body: data, redirect: "error" });
+      if (response.ok || response.status === 422) answer = await response.json();
+    } catch { /* no connection, or signed out */ }
+    if (!answer) {
+      said.textContent = "Not saved: Prefine does not answer. The buttons try again.";
+      return;
+    }
+    show(answer.errors || []);
+    const others = answer.others || [];
+    if (answer.errors) {
+      const count = answer.errors.length + others.length;
+      said.textContent = ["Not saved:", ...others, count > others.length ? "a field needs another look." : ""].join(" ").trim();
+      return;
+    }
+    if (!typed) unsaved = false;
+    for (const [id, value] of Object.entries(answer.values)) {
+      const field = document.getElementById(id);
+      if (field && field.value === before) field.value = value;
+    }
+    said.textContent = `Saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
+  }
+  /** Errors stand at their fields, as after a press of a button; those of before are gone. */
+  function show(errors) {
+    form.querySelector(".notice.error")?.remove();
+    for (const old of form.querySelectorAll(":is(.wizard-field, .wizard-radios) > .danger")) old.remove();
+    for (const box of form.querySelectorAll(".refused")) box.classList.remove("refused");
+    for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+    for (const { name, id, text } of errors) {
+      const field = form.querySelector(`[name="${CSS.escape(name)}"]`), box = field?.closest(".wizard-field, .wizard-radios");
+      if (!box) continue;
+      const error = Object.assign(document.createElement("p"), { className: "danger", id: `${id}_error`, textContent: text });
+      box.classList.add("refused");
+      box.querySelector("label, legend").after(error);
+      field.setAttribute("aria-invalid", "true");
+      const about = new Set((field.getAttribute("aria-describedby") || "").split(" ").filter(Boolean));
+      field.setAttribute("aria-describedby", [...about.add(error.id)].join(" "));
+      for (let folded = box.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
+    }
+  }
+
+  form.addEventListener("change", () => {
+    for (const row of form.querySelectorAll("[data-language]")) row.hidden = !form.querySelector(`[name="other_languages"][value="${row.dataset.language}"]`)?.checked;
+  });
+  form.addEventListener("input", () => {
+    unsaved = typed = true;
+    if (drafts) schedule();
+  });
+  // A button waits for the answer to what is being saved, because that may have changed the consent text.
+  form.addEventListener("submit", (event) => {
+    clearTimeout(timer);
+    unsaved = typed = false;
+    if (!sending) return;
+    event.preventDefault();
+    sending.then(() => form.requestSubmit(event.submitter));
+  });
+  document.addEventListener("submit", () => { unsaved = false; });
+  window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
   window.addEventListener("load", () => {
     const field = form.querySelector('[aria-invalid="true"]');
     for (let folded = field?.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;

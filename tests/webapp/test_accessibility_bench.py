@@ -38,7 +38,6 @@ pages = {
     "bench:study": [[cast.study.pk], [empty.pk], [compared.pk]],
     "bench:study_new": [[]],
     "bench:study_step": [[empty.pk, name] for name in ("compare", "people", "texts", "end", "check")],
-    "bench:study_languages": [[empty.pk]],
     "bench:study_texts": [[empty.pk, "de"]],
     "votes:poll_languages": [[open_poll.public_id]],
     "votes:poll_texts": [[open_poll.public_id, "de"]],

@@ -52,6 +52,25 @@ def test_prolifics_list_beside_who_is_here(study):
     assert [person.recruit.external_id for person in prolific.list_unlisted(study, submissions)] == ["unlisted7"]
 
 
+@pytest.mark.parametrize(
+    ("status", "ends"),
+    [("RETURNED", True), ("TIMED-OUT", True), ("REJECTED", True), ("SCREENED OUT", True), ("RESERVED", False),
+     ("ACTIVE", False), ("AWAITING REVIEW", False), ("APPROVED", False), ("PARTIALLY APPROVED", False),
+     ("PROCESSING", False)],
+)  # fmt: skip
+def test_every_state_of_a_submission_in_prolifics_documentation_is_read(study, status, ends):
+    [submission] = prolific.read_submissions(f"Submission id,Participant id,Status\ns1,back1,{status}")
+    [found] = prolific.compare_submissions(study, [submission])
+    assert found.ends == ends, "the place is given to somebody else there"
+
+
+def test_a_rejection_after_the_end_is_no_lost_code(study):
+    text_ = "Submission id,Participant id,Status\ns1,here3,REJECTED\ns2,here3,RETURNED"
+    rejected, returned = prolific.compare_submissions(study, prolific.read_submissions(text_))
+    findings = {row.submission.status: row.finding for row in (rejected, returned)}
+    assert findings["REJECTED"] == "" and "code was not handed in" in findings["RETURNED"]
+
+
 def test_ids_alone_are_of_people_who_returned(study):
     assert prolific.read_submissions("back1\nlate2,\n") == [
         prolific.Submission("back1", "RETURNED"),
@@ -119,3 +138,6 @@ def test_personal_links_lead_to_no_code_of_the_site(client, study):
 
 def test_every_end_has_a_name_at_prolific():
     assert set(prolific.CODE_TYPES) == set(Outcome)
+    known = {"COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE"}
+    known |= {"NO_CONSENT", "OTHER", "FIXED_SCREENOUT"}  # those of Prolific's API
+    assert {one.name for one in prolific.CODE_TYPES.values()} <= known

@@ -169,7 +169,9 @@ def test_experimenters_write_their_texts_in_other_languages(study, admin_client)
     key = hash_source(study.title)
     assert key in read(admin_client, page)
     admin_client.post(page, {key: "Ameisen, die laufen"})
-    assert "1 of" in read(admin_client, reverse("bench:study_languages", args=[study.pk]))
+    assert "1 of" in read(admin_client, reverse("bench:study_step", args=[study.pk, "texts"]))
+    back = admin_client.post(page, {key: "Ameisen, die laufen", "then": "back"})
+    assert back.url == reverse("bench:study_step", args=[study.pk, "texts"]) + "#languages"
     assert "Ameisen, die laufen" in read(Client(), person_in(study).get_absolute_url(), **GERMAN)
     study.title = "Ants that walk"
     study.save()

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.enrolments import text
+from webapp.audit.models import Entry
 from webapp.bench.studies.wizard import STEPS
 from webapp.experiments.models import LanguageModel, ModelCall
 from webapp.studies import consent, duration, pilots, preflight, recruitment
@@ -39,7 +40,7 @@ def read_form(staff, study, step):
     """The values that a browser would send if nobody changed anything."""
     context = staff.get(address(study, step)).context
     values = {}
-    for name in ("arms", "notes", "people", "codes", "texts", "trials", "questions", "end"):
+    for name in ("arms", "notes", "people", "codes", "texts", "spoken", "trials", "questions", "end"):
         form = context.get(name)
         for part in [form.management_form, *form] if hasattr(form, "management_form") else [form] if form else []:
             for field in part:
@@ -124,6 +125,52 @@ def test_a_refused_step_keeps_what_was_typed_and_saves_nothing(staff, study):
     assert study.arms.first().k == 6 and study.description == ""
     assert save(staff, study, "end", opens_at="2030-02-01T10:00", closes_at="2030-01-01T10:00").status_code == 200
     assert study.closes_at is None
+
+
+def test_a_draft_is_saved_while_one_types(staff, study):
+    answer = save(staff, study, "texts", do="autosave", contact="ada@example.org")
+    assert study.contact == "ada@example.org" and answer.status_code == 200
+    assert answer.json() == {"values": {"id_consent_text": study.consent_text}}
+    assert "Contact. ada@example.org" in study.consent_text, "the page takes it over"
+    save(staff, study, "texts", do="autosave", contact="ada@example.org, room 5")
+    assert Entry.objects.filter(action="changed study").count() == 1, "the log is not flooded"
+    answer = save(staff, study, "texts", do="autosave", title=" ", contact="nobody")
+    assert answer.status_code == 422 and study.contact == "ada@example.org, room 5"
+    assert answer.json() == {
+        "errors": [{"name": "title", "id": "id_title", "text": "This field is required."}],
+        "others": [],
+    }
+    answer = save(staff, study, "compare", do="autosave", arms__1__name="A", arms__0__DELETE="on")
+    assert [error["id"] for error in answer.json()["errors"]] == ["id_arms-1-name"]
+    assert save(staff, study, "compare", do="autosave", arms__0__DELETE="on", arms__0__n="2").status_code == 200
+    assert study.arms.count() == 2 and study.arms.first().n == 2, "only a button removes an arm"
+
+
+def test_what_people_read_is_saved_by_buttons_alone(staff, study):
+    complete(staff, study)
+    form = {"status": "open", "confirmed": preflight.MUST_CONFIRM}
+    staff.post(reverse("bench:study_status", args=[study.pk]), form)
+    assert "data-autosave" not in text(staff.get(address(study, "texts")))
+    assert save(staff, study, "texts", do="autosave", title="Half a ti").status_code == 403
+    assert study.status == "open" and study.title != "Half a ti"
+
+
+def test_languages_are_offered_and_written_from_the_wizard(staff, study):
+    save(staff, study, "texts", do="stay", other_languages=["de", "en", "ja"])
+    assert (study.language, study.other_languages) == ("en", ["de", "ja"])
+    page = text(staff.get(address(study, "texts")))
+    assert "Deutsch: 0 of" in page and "Save and write them in 日本語" in page
+    answer = save(staff, study, "texts", do="translate:de")
+    assert answer.url == reverse("bench:study_texts", args=[study.pk, "de"])
+    assert save(staff, study, "texts", do="translate:fr").url == address(study, "texts"), "it is not offered"
+
+
+def test_who_chose_prolific_reads_there_what_to_do_at_prolific(staff, study):
+    assert "At Prolific" not in text(staff.get(address(study, "people")))
+    save(staff, study, "people", do="codes:prolific", site="prolific", quota="12")
+    page = text(staff.get(address(study, "people")))
+    assert "At Prolific" in page and "12, as many as this study takes" in page and "NO_CONSENT" in page
+    assert "minutes of attention" in page and "%PROLIFIC_PID%" in page
 
 
 def test_arms_are_added_compared_and_removed(staff, study):

@@ -1,5 +1,7 @@
 """An experimenter takes a study of two arms with a questionnaire from nothing to open, in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
@@ -25,6 +27,11 @@ def site(tmp_path_factory):
         yield site
 
 
+@pytest.fixture(scope="module")
+def cookie(site):
+    return {**site.python(STAFF)["cookie"], "url": site.url}
+
+
 class Walk:
     """A browser that counts clicks. A choice in a list counts as two: open it, choose."""
 
@@ -45,12 +52,54 @@ class Walk:
         self.clicks += 1
 
 
-def test_two_arms_and_a_questionnaire_are_open_within_forty_clicks(site):
+DRAFT = """
+from webapp.studies.starts import start_study
+out["study"] = start_study("Cartpole", ["icpl"], None).pk
+"""
+
+
+def open_page(cookie, playwright):
+    browser = playwright.chromium.launch(**BROWSER)
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.add_cookies([cookie])
+    return context.new_page()
+
+
+def test_what_is_typed_into_a_draft_is_saved_without_a_button(site, cookie):
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        context.add_cookies([{**site.python(STAFF)["cookie"], "url": site.url}])
-        page = context.new_page()
+        page = open_page(cookie, playwright)
+        address = f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/texts/"
+        page.goto(address)
+        saved = page.locator("#saved")
+        page.get_by_label("Contact").first.fill("ada@example.org")
+        expect(saved).to_contain_text("Saved")
+        expect(page.locator("#id_consent_text")).to_have_value(re.compile("Contact. ada@example.org"))
+        page.get_by_label("Title").first.fill("")
+        expect(page.locator("#id_title_error")).to_have_text("This field is required.")
+        expect(page.get_by_label("Title").first).to_have_attribute("aria-invalid", "true")
+        expect(saved).to_have_text("Not saved: a field needs another look.")
+        page.get_by_label("Title").first.fill("How people judge")
+        expect(saved).to_contain_text("Saved")
+        expect(page.locator("#id_title_error")).to_have_count(0)
+        page.get_by_role("checkbox", name="Deutsch").check()
+        page.get_by_role("button", name="Save and write them in Deutsch").click()
+        expect(page.get_by_role("heading", name=re.compile("Deutsch: 0 of"))).to_be_visible()
+        page.get_by_role("button", name="Save and go back").click()
+        expect(page.get_by_label("Title").first).to_have_value("How people judge")
+        page.get_by_label("Contact").first.press_sequentially("!")
+        page.get_by_role("button", name="Save and go on").last.click()
+        page.wait_for_url(re.compile("/setup/end/"))
+        page.goto(address)
+        expect(page.locator("#id_consent_text")).to_have_value(re.compile("Contact. !ada@example.org"))
+        page.context.set_offline(True)
+        page.get_by_label("Title").first.fill("How people judge robots")
+        expect(saved).to_contain_text("Prefine does not answer")
+        page.context.browser.close()
+
+
+def test_two_arms_and_a_questionnaire_are_open_within_forty_clicks(site, cookie):
+    with sync_playwright() as playwright:
+        page = open_page(cookie, playwright)
         page.goto(f"{site.url}/bench/")
         walk = Walk(page)
         walk.press("link", "Studies")
@@ -79,15 +128,15 @@ def test_two_arms_and_a_questionnaire_are_open_within_forty_clicks(site):
         expect(page.get_by_text("The study is open").or_(page.get_by_text("This study is open")).first).to_be_visible()
         people = site.python("""
 from webapp.studies.models import Study
-study = Study.objects.get()
+study = Study.objects.get(status="open")
 out["link"] = f"/take/{study.open_link}/?PROLIFIC_PID=p1&STUDY_ID=s&SESSION_ID=x"
 out["statements"] = len(study.questionnaires.get().items.get(kind="grid").statements.splitlines())
 out["arms"] = study.arms.count()
 """)
         assert (people["statements"], people["arms"]) == (10, 2)
-        visitor = browser.new_page()
+        visitor = page.context.browser.new_page()
         visitor.goto(site.url + people["link"])
         expect(visitor.get_by_role("button", name="Agree and begin")).to_be_visible()
-        browser.close()
+        page.context.browser.close()
     print(walk.clicks, "clicks")
     assert walk.clicks <= MOST_CLICKS

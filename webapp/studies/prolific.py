@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from webapp.studies import enrolment
 from webapp.studies.models import CompletionCode, Outcome, Participant, Recruit, Study
 
-ENDED_THERE = ("RETURNED", "TIMED-OUT")
-"""Submissions whose place Prolific gives to somebody else."""
+UNPAID_THERE = ("RETURNED", "TIMED-OUT")
+ENDED_THERE = (*UNPAID_THERE, "REJECTED", "SCREENED-OUT")
+"""Submissions that have ended there without an answer: Prolific gives the place to somebody else."""
 PAID_THERE = ("APPROVED", "AWAITING-REVIEW", "PARTIALLY-APPROVED")
-STATUSES = (*ENDED_THERE, *PAID_THERE, "REJECTED", "ACTIVE", "RESERVED", "SCREENED-OUT")
+STATUSES = (*ENDED_THERE, *PAID_THERE, "ACTIVE", "RESERVED", "PROCESSING")
+"""The states of a submission in Prolific's documentation (docs.prolific.com, "Submission object")."""
 ID_COLUMNS = ("participant id", "participant_id", "prolific_pid", "prolific pid")
 CODE_COLUMNS = ("completion code", "entered_code", "entered code", "completion_code")
 
@@ -26,17 +28,21 @@ class CodeType:
     label: str
     """The label of Prolific's form."""
     name: str
-    """The code type of Prolific's API."""
+    """The code type of Prolific's API (docs.prolific.com, "Create a draft study")."""
     action: str
-    """What Prolific should do with a submission that has this code."""
+    """What Prolific should do with a submission that has this code, in the words of its actions."""
 
 
 CODE_TYPES = {
-    Outcome.FINISHED: CodeType("Completed", "COMPLETED", "Approve automatically, or review by hand"),
+    Outcome.FINISHED: CodeType("Completed", "COMPLETED", "Automatically approve, or manually review"),
     Outcome.NOT_ELIGIBLE: CodeType("No consent", "NO_CONSENT", "Request a return"),
-    Outcome.WITHDRAWN: CodeType("Other: left the study", "OTHER", "Review by hand; pay for the time that was spent"),
-    Outcome.FAILED: CodeType("Other: failed the comprehension check", "OTHER", "Request a return"),
-    Outcome.STOPPED: CodeType("Other: the study failed", "OTHER", "Review by hand, and pay"),
+    Outcome.WITHDRAWN: CodeType("Other: left the study", "OTHER", "Manually review; pay for the time that was spent"),
+    Outcome.FAILED: CodeType(
+        "Other: failed the comprehension check",
+        "OTHER",
+        "Request a return; or pay a fixed amount, where your workspace has screen-outs (type FIXED_SCREENOUT)",
+    ),
+    Outcome.STOPPED: CodeType("Other: the study failed", "OTHER", "Manually review, and pay"),
 }
 """Attention checks of Prefine end nobody's part: their results are in the export, so none has a code of its own."""
 
@@ -166,7 +172,7 @@ def _compare(submission: Submission, person: Participant | None, codes: dict[str
 def _find_disagreement(submission: Submission, person: Participant, codes: dict[str, str]) -> str:
     if submission.status in PAID_THERE and not person.outcome:
         return "Handed in there, unfinished here."
-    if submission.status in ENDED_THERE and person.outcome == Outcome.FINISHED:
+    if submission.status in UNPAID_THERE and person.outcome == Outcome.FINISHED:
         return "Ended there, finished here: perhaps the code was not handed in. Consider paying them."
     expected = codes.get(submission.code)
     if submission.code and expected is None and submission.status in PAID_THERE:

@@ -1,4 +1,4 @@
-"""The languages of a study or an A/B vote: which are offered, and its texts in each."""
+"""The languages of an A/B vote, and the texts of a study or a vote in each."""
 
 from __future__ import annotations
 
@@ -36,55 +36,51 @@ class LanguagesForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
-def study_languages(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(Study, pk=pk)
-    return _show_languages(request, study, list_texts(study), "bench:study", study.pk)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def study_texts(request: HttpRequest, pk: int, code: str) -> HttpResponse:
     study = get_object_or_404(Study, pk=pk)
-    return _show_texts(request, study, list_texts(study), code, "bench:study_languages", study.pk)
+    back = f"{reverse('bench:study_step', args=[pk, 'texts'])}#languages"
+    return _show_texts(request, study, list_texts(study), code, back, "What they read")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def poll_languages(request: HttpRequest, public_id: Any) -> HttpResponse:
     poll = get_object_or_404(Poll, public_id=public_id)
-    return _show_languages(request, poll, poll_texts.list_texts(poll), "votes:poll", poll.public_id)
+    return _show_languages(request, poll, poll_texts.list_texts(poll))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def poll_texts_page(request: HttpRequest, public_id: Any, code: str) -> HttpResponse:
     poll = get_object_or_404(Poll, public_id=public_id)
-    return _show_texts(request, poll, poll_texts.list_texts(poll), code, "votes:poll_languages", poll.public_id)
+    back = reverse("votes:poll_languages", args=[public_id])
+    return _show_texts(request, poll, poll_texts.list_texts(poll), code, back, "Languages")
 
 
-def _show_languages(
-    request: HttpRequest, owner: Study | Poll, texts: Sequence[Text], back: str, key: Any
-) -> HttpResponse:
+def list_progress(owner: Study | Poll, texts: Sequence[Text], codes: Sequence[str]) -> list[tuple[str, str, int]]:
+    """(code, name, how many of these texts are written) of each of these languages."""
+    return [(code, NAMES[code], count_translated(texts, read_translations(owner, code))) for code in codes]
+
+
+def _show_languages(request: HttpRequest, owner: Poll, texts: Sequence[Text]) -> HttpResponse:
     """Which languages are offered, with how much of each is written."""
     kept = {"language": owner.language, "other_languages": owner.other_languages}
     form = LanguagesForm(request.POST if request.method == "POST" else None, initial=kept)
     if request.method == "POST" and form.is_valid():
         own = form.cleaned_data["language"]
         others = [code for code in form.cleaned_data["other_languages"] if code != own]
-        type(owner)._default_manager.filter(pk=owner.pk).update(language=own, other_languages=others)
+        Poll.objects.filter(pk=owner.pk).update(language=own, other_languages=others)
         record(request.user, "chose languages", owner, languages=[own, *others])
         messages.success(request, "The languages are saved.")
         return redirect(request.path)
-    progress = [
-        (code, NAMES[code], count_translated(texts, read_translations(owner, code)))
-        for code in owner.offered_languages[1:]
-    ]
-    context = {"owner": owner, "form": form, "progress": progress, "all": len(texts), "back": reverse(back, args=[key])}
+    back = reverse("votes:poll", args=[owner.public_id])
+    progress = list_progress(owner, texts, owner.offered_languages[1:])
+    context = {"owner": owner, "form": form, "progress": progress, "all": len(texts), "back": back}
     return render(request, "bench/studies/languages.html", context)
 
 
 def _show_texts(
-    request: HttpRequest, owner: Study | Poll, texts: Sequence[Text], code: str, back: str, key: Any
+    request: HttpRequest, owner: Study | Poll, texts: Sequence[Text], code: str, back: str, back_title: str
 ) -> HttpResponse:
     """The texts beside their translations into one language."""
     if code not in NAMES or code == owner.language:
@@ -93,7 +89,7 @@ def _show_texts(
         _save_texts(owner, code, texts, request)
         record(request.user, "translated texts", owner, language=code)
         messages.success(request, f"Saved: {count_translated(texts, read_translations(owner, code))} of {len(texts)}.")
-        return redirect(request.path)
+        return redirect(back if request.POST.get("then") == "back" else request.path)
     words = read_translations(owner, code)
     rows = [(number, text, words.get(text.source, "")) for number, text in enumerate(texts)]
     context = {
@@ -103,7 +99,8 @@ def _show_texts(
         "rows": [(*row, hash_source(row[1].source)) for row in rows],
         "done": count_translated(texts, words),
         "all": len(texts),
-        "back": reverse(back, args=[key]),
+        "back": back,
+        "back_title": back_title,
     }
     return render(request, "bench/studies/texts.html", context)
 

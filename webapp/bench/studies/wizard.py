@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm, BaseFormSet, ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,8 +18,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from webapp.accounts.access import staff_only
 from webapp.audit import record
+from webapp.audit.request_scope import leave_unrecorded
 from webapp.base.http import HtmxHttpRequest, get_site_address
-from webapp.bench.studies import wizard_check
+from webapp.bench.studies import wizard_autosave, wizard_check
+from webapp.bench.studies.languages import list_progress
 from webapp.bench.studies.start_forms import CopyForm, StartComparisonForm, StartForm
 from webapp.bench.studies.wizard_forms import (
     NEEDED,
@@ -27,12 +31,14 @@ from webapp.bench.studies.wizard_forms import (
     NotesForm,
     PeopleForm,
     Questions,
+    SpokenForm,
     TextsForm,
     TrialsForm,
 )
 from webapp.review.models import TrialPlan
-from webapp.studies import consent, copying, preflight, proposals, recruitment, starts
+from webapp.studies import consent, copying, duration, preflight, prolific, proposals, recruitment, starts
 from webapp.studies.models import Study
+from webapp.studies.texts.registry import list_texts
 
 Forms = dict[str, "BaseForm | BaseFormSet[Any]"]
 STEPS = {
@@ -43,8 +49,8 @@ STEPS = {
     "check": "Check and open",
 }
 """Step -> its title, in order. The last one holds no form."""
-BESIDE = {"gold": "bench:study_gold", "questionnaires": "bench:questionnaires"}
-"""Pages beside the steps, with their addresses."""
+BESIDE = {"gold": "bench:study_gold", "questionnaires": "bench:questionnaires", "translate": "bench:study_texts"}
+"""Pages beside the steps, with their addresses; that of translations ends with a language."""
 STARTS: dict[str, type[StartForm | CopyForm]] = {"compare": StartComparisonForm, "one": StartForm, "copy": CopyForm}
 
 
@@ -88,6 +94,8 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
         return redirect("bench:study", pk)
     if name == "check":
         return render(request, "bench/studies/wizard/check.html", _make_context(request, study, name))
+    if request.POST.get("do") == "autosave":
+        return _autosave(request, study, name)
     forms = _build_forms(study, name, request.POST if request.method == "POST" else None)
     if request.method == "POST":
         before = consent.write_consent(Study.objects.get(pk=pk))
@@ -96,11 +104,27 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
             following = _act(request, study, name)
             _update_consent(study, before)
             record(request.user, "changed study", study, step=STEPS[name])
-            if following in BESIDE:
-                return redirect(BESIDE[following], pk)
+            page, _, part = following.partition(":")
+            if page in BESIDE:
+                return redirect(BESIDE[page], pk, *filter(None, [part]))
             return redirect("bench:study_step", pk, following)
         study = get_object_or_404(Study, pk=pk)  # without the values that were refused
     return render(request, f"bench/studies/wizard/{name}.html", _make_context(request, study, name, forms))
+
+
+def _autosave(request: HtmxHttpRequest, study: Study, name: str) -> HttpResponse:
+    """Save what was typed into a draft so far. Participants read an open study: it changes by its buttons alone."""
+    if study.status != Study.Status.DRAFT:
+        raise PermissionDenied
+    forms = _build_forms(study, name, wizard_autosave.keep_rows(request.POST))
+    before = consent.write_consent(Study.objects.get(pk=study.pk))
+    if not all([form.is_valid() for form in forms.values()]):
+        leave_unrecorded("tried to save a draft")
+        return wizard_autosave.answer_refused(forms)
+    _save(study, forms)
+    _update_consent(study, before)
+    wizard_autosave.record_autosave(request, study, STEPS[name])
+    return wizard_autosave.answer_saved(study, forms)
 
 
 def _build_forms(study: Study, name: str, data: Any) -> Forms:
@@ -111,7 +135,11 @@ def _build_forms(study: Study, name: str, data: Any) -> Forms:
     if name == "end":
         return {"end": EndForm(data, instance=study)}
     plan = TrialPlan.objects.filter(study=study).first() or TrialPlan(study=study)
-    forms: Forms = {"texts": TextsForm(data, instance=study), "trials": TrialsForm(data, instance=plan)}
+    forms: Forms = {
+        "texts": TextsForm(data, instance=study),
+        "spoken": SpokenForm(data, instance=study),
+        "trials": TrialsForm(data, instance=plan),
+    }
     if study.status != Study.Status.OPEN:  # everybody answers the same questions
         forms["questions"] = Questions(data, instance=study, prefix="questions")
     return forms
@@ -138,7 +166,9 @@ def _update_consent(study: Study, before: str) -> None:
 def _act(request: HttpRequest, study: Study, name: str) -> str:
     """Do what the pressed button says beside saving. Returns the step to show, or a page of BESIDE."""
     do, _, argument = request.POST.get("do", "next").partition(":")
-    if do in BESIDE:
+    if do == "translate" and argument in study.offered_languages[1:]:
+        return f"{do}:{argument}"
+    if do in BESIDE and do != "translate":
         return do
     if do == "go" and argument in STEPS:
         return argument
@@ -179,10 +209,18 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
             "equal_arms": preflight.describe_equal_arms(study),
         }
     if name == "people":
-        context |= {"site": get_site_address(request), "link_parameters": recruitment.make_link_parameters(study)}
+        context |= {
+            "site": get_site_address(request),
+            "link_parameters": recruitment.make_link_parameters(study),
+            "code_types": prolific.list_code_types(study),
+            "attention": duration.estimate_attention(study, wizard_check.measure_judging()),
+        }
     if name == "texts":
         context["gold_sets"] = study.gold_sets.select_related("best__iteration__experiment", "worst__iteration")
         context["follows_facts"] = study.consent_text == consent.write_consent(study)
+        texts = list_texts(study)
+        others = [code for code, _ in settings.LANGUAGES if code != study.language]
+        context |= {"progress": list_progress(study, texts, others), "all_texts": len(texts)}
     if name == "check":
         context |= wizard_check.make_context(request, study)
     return context

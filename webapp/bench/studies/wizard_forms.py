@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.forms.models import inlineformset_factory
@@ -94,6 +95,21 @@ class TextsForm(StepForm):
             *["reasons_best", "reasons_worst", "debriefing", "thanks_text"],
         ]
         widgets = {name: forms.Textarea({"rows": 4}) for name in ("reasons_best", "reasons_worst")}
+
+
+class SpokenForm(StepForm):
+    other_languages = forms.MultipleChoiceField(
+        choices=settings.LANGUAGES, required=False, widget=forms.CheckboxSelectMultiple, label="Also offer"
+    )
+
+    class Meta(StudyForm.Meta):
+        fields = ["language", "other_languages"]
+        labels = {"language": "Your texts are written in"}
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        data["other_languages"] = [code for code in data.get("other_languages", []) if code != data.get("language")]
+        return data
 
 
 class EndForm(StepForm):
