@@ -13,7 +13,8 @@ FUNCTION = "compute_reward"
 KEPT = 1024
 """Programs whose repaired text and normal form stay in memory: searches read the same ones in prompt after prompt."""
 _DEFINES = re.compile(rf"^[ \t]*def[ \t]+{FUNCTION}\b", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)[ \t]*$")
+_FENCE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[ \t]*+$")
+_THINKING = re.compile(r"<(/?)think(?:ing)?>")
 
 
 def source(text: str) -> str | None:
@@ -43,9 +44,16 @@ def thought(text: str) -> str:
 
 def without_thinking(text: str) -> str:
     """Without <think>...</think>; an unclosed one reaches to the end, a closing tag alone from the beginning."""
-    text = re.sub(r"<think(ing)?>.*?</think(ing)?>", "", text, flags=re.DOTALL)
-    text = re.split(r"</think(?:ing)?>", text)[-1]
-    return re.split(r"<think(?:ing)?>", text)[0]
+    kept, place, inside = list[str](), 0, False
+    for tag in _THINKING.finditer(text):
+        if tag[1]:
+            if not inside:
+                kept.clear()
+            place, inside = tag.end(), False
+        elif not inside:
+            kept.append(text[place : tag.start()])
+            inside = True
+    return "".join(kept) if inside else "".join(kept) + text[place:]
 
 
 def fenced_blocks(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,20 +11,25 @@ from llm.extract import without_thinking
 
 TITLES = ("key final answer", "all final answers", "final answer", "reasoning", "explanation", "justification", "proof")
 """Beginnings of known titles: a bold line is a heading only with one of them."""
+MOST_LETTERS = 200_000
+"""Only this much of an answer is read: the longest that a person reads has a tenth of it."""
+# Possessive quantifiers (*+, ++, {3,}+) keep these patterns linear: answers are whatever a model wrote.
 _HEADING = re.compile(
-    r"^[ \t]*(?:(?P<hash>#{1,6}[ \t]*)(?=\S)|(?:\d+[.)][ \t]+|[-*+][ \t]+)?(?=\*\*))(?P<line>.*)$", re.M
+    r"^[ \t]*+(?:(?P<hash>#{1,6}[ \t]*+)(?=\S)|(?:\d++[.)][ \t]++|[-*+][ \t]++)?(?=\*\*))(?P<line>.*)$", re.M
 )
 _TITLE = re.compile(
-    rf"\**(?:\d+[.)][ \t]*)?\**(?P<title>(?:{'|'.join(TITLES)})s?\b(?![ \t]+is\b)[^*:\n]*)"
-    r"(?:\**:?\**[ \t#]*|(?:\*\*[ \t]*:|:(?:[ \t]*\*\*)?)[ \t]*(?P<said>\S.*))$",
+    rf"\**+(?:\d++[.)][ \t]*+)?+\**+(?P<title>(?:{'|'.join(TITLES)})s?\b(?![ \t]+is\b)[^*:\n]*+)"
+    r"(?:\**+:?+\**+[ \t#]*+|(?:\*\*[ \t]*:|:(?:[ \t]*\*\*)?)[ \t]*(?P<said>\S.*))$",
     re.IGNORECASE,
 )
 """A known title, with or without a number before it, a colon, and what is said on the same line."""
-_FENCE = re.compile(r"^[ \t]*(?P<marks>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
+_FENCE = re.compile(r"^[ \t]*(?P<marks>`{3,}+|~{3,}+)(?P<info>[^`\n]*)$")
 _SAYS = re.compile(
     r"(?:final answer|the answer)(?: is|:| =)[ \t]*(?P<said>\S[^\n]*)|^\**answer\**:[ \t]*(?P<line>\S[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*+\{")
+_BRACE = re.compile(r"(?<!\\)[{}]")
 LANGUAGES = {"cpp": ("cpp", "c++", "cc", "cxx"), "python": ("python", "py")}
 """How fences name a language, versions apart."""
 _PROGRAM = {"cpp": re.compile(r"\bmain\s*\("), "python": re.compile(r"\S")}
@@ -52,8 +58,11 @@ class _Fence:
 
 def sections(text: str) -> tuple[Section, ...]:
     """The answer in parts by its headings (`## Title`, or a known title in bold); those in fenced code are code."""
+    text = text[:MOST_LETTERS]
     fences = _fences(text)
-    outside = [m for m in _HEADING.finditer(text) if not any(f.start <= m.start() < f.end for f in fences)]
+    begins = [fence.start for fence in fences]
+    ends_before = [0, *(fence.end for fence in fences)]
+    outside = [m for m in _HEADING.finditer(text) if m.start() >= ends_before[bisect_right(begins, m.start())]]
     marks = [(m, heading) for m in outside if (heading := _heading(m))]
     starts, ends = [0, *(m.end() for m, _ in marks)], [*(m.start() for m, _ in marks), len(text)]
     headings = [("", ""), *(heading for _, heading in marks)]
@@ -110,8 +119,9 @@ def _fences(text: str) -> list[_Fence]:
 
 def _language(info: str) -> str:
     """The name in the first line of a fence, such as "python main.py", "c++17" or "{.python}"."""
-    first = (info.lower().strip(" \t{}.") or " ").split()[:1]
-    return re.sub(r"(?<=.)[\d.]+$", "", "".join(first).split("{")[0].strip(".,:}"))
+    first = (info.lower().strip(" \t{}.") or " ").split(maxsplit=1)[:1]
+    name = "".join(first).split("{")[0].strip(".,:}")
+    return name[:1] + name[1:].rstrip(".0123456789")
 
 
 def final_answer(text: str, titles: Sequence[str]) -> str | None:
@@ -120,7 +130,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     Without that section: the last \boxed{...} of the whole answer, then the last "the answer is ...". None where there
     is nothing of the kind.
     """
-    answer = without_thinking(text)
+    answer = without_thinking(text)[:MOST_LETTERS]
     named = final_section(answer, titles)
     if named:
         return boxed(named.text) or _bare(named.text)
@@ -149,19 +159,19 @@ def final_section(text: str, titles: Sequence[str]) -> Section | None:
 
 def boxed(text: str) -> str | None:
     r"""The content of the last \boxed{...} or \fbox{...}, braces balanced."""
-    starts = [m.end() for m in re.finditer(r"\\(?:boxed|fbox)\s*\{", text)]
-    for start in reversed(starts):
-        depth = 1
-        for i in range(start, len(text)):
-            depth += {"{": 1, "}": -1}.get(text[i], 0) if text[i - 1] != "\\" else 0
-            if depth == 0:
-                return text[start:i].strip() or None
-    return None
+    boxes = {m.end() for m in _BOX.finditer(text)}
+    opened, last, content = list[int](), -1, ""
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.end())
+        elif opened and (start := opened.pop()) in boxes and start > last:
+            last, content = start, text[start : brace.start()]
+    return content.strip() or None
 
 
 def program(text: str, language: str) -> str | None:
     """The last complete fenced program in this language; of fences that name none only where no fence names it."""
-    fences = _fences(without_thinking(text))
+    fences = _fences(without_thinking(text)[:MOST_LETTERS])
     named = [fence for fence in fences if fence.language in LANGUAGES[language]]
     wanted = _PROGRAM[language] if named else _UNNAMED[language]
     unnamed = [fence for fence in fences if not fence.language]

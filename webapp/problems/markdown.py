@@ -37,7 +37,7 @@ def render_html(text: str) -> SafeString:
 
 def render_formula(tex: str) -> SafeString:
     """A final answer as HTML; one that is a formula without dollar signs is rendered as a formula."""
-    bare = re.fullmatch(r"[^$\n]*[\d\\^_=][^$\n]*", tex.strip()) and not _PROSE.search(tex)
+    bare = not re.search(r"[$\n]", tex.strip()) and re.search(r"[\d\\^_=]", tex) and not _PROSE.search(tex)
     return render_html(f"${tex.strip()}$" if bare else tex)
 
 

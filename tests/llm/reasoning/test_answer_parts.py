@@ -2,7 +2,8 @@
 
 import pytest
 
-from llm.reasoning.answer_parts import boxed, final_answer, program, sections
+from llm.extract import source
+from llm.reasoning.answer_parts import MOST_LETTERS, boxed, final_answer, program, sections
 
 TITLES = ("Final answer", "Reasoning")
 
@@ -120,3 +121,38 @@ def test_a_fence_of_another_language_is_never_the_program():
     assert program(PYTHON.replace("\n```\n", "") + "\n", "python") is None, "cut off"
     assert program("```\nprint(1)\n```\n```python\nprint(2", "python") is None, "the one that counts is cut off"
     assert program("```c++17\nint main() {}\n```", "cpp") == "int main() {}\n"
+
+
+HOSTILE = {
+    "stars": "*" * 200_000,
+    "a title and spaces": "## Final answer" + " " * 100_000 + "x*",
+    "a title and stars": "**Final answer" + "*" * 100_000 + "x",
+    "boxes that do not close": "\\boxed{" * 28_000,
+    "tildes": "~" * 100_000 + "`",
+    "a fence and spaces": "```" + " " * 100_000 + "`",
+    "a language of digits": "```" + "1" * 100_000 + "x\n",
+    "headings behind fences": "```\n```\n# a\n" * 16_000,
+    "thoughts that do not end": "<think>" * 28_000,
+}
+
+
+@pytest.mark.timeout(20)  # each took minutes while it was read in quadratic time
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_answers_are_read_in_linear_time(text):
+    final_answer(text, TITLES)
+    sections(text)
+    boxed(text)
+    program(text, "python")
+    source(text)
+
+
+def test_only_the_beginning_of_an_endless_answer_is_read():
+    text = "## Reasoning\n\n" + "a " * MOST_LETTERS + "\n## Final answer\n\n5"
+    assert final_answer(text, TITLES) is None
+    assert sum(len(part.text) for part in sections(text)) <= MOST_LETTERS
+
+
+def test_nested_boxes_and_escaped_braces():
+    assert boxed("\\boxed{1} then \\boxed{a \\{ \\boxed{2}} and \\boxed{3") == "2"
+    assert boxed("} \\fbox {4}") == "4"
+    assert boxed("\\boxed{1} \\boxed{ }") is None
