@@ -232,3 +232,29 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(staff):
     with CaptureQueriesContext(connection) as captured:
         staff.get(reverse("bench:index"), headers={"HX-Request": "true", "HX-Trigger": "experiments"})
     assert len(captured) <= 12  # every five seconds
+
+
+def choose_columns(client, *columns):
+    asked = {"HX-Request": "true", "HX-Trigger": "run-columns"}
+    query = "&".join(["task=Cartpole", *(f"col={name}" for name in columns)])
+    return client.get(reverse("bench:index") + f"?{query}", headers=asked)
+
+
+def test_chosen_columns_are_remembered_for_each_person(staff):
+    fake_workers.create_experiment(seed=31)
+    answer = choose_columns(staff, "seed", "k")
+    assert answer["HX-Push-Url"] == "/bench/?task=Cartpole", "the address needs not name them"
+    text = read(staff)
+    assert 'data-label="Seed">31<' in text and 'data-label="Task"' not in text and 'href="?sort=-seed"' in text
+    assert names(staff) == ["test"]
+    columns = staff.get(reverse("bench:runs_csv")).content.decode().splitlines()[0]
+    assert columns == "id,name,k,seed"
+    assert staff.get(reverse("bench:index") + "?col=seed&col=k").headers["Location"] == "/bench/"
+    assert 'data-label="Task"' in read(staff, "?col=task"), "an address may name others"
+    assert 'data-label="Seed"' in read(staff), "which are not remembered"
+    staff.force_login(User.objects.create(username="vera", is_staff=True))
+    assert 'data-label="Task"' in read(staff) and 'data-label="Seed"' not in read(staff)
+    staff.cookies[f"columns-{User.objects.get(username='vera').pk}"] = "nonsense.k.<b>"
+    assert 'data-label="K"' in read(staff)
+    choose_columns(staff)
+    assert 'data-label="Task"' in read(staff), "none chosen: the usual ones"

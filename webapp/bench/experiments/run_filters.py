@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, time
 from typing import Any
 
@@ -103,11 +103,12 @@ class RunFilterForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    def __init__(self, data: QueryDict, user: User) -> None:
+    def __init__(self, data: QueryDict, user: User, usual: Sequence[str] = SHOWN) -> None:
+        """usual: the columns that this person sees where the address names none."""
         shown = data.copy()
         shown.setdefault("sort", NEWEST)
         if "col" not in shown:
-            shown.setlist("col", SHOWN)
+            shown.setlist("col", usual)
         super().__init__(shown)
         self.user = user
         self.is_valid()
@@ -163,14 +164,14 @@ class RunFilterForm(forms.Form):
         return rows.filter(_search(found["q"])) if found.get("q") else rows
 
 
-def shorten_address(data: QueryDict) -> QueryDict:
-    """The same state of the table without what is empty or usual, as it stands in addresses."""
+def shorten_address(data: QueryDict, columns: Sequence[str] = SHOWN) -> QueryDict:
+    """The same state of the table without what is empty or usual, as it stands in addresses; `columns` are usual."""
     short = data.copy()
     for name in list(short):
         short.setlist(name, [value for value in short.getlist(name) if value])
-    usual = {"sort": [NEWEST], "col": list(SHOWN), "page": ["1"]}
+    usual = {"sort": {NEWEST}, "col": set(columns), "page": {"1"}}
     for name in list(short):
-        if not short.getlist(name) or short.getlist(name) == usual.get(name):
+        if not short.getlist(name) or set(short.getlist(name)) == usual.get(name):
             del short[name]
     return short
 

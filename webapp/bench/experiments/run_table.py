@@ -19,6 +19,7 @@ from webapp.bench.experiments.run_columns import (
     COLUMNS,
     NAME,
     NOBODY,
+    SHOWN,
     Column,
     Link,
     Values,
@@ -76,9 +77,10 @@ class Heading:
 class RunTable:
     """What the address asks for. Rows are ordered by values that were read in a fixed number of queries."""
 
-    def __init__(self, data: QueryDict, form: RunFilterForm) -> None:
-        self.form = form
-        self.address = shorten_address(data)
+    def __init__(self, data: QueryDict, form: RunFilterForm, usual: Sequence[str] = SHOWN) -> None:
+        """usual: the columns of an address that names none."""
+        self.form, self.usual = form, usual
+        self.address = shorten_address(data, usual)
         self.columns = [COLUMNS[name] for name in form.columns]
 
     @cached_property
@@ -176,7 +178,7 @@ class RunTable:
             address.pop(name, None)
         for name, value in changes.items():
             address[name] = value
-        return f"?{shorten_address(address).urlencode()}"
+        return f"?{shorten_address(address, self.usual).urlencode()}"
 
     def write_csv(self) -> str:
         """All rows, not one page alone, with the shown columns."""

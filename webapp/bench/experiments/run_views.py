@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
@@ -22,23 +23,28 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import run_table, selected_runs
+from webapp.bench.experiments.run_columns import ALL, SHOWN
 from webapp.bench.experiments.run_filters import RunFilterForm, shorten_address
 from webapp.experiments import labels, queues
 from webapp.experiments.models import Experiment
 
-FORM_ID, TABLE_ID = "run-filter", "experiments"
+FORM_ID, COLUMNS_ID, TABLE_ID = "run-filter", "run-columns", "experiments"
 """Elements of the page that ask for it again by htmx."""
+REMEMBERED_SECONDS = 365 * 24 * 3600
+"""So long a browser keeps the columns that a person chose."""
 Rows = QuerySet[Experiment]
 
 
 @require_safe
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
-    """The table of experiments. Its whole state is in the address."""
-    short = shorten_address(request.GET)
+    """The table of experiments. Its state is in the address, but for the columns that one sees where it names none."""
+    chosen = request.htmx.trigger == COLUMNS_ID
+    usual = _list_known(request.GET.getlist("col")) if chosen else _read_columns(request)
+    short = shorten_address(request.GET, usual)
     if not request.htmx and short != request.GET:
         return redirect(f"{request.path}?{short.urlencode()}" if short else request.path)
-    table = _build_table(request)
+    table = _build_table(request, usual)
     page = table.paginate(request.GET.get("page"))
     here = f"{request.path}?{short.urlencode()}" if short else request.path
     context = {
@@ -56,20 +62,46 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
         "here": here,
     }
     response = render(request, "bench/runs/index.html", context)
-    if request.htmx and request.htmx.trigger == FORM_ID:
+    if request.htmx.trigger in (FORM_ID, COLUMNS_ID):
         response["HX-Push-Url"] = here
+    if chosen:
+        response.set_cookie(
+            _name_cookie(request),
+            ".".join(usual),
+            REMEMBERED_SECONDS,
+            path=request.path,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
     return response
+
+
+def _name_cookie(request: HttpRequest) -> str:
+    """Each account has its own, where several people use one browser."""
+    return f"columns-{request.user.pk}"
+
+
+def _read_columns(request: HttpRequest) -> Sequence[str]:
+    """The columns that this person chose last."""
+    return _list_known(request.COOKIES.get(_name_cookie(request), "").split("."))
+
+
+def _list_known(names: Sequence[str]) -> Sequence[str]:
+    """Those of these columns that there are, in the table's order; the usual ones without any."""
+    return [column.name for column in ALL if column.name in names] or SHOWN
 
 
 @require_safe
 @staff_only
 def download(request: HtmxHttpRequest) -> HttpResponse:
-    return respond_with_download(_build_table(request).write_csv(), "text/csv; charset=utf-8", "experiments.csv")
+    table = _build_table(request, _read_columns(request))
+    return respond_with_download(table.write_csv(), "text/csv; charset=utf-8", "experiments.csv")
 
 
-def _build_table(request: HtmxHttpRequest) -> run_table.RunTable:
+def _build_table(request: HtmxHttpRequest, usual: Sequence[str]) -> run_table.RunTable:
     assert isinstance(request.user, User)
-    return run_table.RunTable(request.GET, RunFilterForm(request.GET, request.user))
+    return run_table.RunTable(request.GET, RunFilterForm(request.GET, request.user, usual), usual)
 
 
 @require_safe
