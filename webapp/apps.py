@@ -7,4 +7,7 @@ class PrefineConfig(AppConfig):
     name = "webapp"
 
     def ready(self) -> None:
-        from webapp import celery  # noqa: F401 (makes its app Celery's current one, which base.broker sends by)
+        from webapp import celery, error_reports  # celery makes its app the current one, which base.broker sends by
+
+        assert celery.app
+        error_reports.start()

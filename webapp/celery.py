@@ -1,13 +1,15 @@
 """Celery carries messages that wake workers. Tasks take ids; rows say what to do."""
 
+import logging.config
 import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_shutting_down
+from celery.signals import setup_logging, task_postrun, task_prerun, worker_shutting_down
+from django.conf import settings
 from kombu import Exchange, Queue
 
-from webapp.base import processes
+from webapp.base import logs, processes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
@@ -21,3 +23,20 @@ app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 def stop_current_job(**details: Any) -> None:
     """On SIGTERM Celery waits for the current job, so end that job; it is queued again."""
     processes.stopping.set()
+
+
+@setup_logging.connect
+def configure_logging(**details: Any) -> None:
+    """Log as every other process does, instead of as Celery would."""
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@task_prerun.connect
+def begin_lines(task: Any, **details: Any) -> None:
+    """Lines of a task are about the request that sent its message."""
+    logs.CONTEXT["request"].set((task.request.headers or {}).get(logs.MESSAGE_HEADER, ""))
+
+
+@task_postrun.connect
+def end_lines(**details: Any) -> None:
+    logs.CONTEXT["request"].set("")

@@ -18,6 +18,8 @@ from django.templatetags.static import static
 from environ import FileAwareEnv
 from environ.fileaware_mapping import FileAwareMapping
 
+from webapp.base import logs
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -97,6 +99,7 @@ INSTALLED_APPS = [
     "webapp.archive",
 ]
 MIDDLEWARE = [
+    "webapp.base.request_log.RequestLogMiddleware",
     "webapp.probes.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.base.static_files.StaticFiles",
@@ -289,6 +292,13 @@ if LOCAL_MODEL and MODEL_BASE_URL:
     raise ImproperlyConfigured("set PREFINE_LOCAL_MODEL or PREFINE_BASE_URL, not both")
 if LOCAL_MODEL and not Path(LOCAL_MODEL).is_file():
     raise ImproperlyConfigured(f"PREFINE_LOCAL_MODEL must name a GGUF file; there is no file {LOCAL_MODEL!r}")
+
+try:
+    LOGGING = logs.build_config(env.str("PREFINE_LOG_FORMAT", default="text"))
+except ValueError as error:
+    raise ImproperlyConfigured(f"PREFINE_LOG_FORMAT: {error}") from error
+SENTRY_DSN = env.str("PREFINE_SENTRY_DSN", default="")
+"""Where errors are reported (webapp/error_reports.py); empty: nowhere."""
 
 UNDO_SECONDS = env.int("PREFINE_UNDO_SECONDS", default=10)
 """How long a person may take back a confirmed choice."""

@@ -8,12 +8,15 @@ from typing import Any
 from celery import current_app
 from kombu.exceptions import ChannelError, OperationalError
 
+from webapp.base import logs
+
 log = logging.getLogger(__name__)
 
 
 def send_message(task: str, arguments: tuple[Any, ...], queue: str) -> None:
     """Put a Celery message into this queue. An unreachable broker is logged, not raised."""
+    headers = {logs.MESSAGE_HEADER: logs.read_context().get("request", "")}
     try:
-        current_app.send_task(task, arguments, queue=queue, retry=False, ignore_result=True)
+        current_app.send_task(task, arguments, queue=queue, headers=headers, retry=False, ignore_result=True)
     except (OperationalError, ChannelError, OSError) as error:
         log.warning("the broker did not take %s%s: %s", task, arguments, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,6 +13,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from trainer.records import FINAL
+from webapp.base import logs
 from webapp.base.claims import (
     Claim,
     ClaimLost,
@@ -27,6 +29,7 @@ from webapp.experiments import estimates, events, jobs, loop, progress, provenan
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 
+log = logging.getLogger(__name__)
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
 """Jobs that stop at a pause and later go on from checkpoints or saved answers; the others end soon anyway."""
 
@@ -150,6 +153,8 @@ def count_strike(job: Job, error: str) -> None:
         return
     fraction = float(row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
+    with logs.about(job=str(job.pk)):
+        log.warning("%s failed, attempt %d, experiment %d: %s", row.kind, row.attempt, row.experiment_id, error)
     if row.cancel:
         claimed.update(status=Job.Status.CANCELLED, finished_at=Now())
     elif strikes >= settings.ATTEMPTS:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
+from webapp.base import logs
 from webapp.experiments import leases, loop
 from webapp.experiments.execute import ask, film, train, write
 from webapp.experiments.execute.run import run as test
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
+
+log = logging.getLogger(__name__)
 
 
 def advance(lease: leases.Lease) -> None:
@@ -43,6 +47,7 @@ def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None)
     if lease is None:
         return False
     lease.report = report
-    with lease:
+    with logs.about(job=str(job_id)), lease:
+        log.info("%s begins, attempt %d, experiment %d", lease.job.kind, lease.job.attempt, lease.job.experiment_id)
         find_executor(lease.job)(lease)
     return True

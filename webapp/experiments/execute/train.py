@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import time
 from dataclasses import asdict, replace
@@ -31,7 +32,10 @@ from webapp.experiments.kinds.train import find_training, list_seeds
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
 
+log = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
+MOST_RELAYED = 20_000
+"""Bytes of a training's log that one look passes on."""
 
 
 def train(lease: Lease) -> None:
@@ -59,8 +63,8 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
     if result is None:
-        log = read_log_end(publisher.folder / "log.txt")
-        lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {log}")
+        said = read_log_end(publisher.folder / "log.txt")
+        lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {said}")
         return
     if result.error or result.cancelled:
         reason = result.error or "the run was cancelled from outside"
@@ -117,8 +121,10 @@ def watch_training(
     """Report progress until the process ends. Returns its result, None if it left none. Raises Stopped."""
     filmed: set[int] = set()
     person = lease.job.experiment.judge_info.asks_people
+    said = LogReader(publisher.folder / "log.txt")
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
+        said.relay()
         progress = read_progress(publisher.folder)
         lease.beat(asdict(progress))
         publisher.publish_if_due()
@@ -128,6 +134,7 @@ def watch_training(
                 lease, publisher.request, percent, {c.index for c in progress.candidates if c.status != "failed"}
             )
             filmed.add(percent)
+    said.relay()
     lease.beat(asdict(read_progress(publisher.folder)))
     return read_result(publisher.folder)
 
@@ -200,3 +207,21 @@ def read_log_end(log: Path) -> str:
     if not log.exists():
         return "nothing"
     return log.read_bytes()[-1000:].decode(errors="replace").strip() or "nothing"
+
+
+class LogReader:
+    """Passes on what a training process writes from now on, as lines of this worker's log about its job."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.read_bytes = path.stat().st_size if path.exists() else 0
+
+    def relay(self) -> None:
+        if not self.path.exists() or self.path.stat().st_size <= self.read_bytes:
+            return
+        with self.path.open("rb") as file:
+            file.seek(self.read_bytes)
+            new = file.read(MOST_RELAYED)
+        self.read_bytes += len(new)
+        for line in new.decode(errors="replace").splitlines():
+            log.info("trainer: %s", line)

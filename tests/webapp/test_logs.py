@@ -1,0 +1,186 @@
+"""What logs and error reports say, in every process, and that no personal link gets into them."""
+
+import contextlib
+import gzip
+import http.server
+import json
+import logging
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+
+import pytest
+from django.urls import URLPattern, get_resolver
+
+from tests.webapp.servers import ROOT, embedded, free_port, listening, static_files, wait_for
+from webapp.base import logs
+
+SECRET = "kF3-_zQ9tokentoken"
+
+
+def list_addresses(patterns, prefix=""):
+    for entry in patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLPattern):
+            yield route
+        else:
+            yield from list_addresses(entry.url_patterns, route)
+
+
+def test_every_address_with_a_secret_is_known_to_the_logs():
+    routes = [r for r in list_addresses(get_resolver().url_patterns) if "<str:token>" in r or "<str:link>" in r]
+    assert len(routes) > 30
+    for route in [*routes, "ws/s/<str:token>/"]:
+        address = "/" + route.replace("<str:token>", SECRET).replace("<str:link>", SECRET).replace("<int:number>", "7")
+        for line in (f'"GET {address}?PROLIFIC_PID=abc HTTP/1.1"', f"Not Found: {address}"):
+            said = logs.hide_links(line)
+            assert SECRET not in said and "PROLIFIC" not in said, route
+
+
+@pytest.mark.parametrize("formatter", [logs.TextLines(), logs.JsonLines()])
+def test_lines_name_request_and_job_and_hide_links(formatter):
+    try:
+        raise ValueError(f"https://prefine.example/s/{SECRET}/vote/ broke")
+    except ValueError:
+        record = logging.makeLogRecord(
+            {"name": "django.request", "levelname": "ERROR", "msg": "failed: %s", "args": (f"/v/{SECRET}/",)}
+            | {"exc_info": sys.exc_info(), "request": f"<GET /s/{SECRET}/>"}
+        )
+    with logs.about(request="4711abcd", job="12"):
+        line = formatter.format(record)
+    assert SECRET not in line and "/s/.../vote/ broke" in line and "4711abcd" in line
+    if isinstance(formatter, logs.JsonLines):
+        said = json.loads(line)
+        assert (said["job"], said["request"], said["level"]) == ("12", "4711abcd", "ERROR")
+        assert set(said) == {"level", "logger", "message", "process", "time", "exc_info", "request", "job"}
+
+
+def test_a_response_bears_the_id_of_its_lines_and_takes_one_from_our_proxies_alone(client, db, settings):
+    mine = client.get("/", headers={"x-request-id": "from-a-visitor"})["X-Request-ID"]
+    assert len(mine) == 16 and mine != client.get("/")["X-Request-ID"]
+    settings.PROXIES = 1
+    assert client.get("/", headers={"x-request-id": "from-a-proxy"})["X-Request-ID"] == "from-a-proxy"
+    assert client.get("/", headers={"x-request-id": "a\nb" * 30})["X-Request-ID"] != "a\nb" * 30
+
+
+@contextlib.contextmanager
+def started(stack, tmp_path, name, *command, **environment):
+    """The process; its lines lie in the file that is yielded."""
+    path = tmp_path / f"{name}.log"
+    with path.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, *command], cwd=ROOT, env=stack.environment | environment, stdout=file, stderr=file
+        )
+    try:
+        yield path
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
+
+
+REQUEST_AND_JOB = """
+from webapp.base import logs
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+with logs.about(request="the-request-1"):
+    loop.start(Experiment.objects.create(name="one", task="Cartpole", judge="proxy", k=2, n=1))
+"""
+
+
+@pytest.mark.slow
+def test_ids_go_from_the_request_through_the_worker(tmp_path):
+    stack = embedded(tmp_path / "data")
+    form = {"PREFINE_LOG_FORMAT": "json"}
+    worker = ["-m", "celery", "-A", "webapp.celery", "worker", "--pool", "solo", "--queues", "llm"]
+    with started(stack, tmp_path, "worker", *worker, **form) as log:
+        begin = "import django; django.setup()\n"
+        environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
+        wait_for(lambda: "ready" in log.read_text(), "the start of the worker")
+        subprocess.run([sys.executable, "-c", begin + REQUEST_AND_JOB], cwd=ROOT, env=environment, check=True)
+        wait_for(lambda: "begins" in log.read_text(), "the job")
+        wait_for(lambda: log.read_text().count("succeeded in"), "its end")
+    begun = [line for line in read_lines(log) if "advance begins" in line["message"]]
+    assert begun[0]["request"] == "the-request-1" and begun[0]["job"] == "1"
+    plain = [line for line in log.read_text().splitlines() if "webapp" in line and not line.startswith("{")]
+    assert not [line for line in plain if "INFO" in line or "ERROR" in line], plain
+
+
+BROKEN_PAGE = f"""
+import sys
+sys.argv = ["site"]
+import django; django.setup()
+from django.test import Client
+from webapp.studio import views
+def fail(request, token):
+    person = "Ada Lovelace"
+    raise RuntimeError("cannot read /s/" + token + "/")
+import django.urls
+from webapp.studio import urls
+for pattern in urls.urlpatterns:
+    if getattr(pattern, "name", "") == "studio":
+        pattern.callback = fail
+client = Client(raise_request_exception=False, SERVER_NAME="localhost")
+client.cookies["sessionid"] = "sessionsecret"
+address = "/s/{SECRET}/?PROLIFIC_PID=person77"
+answer = client.get(address, REMOTE_ADDR="192.0.2.77", headers={{"user-agent": "browser-of-ada"}})
+assert answer.status_code == 500, answer.status_code
+import sentry_sdk
+sentry_sdk.flush(20)
+"""
+
+
+@pytest.mark.slow
+def test_an_error_report_says_where_and_nobodys_data(tmp_path):
+    received = []
+
+    class Receiver(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.append(gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    stack = embedded(tmp_path)
+    static_files(stack.data)
+    environment = stack.environment | {
+        "DJANGO_SETTINGS_MODULE": "webapp.settings",
+        "PREFINE_SENTRY_DSN": f"http://key@127.0.0.1:{server.server_port}/1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN_PAGE], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    server.shutdown()
+    server.server_close()
+    assert done.returncode == 0, done.stderr
+    sent = b"\n".join(received).decode()
+    assert "RuntimeError" in sent and "cannot read /s/.../" in sent and '"request"' in sent
+    for hidden in (SECRET, "person77", "sessionsecret", "192.0.2.77", "browser-of-ada", "Ada Lovelace"):
+        assert hidden not in sent, hidden
+    assert "cannot read /s/.../" in done.stderr and SECRET not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_web_process_logs_in_one_format_and_no_links(tmp_path):
+    stack, port = embedded(tmp_path / "data"), free_port()
+    static_files(stack.data)
+    command = ["-m", "uvicorn", "webapp.asgi:application", "--port", str(port), "--lifespan", "off", "--no-access-log"]
+    with started(stack, tmp_path, "web", *command, PREFINE_LOG_FORMAT="json") as log:
+        wait_for(lambda: listening(port), "the start of the site")
+        with pytest.raises(urllib.error.HTTPError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/s/{SECRET}/", timeout=30)
+    text = log.read_text()
+    at = text.find(SECRET)
+    assert at < 0, text[at - 300 : at + 100]
+    assert any(line["logger"] == "django.request" for line in read_lines(log)), text
+    assert all(line.startswith(("{", "INFO:     Started server process")) for line in text.splitlines()), text

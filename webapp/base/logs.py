@@ -1,0 +1,91 @@
+"""The logs of every process: one configuration, text for people or JSON for machines, and no personal links."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from pythonjsonlogger.json import JsonFormatter
+
+MESSAGE_HEADER = "prefine_request"
+"""The header of a message to workers that holds the request which sent it."""
+FORMATS = ("text", "json")
+LINK = re.compile(
+    r"/(?P<page>ws/s|s|v|n|clip|view|join|take)/[^/\s\"'\\<>?#]+(?P<rest>(?:/[\w-]*)*)(?:\?[^\s\"'\\<>]*)?"
+)
+"""The addresses that contain a secret of a person, with their queries; a test compares them with the site's."""
+CONTEXT: dict[str, ContextVar[str]] = {name: ContextVar(name, default="") for name in ("request", "job", "worker")}
+"""What a line is about: the page's request that began it, the job, the worker."""
+
+
+@contextmanager
+def about(**context: str) -> Iterator[None]:
+    """Lines of this block say that they are about this request, job or worker."""
+    tokens = {name: CONTEXT[name].set(value) for name, value in context.items()}
+    try:
+        yield
+    finally:
+        for name, token in tokens.items():
+            CONTEXT[name].reset(token)
+
+
+def read_context() -> dict[str, str]:
+    """What the current lines are about, without what is unknown."""
+    return {name: value for name, variable in CONTEXT.items() if (value := variable.get())}
+
+
+def hide_links(text: str) -> str:
+    """The text with the secret of each personal link, and its query, left out."""
+    return LINK.sub(r"/\g<page>/...\g<rest>", text)
+
+
+class TextLines(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s%(about)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        words = " ".join(f"{name}={value}" for name, value in read_context().items())
+        record.about = f" [{words}]" if words else ""
+        return hide_links(super().format(record))
+
+
+class JsonLines(JsonFormatter):
+    def __init__(self) -> None:
+        fields = ["levelname", "name", "message", "process"]
+        short = {"levelname": "level", "name": "logger", "timestamp": "time"}
+        super().__init__(fields, rename_fields=short, timestamp=True, reserved_attrs=[*_STANDARD])
+
+    def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
+        super().add_fields(log_data, record, message_dict)
+        log_data |= read_context()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hide_links(super().format(record))
+
+
+_STANDARD = {*logging.LogRecord("", 0, "", 0, "", None, None).__dict__, "message", "asctime", "taskName", "about"}
+_STANDARD |= {"request", "server_time", "status_code", "websocket", "color_message", "data"}
+"""Attributes of records that are no fields of lines: Django's, uvicorn's and Celery's hold addresses and arguments."""
+
+
+def build_config(form: str) -> dict[str, Any]:
+    """For logging.config.dictConfig. Raises ValueError for an unknown form."""
+    if form not in FORMATS:
+        raise ValueError(f"it must be {' or '.join(FORMATS)}, not {form!r}")
+    formatter = TextLines if form == "text" else JsonLines
+    plain: dict[str, Any] = {"handlers": [], "propagate": True, "level": "INFO"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": formatter}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {
+            **{name: plain for name in ("django", "webapp", "celery", "uvicorn", "uvicorn.error")},
+            "uvicorn.access": {**plain, "level": "WARNING"},
+        },
+    }
