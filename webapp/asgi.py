@@ -8,6 +8,9 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 from django.urls import path
 
+from webapp.base.private_files import write_private_files
+
+write_private_files()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 http = get_asgi_application()
 

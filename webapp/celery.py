@@ -5,11 +5,11 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_postrun, task_prerun, worker_shutting_down
+from celery.signals import setup_logging, task_postrun, task_prerun, worker_init, worker_shutting_down
 from django.conf import settings
 from kombu import Exchange, Queue
 
-from webapp.base import logs, processes
+from webapp.base import logs, private_files, processes
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
@@ -17,6 +17,11 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in ("llm", "train", "film")]
 app.conf.task_create_missing_queues = False
 app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
+
+
+@worker_init.connect
+def keep_files_private(**details: Any) -> None:
+    private_files.write_private_files()
 
 
 @worker_shutting_down.connect

@@ -6,6 +6,7 @@ Two modes, one code: *embedded* (default: SQLite, filesystem broker, local media
 
 from __future__ import annotations
 
+import re
 import secrets
 import tomllib
 from datetime import timedelta
@@ -19,6 +20,7 @@ from environ import FileAwareEnv
 from environ.fileaware_mapping import FileAwareMapping
 
 from webapp.base import logs
+from webapp.base.private_files import hide_from_others
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -41,6 +43,7 @@ SCRATCH = Path(_scratch).resolve() if _scratch else None
 """Where this machine trains: a folder on a disk of its own. None: `runs` in the data folder."""
 for folder in ("runs", "media", "broker", "log", "records", "static"):
     (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
+hide_from_others(DATA_DIR, DATA_DIR / "db.sqlite3", DATA_DIR / "secret_key")
 
 
 def _secret_key() -> str:
@@ -55,6 +58,13 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+ENCRYPTION_KEYS = [key.strip().rstrip("=") + "=" for key in env.list("PREFINE_ENCRYPTION_KEYS", default=[])]
+"""Encrypt secrets in the database; without them a key is drawn and kept in the data folder (webapp/base/encryption.py).
+"""
+if not all(re.fullmatch(r"[\w-]{43}=", key, re.ASCII) for key in ENCRYPTION_KEYS):
+    raise ImproperlyConfigured(
+        "PREFINE_ENCRYPTION_KEYS must be keys of 32 random bytes in base64url, separated by commas"
+    )
 DEBUG = env.bool("PREFINE_DEBUG", default=False)
 SITE_URL = env.str("PREFINE_URL", default="http://localhost:8000")
 SECURE = SITE_URL.startswith("https://")

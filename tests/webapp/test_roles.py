@@ -14,12 +14,12 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from tests.webapp import bench_rows, rows
 from tests.webapp.test_events import emit, opened
 from webapp.accounts import roles, sessions, twofactor
 from webapp.accounts.addresses import read_client_address
+from webapp.accounts.models import AuthenticatorApp
 from webapp.accounts.twofactor import MissingFactor
 from webapp.audit.models import Entry
 from webapp.bench.account import lockout
@@ -147,14 +147,14 @@ def test_the_last_administrator_stays_one() -> None:
 # --- the second factor ---
 
 
-def code_of(device: TOTPDevice, steps: int = 0) -> str:
+def code_of(device: AuthenticatorApp, steps: int = 0) -> str:
     totp = TOTP(device.bin_key, device.step, device.t0, device.digits, device.drift)
     totp.time = time.time() + steps * device.step
     return f"{totp.token():06d}"
 
 
-def with_app(user: User) -> TOTPDevice:
-    return TOTPDevice.objects.create(user=user, confirmed=True, name="app")
+def with_app(user: User) -> AuthenticatorApp:
+    return AuthenticatorApp.objects.create(user=user, confirmed=True, name="app")
 
 
 def sign_in(client: Client, code: str = "", password: str = PASSWORD, name: str = "eve") -> Any:
@@ -165,10 +165,10 @@ def test_setting_it_up() -> None:
     client = signed_in(account())
     page = client.get(reverse("account:account")).content.decode()
     assert "data:image/svg+xml," in page
-    device = TOTPDevice.objects.get()
+    device = AuthenticatorApp.objects.get()
     wrong = client.post(reverse("account:turn_on"), {"code": "000000" if code_of(device) != "000000" else "000001"})
     assert wrong.status_code == 302 and twofactor.find_app(device.user) is None
-    TOTPDevice.objects.update(throttling_failure_count=0)
+    AuthenticatorApp.objects.update(throttling_failure_count=0)
     codes = client.post(reverse("account:turn_on"), {"code": code_of(device)}).content.decode()
     assert len(re.findall(r"<li><code>", codes)) == 10
     assert client.get(reverse("bench:index")).status_code == 200  # this session has just shown a code
@@ -186,7 +186,7 @@ def test_a_wrong_code_counts_as_a_failure_and_a_right_one_works_once(client: Cli
     device = with_app(account())
     assert "not right" in sign_in(client, "123456" if code_of(device) != "123456" else "654321").content.decode()
     assert Entry.objects.filter(action="failed to log in", actor="eve").count() == 1
-    TOTPDevice.objects.update(throttling_failure_count=0)
+    AuthenticatorApp.objects.update(throttling_failure_count=0)
     code = code_of(device)
     assert sign_in(client, code).status_code == 302
     assert "not right" in sign_in(Client(), code).content.decode()
@@ -216,7 +216,7 @@ def test_where_it_is_required_nothing_opens_before(settings: Any) -> None:
     assert "asks everybody" in client.get(reverse("account:account")).content.decode()
     live = client.get(reverse("bench:live", args=[row.public_id]), headers={"HX-Request": "true"})
     assert live.status_code == 401
-    client.post(reverse("account:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    client.post(reverse("account:turn_on"), {"code": code_of(AuthenticatorApp.objects.get())})
     assert client.get(reverse("bench:index")).status_code == 200
 
 
@@ -224,7 +224,7 @@ def test_other_sessions_end_when_it_is_turned_on() -> None:
     user = account()
     here, elsewhere = signed_in(user), signed_in(user)
     here.get(reverse("account:account"))
-    here.post(reverse("account:turn_on"), {"code": code_of(TOTPDevice.objects.get())})
+    here.post(reverse("account:turn_on"), {"code": code_of(AuthenticatorApp.objects.get())})
     answer = elsewhere.get(reverse("bench:index"))
     assert answer.status_code == 302 and answer.headers["Location"].startswith(reverse("admin:login"))
     assert "_auth_user_id" not in elsewhere.session
@@ -250,7 +250,7 @@ def test_an_administrator_resets_it_and_sees_no_key() -> None:
     assert twofactor.find_app(user) is None
     assert Entry.objects.get(action="reset two-factor").target_label == "eve"
     pages = [reverse("admin:index"), reverse("admin:auth_user_change", args=[user.pk])]
-    assert not any(device.key in client.get(page).content.decode() for page in pages)
+    assert not any(device.seed in client.get(page).content.decode() for page in pages)
 
 
 def test_the_deployment_check_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:

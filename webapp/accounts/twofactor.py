@@ -15,7 +15,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from webapp.accounts.models import AuthenticatorApp
+from webapp.accounts.recovery_codes import hash_code
 
 RECOVERY_CODES = 10
 
@@ -28,8 +30,8 @@ class MissingFactor(Enum):
     SETUP = "setup"
 
 
-def find_app(user: User, confirmed: bool = True) -> TOTPDevice | None:
-    return TOTPDevice.objects.filter(user=user, confirmed=confirmed).first()
+def find_app(user: User, confirmed: bool = True) -> AuthenticatorApp | None:
+    return AuthenticatorApp.objects.filter(user=user, confirmed=confirmed).first()
 
 
 def find_missing(user: User, session: Any) -> MissingFactor:
@@ -42,20 +44,20 @@ def find_missing(user: User, session: Any) -> MissingFactor:
     return MissingFactor.NOTHING if good else MissingFactor.CODE
 
 
-def begin_setup(user: User) -> TOTPDevice:
+def begin_setup(user: User) -> AuthenticatorApp:
     """The unconfirmed app. It is saved, so that a reload shows the same QR code."""
-    return find_app(user, confirmed=False) or TOTPDevice.objects.create(
+    return find_app(user, confirmed=False) or AuthenticatorApp.objects.create(
         user=user, confirmed=False, name="authenticator app"
     )
 
 
-def format_key(device: TOTPDevice) -> str:
+def format_key(device: AuthenticatorApp) -> str:
     """The key in groups of four letters, to type instead of scanning the QR code."""
     text = b32encode(device.bin_key).decode()
     return " ".join(text[i : i + 4] for i in range(0, len(text), 4))
 
 
-def draw_qr_code(device: TOTPDevice) -> str:
+def draw_qr_code(device: AuthenticatorApp) -> str:
     """The QR code as a data URL of an SVG."""
     drawn = qrcode.make(device.config_url, image_factory=qrcode.image.svg.SvgPathFillImage, border=3)
     return "data:image/svg+xml," + quote(drawn.to_string(encoding="unicode"))
@@ -64,10 +66,10 @@ def draw_qr_code(device: TOTPDevice) -> str:
 @transaction.atomic
 def confirm_setup(user: User, code: str) -> list[str] | None:
     """Turn the new app on if the code is right. Returns the recovery codes, which are shown only now, or None."""
-    device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
+    device = AuthenticatorApp.objects.select_for_update().filter(user=user, confirmed=False).first()
     if device is None or not device.verify_token(clean_code(code)):
         return None
-    TOTPDevice.objects.filter(user=user, confirmed=True).delete()
+    AuthenticatorApp.objects.filter(user=user, confirmed=True).delete()
     device.confirmed = True
     device.save()
     return renew_recovery_codes(user)
@@ -75,11 +77,11 @@ def confirm_setup(user: User, code: str) -> list[str] | None:
 
 @transaction.atomic
 def renew_recovery_codes(user: User) -> list[str]:
-    """Replace the recovery codes by new ones."""
+    """Replace the recovery codes by new ones. Only their hashes are kept."""
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery codes")
     codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
-    StaticToken.objects.bulk_create([StaticToken(device=device, token=code) for code in codes])
+    StaticToken.objects.bulk_create([StaticToken(device=device, token=hash_code(code)) for code in codes])
     return codes
 
 
@@ -90,8 +92,10 @@ def count_recovery_codes(user: User) -> int:
 def verify_code(user: User, code: str) -> Device | None:
     """The device whose code this is, or None. A code works once; wrong codes delay the next try."""
     code = clean_code(code)
-    kind = TOTPDevice if len(code) == 6 else StaticDevice
-    device = kind.objects.filter(user=user, confirmed=True).first()
+    if len(code) == 6:
+        device = find_app(user)
+    else:
+        device, code = StaticDevice.objects.filter(user=user, confirmed=True).first(), hash_code(code)
     return django_otp.verify_token(user, device.persistent_id, code) if device else None
 
 
@@ -103,6 +107,6 @@ def clean_code(code: str) -> str:
 def remove_second_factor(user: User) -> bool:
     """Remove the second factor. Returns whether there was one."""
     had = find_app(user) is not None
-    TOTPDevice.objects.filter(user=user).delete()
+    AuthenticatorApp.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
     return had

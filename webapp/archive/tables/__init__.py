@@ -20,6 +20,7 @@ OMITTED: dict[str, Omitted] = {
         *review.OMITTED,
         *votes.OMITTED,
         *problems.OMITTED,
+        Omitted("accounts.AuthenticatorApp", "A second factor of staff."),
         Omitted("audit.Head", "The end of the whole log's chain."),
         Omitted("comparisons.Comparison", "Of no study, and of no people: `./prefine compare` reports it."),
         Omitted("endpoints.Endpoint", "Where this installation asks, and how often."),

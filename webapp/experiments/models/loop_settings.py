@@ -12,8 +12,10 @@ from django.db import models
 from django.db.models import Prefetch
 
 from llm import methods
+from llm.errors import Unauthorized
 from llm.method import Method
 from simulation import catalog
+from webapp.base.encryption import EncryptedField, is_readable
 from webapp.experiments import judges
 from webapp.experiments.judge import Judge
 from webapp.problems import lookup
@@ -67,7 +69,7 @@ class LanguageModel(models.Model):
         help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1.",
     )
     model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
-    api_key = models.CharField(max_length=300, blank=True, help_text="Kept on this server, never shown again.")
+    api_key = EncryptedField(blank=True, help_text="Kept on this server, never shown again.")
     price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
     price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
     price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")
@@ -104,7 +106,12 @@ class LanguageModel(models.Model):
 
     @property
     def key(self) -> str:
-        """The row's own key; else PREFINE_API_KEY, for the endpoint of PREFINE_BASE_URL only."""
+        """The row's own key; else PREFINE_API_KEY, for the endpoint of PREFINE_BASE_URL only. Raises ModelError."""
+        if not is_readable(self.api_key):
+            raise Unauthorized(
+                f"the stored API key of {self.name} cannot be decrypted with this installation's keys: enter it again, "
+                "or restore PREFINE_ENCRYPTION_KEYS (the file encryption_key in the data folder)"
+            )
         return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 

@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from webapp import reaper
 from webapp.archive import retention
 from webapp.base.database import PollSchedule
+from webapp.base.private_files import write_private_files
 from webapp.notices import notifier
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="look once and end")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        write_private_files()
         threads = [threading.Thread(target=run, args=[threading.Event()], daemon=True) for run in THREADS]
         if options["once"]:
             notifier.tick()
