@@ -4,7 +4,6 @@ import os
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 from django.urls import path
 
@@ -15,6 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 http = get_asgi_application()
 
 from webapp.live.consumers import BenchConsumer, StudioConsumer  # noqa: E402  (needs the apps loaded)
+from webapp.live.origins import OwnOriginOnly  # noqa: E402
 
 sockets = URLRouter(
     [
@@ -22,4 +22,4 @@ sockets = URLRouter(
         path("ws/bench/<uuid:public_id>/", BenchConsumer.as_asgi()),
     ]
 )
-application = ProtocolTypeRouter({"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(sockets))})
+application = ProtocolTypeRouter({"http": http, "websocket": OwnOriginOnly(AuthMiddlewareStack(sockets))})

@@ -1,6 +1,6 @@
 """Run Prefine on one machine: the site, its workers and the reaper.
 
-    python -m webapp.supervisor [--host 127.0.0.1] [--port 8000]
+    python -m webapp.supervisor [--host 127.0.0.1] [--port 8000] [--prepare]
 
 Each program runs in its own session, is started again after growing pauses when it ends, and dies with the supervisor.
 """
@@ -11,6 +11,7 @@ import argparse
 import errno
 import fcntl
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -28,6 +29,7 @@ from django.conf import settings
 
 from trainer.process import die_with_parent
 from webapp.base.database import PollSchedule
+from webapp.base.private_files import write_private_files
 
 POLL_SECONDS = 0.2
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
@@ -40,6 +42,8 @@ IDLE_SECONDS = 60.0
 LOG_BYTES = 10_000_000
 """A longer log is renamed at the next start."""
 CONNECT_SECONDS = 0.2
+OPEN_FILES = 65_536
+"""Each open page is a file of the web process; the usual limit is 1 024."""
 WORKERS = {"train": "train", "film-1": "film", "film-2": "film", "llm-1": "llm", "llm-2": "llm"}
 """Worker -> its queue. Queues are separate so that a short step never waits behind a long one. Each worker is one
 process (solo): when the only process of a pool was killed, Celery took calls and never carried them out."""
@@ -105,6 +109,7 @@ def list_programs(host: str, port: int) -> list[Program]:
     celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
     web += ["--no-proxy-headers"]  # webapp/accounts/addresses.py reads them, as PREFINE_PROXIES says
+    web += ["--ws-max-size", "4096"]  # pages send pings alone
     web += ["--ws-per-message-deflate", "false"]  # would take 90 MB for 1 000 open pages that are sent 20 bytes each
     return [
         *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
@@ -158,6 +163,14 @@ def prepare_broker() -> None:
         with app.connection_for_write() as connection:
             for name in ("llm", "train", "film"):
                 app.amqp.queues[name](connection.default_channel).declare()
+
+
+def raise_file_limit() -> None:
+    """For this process and its children."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def rotate_long_logs(logs: Path) -> None:
@@ -253,9 +266,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m webapp.supervisor", description="Run Prefine on this machine.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--prepare", action="store_true", help="first run `manage.py prepare`")
     arguments = parser.parse_args()
     if not 0 < arguments.port < 65536:
         parser.error(f"--port must be between 1 and 65535, not {arguments.port}")
+    write_private_files()
+    raise_file_limit()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     os.environ.setdefault("PREFINE_URL", format_address(arguments.host, arguments.port))
     django.setup()
@@ -265,6 +281,10 @@ def main() -> int:
     except Refused as reason:
         print(reason, file=sys.stderr)
         return 1
+    if arguments.prepare:  # only now: nobody else uses the folder
+        prepared = subprocess.run([sys.executable, "manage.py", "prepare"], cwd=settings.BASE_DIR)
+        if prepared.returncode:
+            return prepared.returncode
     if arguments.host in ("0.0.0.0", "::") and "PREFINE_HOSTS" not in os.environ:
         print_line("Other machines are refused until PREFINE_HOSTS lists the names by which they reach this one.")
     stop: list[int] = []

@@ -16,7 +16,7 @@ from tests.webapp.fake_workers import create_experiment
 from webapp.asgi import application
 from webapp.experiments import events
 from webapp.experiments.models import Event, Experiment
-from webapp.live import tail
+from webapp.live import consumers, origins, tail
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
 
@@ -278,3 +278,50 @@ async def test_nobody_listening_means_nobody_asking(person: Participant) -> None
     await socket.leave()
     await asyncio.wait_for(task, timeout=60)
     assert not tail.tail.queues
+
+
+async def test_one_link_opens_a_few_sockets_and_all_together_have_an_end(
+    person: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One link opened a thousand, and at the limit of open files the site answered nobody."""
+    monkeypatch.setattr(consumers, "MOST_PAGES", {"studio": 2, "bench": 2})
+    address = f"/ws/s/{person.token}/"
+    first, second = await opened(address), await opened(address)
+    assert await refused(address) == consumers.TRY_AGAIN_LATER
+    await first.leave()
+    third = await opened(address)
+    monkeypatch.setattr(consumers, "MOST_PAGES", {"studio": 9, "bench": 9})
+    monkeypatch.setattr(consumers, "MOST_SOCKETS", consumers.EventConsumer.sockets)
+    assert await refused(address) == consumers.TRY_AGAIN_LATER
+    await second.leave()
+    await third.leave()
+    assert consumers.EventConsumer.sockets == 0
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "own"),
+    [
+        ("http://localhost:8000", "localhost:8000", True),
+        ("http://localhost:8001", "localhost:8000", False),
+        ("http://localhost", "localhost:8000", False),
+        ("https://prefine.example", "web:8000", True),
+        ("http://prefine.example", "web:8000", False),
+        ("https://prefine.example:8443", "web:8000", False),
+        ("https://a.lab.example", "web:8000", True),
+        ("http://evil.example", "evil.example", False),
+        ("null", "localhost", False),
+        ("", "localhost", False),
+        ("http://[", "localhost", False),
+        ("http://[::1]:8000", "[::1]:8000", True),
+    ],
+)
+def test_only_pages_of_the_site_itself_open_websockets(origin: str, host: str, own: bool, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["localhost", "[::1]"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://prefine.example", "https://*.lab.example"]
+    assert origins.is_own_origin(origin, host) is own
+
+
+async def test_another_port_is_another_site(person: Participant) -> None:
+    headers = [(b"origin", b"http://localhost:9999"), (b"host", b"localhost:8000")]
+    answer = await Socket(f"/ws/s/{person.token}/", headers).connect()
+    assert answer["type"] == "websocket.close"

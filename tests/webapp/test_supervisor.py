@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, listening, processes, wait_for
-from webapp.supervisor import main
+from webapp.supervisor import list_programs, lock_folder, main
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +75,8 @@ def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
     assert "Traceback" not in running.output.read_text()
     logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
     assert logs == set(NAMES)
+    modes = {path.stat().st_mode & 0o077 for path in (Path(running.output).parent / "log").iterdir()}
+    assert modes == {0}  # no other user reads them
 
 
 def test_a_second_one_on_the_same_data_is_refused_and_nothing_survives_its_kill(running: Running, data: Stack) -> None:
@@ -88,6 +90,34 @@ def test_a_second_one_on_the_same_data_is_refused_and_nothing_survives_its_kill(
     running.process.kill()
     running.process.wait()
     wait_for(lambda: have_ended(below), "the end of all programs")
+
+
+def test_a_second_one_prepares_nothing(tmp_path: Path) -> None:
+    """It migrated the folder of the one that ran, and then refused to start."""
+    data = embedded(tmp_path / "data")
+    (data.data / "db.sqlite3").unlink()
+    with lock_folder(data.data):
+        second = data.python("-m", "webapp.supervisor", "--prepare", "--port", str(free_port()))
+        said, _ = second.communicate(timeout=240)
+    assert second.returncode == 1 and said.startswith("Prefine already runs on")
+    assert not (data.data / "db.sqlite3").exists()
+
+
+LIMIT = """
+import resource
+from webapp import supervisor
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+supervisor.raise_file_limit()
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(hard, supervisor.OPEN_FILES))
+"""
+
+
+def test_the_limit_of_open_files_is_raised_and_messages_are_small(data: Stack) -> None:
+    said, _ = data.python("-c", LIMIT).communicate(timeout=240)
+    assert said.strip() == "True"
+    web = list_programs("127.0.0.1", 8000)[-1].command
+    assert web[web.index("--ws-max-size") + 1] == "4096"
 
 
 def test_a_taken_port_is_named(data: Stack) -> None:

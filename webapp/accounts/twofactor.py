@@ -31,7 +31,8 @@ class MissingFactor(Enum):
 
 
 def find_app(user: User, confirmed: bool = True) -> AuthenticatorApp | None:
-    return AuthenticatorApp.objects.filter(user=user, confirmed=confirmed).first()
+    found: AuthenticatorApp | None = AuthenticatorApp.objects.filter(user=user, confirmed=confirmed).first()
+    return found
 
 
 def find_missing(user: User, session: Any) -> MissingFactor:

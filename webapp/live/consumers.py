@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -28,12 +29,27 @@ TRY_AGAIN_LATER = 1013
 CATCH_UP = 500
 """How many missed events a page is sent at most."""
 CHANGED = '{"type": "changed"}'
+MOST_PAGES = {"studio": 20, "bench": 200}
+"""How many pages of one participant, and of one experiment for all staff, are told of events at once. Others ask
+every few seconds."""
+RESERVED_FILES = 256
+"""Open files that are kept for everything but websockets."""
+
+
+def count_most_sockets() -> int:
+    """How many websockets this process may have: the supervisor raises the limit of open files."""
+    return max(100, min(10_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES))
+
+
+MOST_SOCKETS = count_most_sockets()
 
 
 class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
     """Passes one page's events on from the tail, catches up from the outbox, answers pings."""
 
     page: PageKey | None = None
+    sockets = 0
+    """The open websockets of this process, refused ones included."""
 
     async def __call__(
         self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
@@ -41,10 +57,15 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         """As in Channels, with the tail's message queue in place of a channel layer."""
         self.scope, self.base_send = scope, send
         self.queue: MessageQueue = make_queue()
+        if EventConsumer.sockets >= MOST_SOCKETS:
+            await self.close(TRY_AGAIN_LATER)
+            return
+        EventConsumer.sockets += 1
         try:
             with suppress(StopConsumer):
                 await await_many_dispatch([receive, self.queue.get], self.dispatch)
         finally:
+            EventConsumer.sockets -= 1
             if self.page:
                 tail.unsubscribe(self.page, self.queue)
 
@@ -54,6 +75,8 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
 
     async def listen(self, page: PageKey) -> None:
         """Subscribe to the tail's messages. This comes before catching up, so that no event is missed in between."""
+        if tail.count_pages(page) >= MOST_PAGES[page[0]]:
+            await self.end(TRY_AGAIN_LATER)
         self.page = page
         await tail.subscribe(page, self.queue)
         await self.accept()

@@ -86,6 +86,9 @@ class Tail:
             self.task.add_done_callback(self.handle_end)
         await self.reading.wait()
 
+    def count_pages(self, page: PageKey) -> int:
+        return len(self.queues.get(page, ()))
+
     def unsubscribe(self, page: PageKey, queue: MessageQueue) -> None:
         self.queues[page].discard(queue)
         if not self.queues[page]:
