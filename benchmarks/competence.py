@@ -78,7 +78,7 @@ def train(job: TrainJob, data: Path) -> list[Run]:
         process = launch.train(folder, job, die_with_parent=True)
         try:
             while process.poll() is None:
-                said(f"{job.task}: {training_line(read_progress(folder))}")
+                print_progress(f"{job.task}: {training_line(read_progress(folder))}")
                 wait(process)
         except KeyboardInterrupt:
             launch.stop(process)
@@ -148,7 +148,7 @@ def wait(process: subprocess.Popen[bytes]) -> None:
         process.wait(TELL_SECONDS)
 
 
-def said(line: str) -> None:
+def print_progress(line: str) -> None:
     """Progress, beside the table."""
     print(line, file=sys.stderr, flush=True)
 
@@ -177,7 +177,7 @@ def main() -> None:
         preset = options.preset or ("long" if "long" in catalog.task(task).presets else "quick")
         job = TrainJob(task, sources, preset, seeds=seeds, film_at=(100,))
         print(row(task, preset, train(job, options.data)), flush=True)
-        said(f"{done + 1} of {len(options.tasks)} tasks in {duration(time.monotonic() - began)}")
+        print_progress(f"{done + 1} of {len(options.tasks)} tasks in {duration(time.monotonic() - began)}")
 
 
 if __name__ == "__main__":

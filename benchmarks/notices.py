@@ -86,7 +86,7 @@ def processor_seconds(process: Path) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def told(site: str, tokens: list[str], data: str) -> list[tuple[list[float], float]]:
+async def measure_notices(site: str, tokens: list[str], data: str) -> list[tuple[list[float], float]]:
     """Per round, the seconds after which each page was told, and the site's processor time."""
     address = site.replace("http://", "ws://")
     opening = [websockets.connect(f"{address}/ws/s/{token}/", origin=site, open_timeout=60) for token in tokens]
@@ -125,7 +125,7 @@ def main() -> None:
     for pages in options.pages:
         with tempfile.TemporaryDirectory() as data, prefine(Path(data)) as site:
             tokens = shell(data, PEOPLE.format(pages=pages))
-            rounds = asyncio.run(told(site, tokens, data))
+            rounds = asyncio.run(measure_notices(site, tokens, data))
         seconds = [value for values, _ in rounds for value in values]
         ranked = statistics.quantiles(seconds, n=100)
         cells = (statistics.median(seconds), ranked[98], max(seconds), statistics.mean(used for _, used in rounds))

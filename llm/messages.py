@@ -78,7 +78,7 @@ def states_text(states: Mapping[str, Any]) -> str:
     if not states:
         return ""
     seconds, falls = number(states["seconds"]), states["falls"]
-    lines = [f"The film lasts {seconds} s; after failing, the episode began anew {falls} times in it."]
+    lines = [f"The film lasts {seconds} s; after failing, the episode restarted {falls} times in it."]
     for row in (row for row in states["coordinates"] if row["name"] not in PLACE):
         values = ", ".join(f"{key} {number(value)}" for key, value in row.items() if key != "name")
         lines.append(f"- {row['name']}: {values}")

@@ -138,10 +138,10 @@ def evaluate(
     every_episode: list[Episode] = []
     for index, seed in enumerate(seeds):
 
-        def told(fraction: float, before: int = index) -> None:
+        def report_part(fraction: float, before: int = index) -> None:
             tell((before + fraction) / len(seeds))
 
-        every_episode += run_episodes(policy, seed, episodes, told)
+        every_episode += run_episodes(policy, seed, episodes, report_part)
     metric = catalog.task(policy.task).metric
     shares = metric is not None and metric.startswith(SHARE)
     scores = (

@@ -17,7 +17,7 @@ from llm.offline.refining import flat, reads
 from llm.offline.syntax_tree import Program
 
 LABEL = "The offline analyst judges by rules from recorded numbers; it has seen no picture."
-_FALLS = re.compile(r"began anew (\d+) times")
+_FALLS = re.compile(r"restarted (\d+) times")
 _STATE = re.compile(r"^- (\w[\w ]*): start (\S+), end (\S+), mean (\S+), min (\S+), max (\S+),", re.MULTILINE)
 STAY = frozenset({"fall", "falls", "falling", "episode", "survive", "survives"})
 
@@ -115,7 +115,7 @@ def judge_staying(known: Known) -> Judged:
     """Judge the subtask of staying in the episode, by restarts in the film or else by the length of episodes."""
     if known.falls is not None:
         value = 1.0 if known.falls == 0 else 0.5 if known.falls <= 2 else 0.0
-        return Judged(value, f"the episode began anew {known.falls} times in the film", "each time it had ended early")
+        return Judged(value, f"the episode restarted {known.falls} times in the film", "each time it had ended early")
     row = known.rows.get("episode_length")
     if row is None or not row.samples:
         return Judged(0.5, "the length of episodes was not recorded", "nothing that was recorded speaks of it")

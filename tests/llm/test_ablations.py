@@ -107,4 +107,4 @@ def test_partial_metrics_can_be_shown_beside_preferences():
         experiment = Experiment(k=3, n=2, train=filmed, options={"measures": measures})
         experiment.run()
         assert last_prompt(experiment).count("- height: mean 0.4321, speed 0") == (2 if measures else 0)
-        assert last_prompt(experiment).count("began anew 3 times") == (2 if measures else 0)
+        assert last_prompt(experiment).count("restarted 3 times") == (2 if measures else 0)

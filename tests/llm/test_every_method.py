@@ -147,7 +147,7 @@ def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(finished_
         assert retried.backend.calls == total + 1
 
 
-def told(experiment, folder):
+def read_all_texts(experiment, folder):
     """All that models are shown: prompts, the questions to a model if it were the judge, what goes with pictures."""
     asked = [question(request, experiment.problem, 5).ask.messages for request in experiment.of(Judged)]
     return [
@@ -190,7 +190,7 @@ def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
     forms = ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")
     secrets = {form.format(score) for o in outcomes for score in (o.rts, *HIDDEN_SCORES) for form in forms}
     secrets |= {form.format(float(f"{o.rts:.4g}")) for o in outcomes for form in forms}
-    shown = told(experiment, tmp_path)
+    shown = read_all_texts(experiment, tmp_path)
     assert prompts(experiment) and all(shown)
     assert case != ("icpl", {"measures": True}) or any("height: start 0.5" in text for text in shown)
     for prompt in shown:
@@ -207,7 +207,7 @@ def test_scores_of_the_same_order_lead_to_the_same_prompts(case, tmp_path):
     )
     as_is.run()
     squeezed.run()
-    assert told(as_is, tmp_path) == told(squeezed, tmp_path)
+    assert read_all_texts(as_is, tmp_path) == read_all_texts(squeezed, tmp_path)
 
 
 def _rescored(outcome):

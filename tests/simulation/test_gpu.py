@@ -127,7 +127,7 @@ def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(ant):
         others = [0, 1, 3]
         assert torch.equal(hurt.state()[others], healthy.state()[others])
         hurt.place(failed, *standing(ant, 1))
-        assert hurt.step(torch.zeros(4, 8)) is None, "placed anew it goes on"
+        assert hurt.step(torch.zeros(4, 8)) is None, "placed again, it goes on"
 
 
 def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(ant):

@@ -30,7 +30,7 @@ def test_candidates_train_on_warp_and_go_on_from_a_checkpoint(monkeypatch, tmp_p
     assert (tmp_path / "whole" / "rollouts" / "1-100.npz").exists()
     lockstep._save()
     again, _ = trained(tmp_path / "whole", job)
-    assert again.iteration == BRIEF["iterations"], "from the checkpoint, not anew"
+    assert again.iteration == BRIEF["iterations"], "from the checkpoint, not from scratch"
     assert again.collector.env.state_dict()["engine"] == "mujoco_warp"
 
 

@@ -37,7 +37,7 @@ def check_import(path: Path, data: Path) -> None:
     What training left in files, traces and policies, no import takes in.
     """
     site, again = create_site(data), data / "again.zip"
-    assert site.python(BROUGHT.format(path=str(path), again=str(again))) == told(path)
+    assert site.python(BROUGHT.format(path=str(path), again=str(again))) == summarize_zip(path)
     one, two = open_zip(path), open_zip(again)
     names = {name for name in one.namelist() if not name.startswith(("traces/", "policies/"))}
     assert names == set(two.namelist())
@@ -45,7 +45,7 @@ def check_import(path: Path, data: Path) -> None:
         assert two.read(name) == one.read(name), name
 
 
-def told(path: Path) -> dict[str, Any]:
+def summarize_zip(path: Path) -> dict[str, Any]:
     """The same of the zip itself."""
     package = open_zip(path)
     votes, sources = rows_of(package, "votes"), {row["id"]: row["source"] for row in rows_of(package, "candidates")}

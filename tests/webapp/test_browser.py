@@ -209,7 +209,7 @@ def test_play_pressed_before_the_clips_were_loaded(site, visit, people):
     expect(page.locator(".tile[data-load=ready]")).to_have_count(6)
     assert page.evaluate(PAUSED) == [False] * 6
     page.wait_for_function(f"() => {TIMES}.every((time) => time > 2)")
-    assert len(asked) == len(set(asked)) == 6, "none is loaded anew, which would stop it"
+    assert len(asked) == len(set(asked)) == 6, "none is loaded again, which would stop it"
 
 
 def test_a_clip_that_the_browser_stops_runs_again(site, visit, people):

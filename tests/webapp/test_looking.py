@@ -142,7 +142,7 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
     told = text["text"]
     assert told.startswith("What does it do?") and "at each of the 4 moments, in order" in told
     assert "- upright: 0.25, 0.25, 0.75, 0.75" in told and "- total: 0, 1" in told
-    assert "an episode began anew: 3." in told
+    assert "an episode restarted: 3." in told
     assert not Clip.objects.exists()
     assert "2, of which the film shows the first" in render_to_string(
         "bench/experiments/_details.html",

@@ -91,7 +91,7 @@ def test_no_page_of_the_open_link_is_left_in_english(study, pseudo_language):
             "parameter": "PROLIFIC_PID",
             "lead": make_lead(study.arms.all(), 2),
         }
-        assert find_english(render_to_string("studio/take.html", context)) == [], reason
+        assert find_english(render_to_string("studio/open_link.html", context)) == [], reason
 
 
 def test_no_page_of_a_vote_is_left_in_english(pseudo_language):

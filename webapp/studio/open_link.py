@@ -73,7 +73,7 @@ def _render_page(request: HttpRequest, study: Study, reason: str, **more: Any) -
         "code": turned,
         **more,
     }
-    return render(request, "studio/take.html", context, status=STATUS.get(reason, 200))
+    return render(request, "studio/open_link.html", context, status=STATUS.get(reason, 200))
 
 
 def _find_participant(request: HttpRequest, study: Study, arrival: Arrival) -> Participant | None:

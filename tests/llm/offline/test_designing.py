@@ -55,7 +55,7 @@ RISING = {"forward_speed_reward": row(0.1, 1.0, 2.0), "upright_reward": row(0.3,
 def test_what_rises_and_stays_up_is_done():
     findings = judged({**RISING, "episode_length": row(1000.0, 1000.0)}, states())
     assert [f.score for f in findings] == [1, 1, 1, 1]
-    assert "began anew 0 times" in findings[0].behaviour and "goes from 0.1 to 2" in findings[2].behaviour
+    assert "restarted 0 times" in findings[0].behaviour and "goes from 0.1 to 2" in findings[2].behaviour
 
 
 @pytest.mark.parametrize(("falls", "score"), [(0, 1), (1, 0.5), (2, 0.5), (3, 0)])

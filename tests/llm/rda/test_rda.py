@@ -138,7 +138,7 @@ def test_later_rewards_build_on_the_best_and_what_the_analysis_said(rda_experime
 
 def test_numbers_are_analysed_with_traces_and_state_statistics_but_without_pictures(rda_experiment):
     request, answer = asking(rda_experiment, "analyse")[0]
-    assert "the episode began anew 2 times" in text(request) and "- height: start 0.5, end 0.62" in text(request)
+    assert "the episode restarted 2 times" in text(request) and "- height: start 0.5, end 0.62" in text(request)
     assert "There are no pictures" in text(request) and "The offline analyst judges by rules" in answer
     assert not rda_experiment.of(Look) and not any(r.scene for r in rda_experiment.of(Ask))
 
@@ -152,7 +152,7 @@ def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics
     assert [r.candidate for r in looks] == [f"1-{i}" for i in (1, 2, 3, 4) for _ in range(3)]
     assert [r.rollout for r in looks] == 4 * [1, 2, 3] and [r.rollouts for r in experiment.of(Train)] == [3]
     assert {r.frames for r in looks} == {12} and len({r.seed for r in looks}) == 12
-    assert all("12 evenly spaced moments" in text(r) and "began anew" not in text(r) for r in looks)
+    assert all("12 evenly spaced moments" in text(r) and "restarted" not in text(r) for r in looks)
 
 
 @pytest.mark.slow
