@@ -16,6 +16,7 @@ SETTINGS = "--judge --judge-option --preset --iterations --seed --model --descri
 BUDGETS = "--token-budget --dollar-budget"
 OPTIONS = {
     "up": "--port --host",
+    "worker": "train film llm --device --name",
     "test": "--quick --all",
     "run": f"--task --problem --method --option --k --n {SETTINGS} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",

@@ -21,6 +21,7 @@ from environ.fileaware_mapping import FileAwareMapping
 
 from webapp.base import logs
 from webapp.base.private_files import hide_from_others
+from webapp.base.store_address import read_address
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -38,9 +39,14 @@ VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["v
 
 DATA_DIR = Path(env.str("PREFINE_DATA", default=str(BASE_DIR / "var"))).resolve()
 """Everything Prefine writes: database, runs, media, broker, logs."""
-_scratch = env.str("PREFINE_SCRATCH", default="")
+try:
+    STORE = read_address(_store) if (_store := env.str("PREFINE_STORE_URL", default="")) else None
+except ValueError as error:
+    raise ImproperlyConfigured(f"PREFINE_STORE_URL: {error}") from None
+"""The bucket that holds the files which several processes need. None: the data folder."""
+_scratch = env.str("PREFINE_SCRATCH", default=str(DATA_DIR / "scratch") if STORE else "")
 SCRATCH = Path(_scratch).resolve() if _scratch else None
-"""Where this machine trains: a folder on a disk of its own. None: `runs` in the data folder."""
+"""Where this machine trains: a folder on a disk of its own. None: `runs` in the data folder, where the store is."""
 for folder in ("runs", "media", "broker", "log", "records", "static"):
     (DATA_DIR / folder).mkdir(parents=True, exist_ok=True)
 hide_from_others(DATA_DIR, DATA_DIR / "db.sqlite3", DATA_DIR / "secret_key")

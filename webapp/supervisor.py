@@ -45,8 +45,7 @@ CONNECT_SECONDS = 0.2
 OPEN_FILES = 65_536
 """Each open page is a file of the web process; the usual limit is 1 024."""
 WORKERS = {"train": "train", "film-1": "film", "film-2": "film", "llm-1": "llm", "llm-2": "llm"}
-"""Worker -> its queue. Queues are separate so that a short step never waits behind a long one. Each worker is one
-process (solo): when the only process of a pool was killed, Celery took calls and never carried them out."""
+"""Worker -> its queue. Queues are separate so that a short step never waits behind a long one."""
 
 
 @dataclass
@@ -105,14 +104,13 @@ class Program:
 def list_programs(host: str, port: int) -> list[Program]:
     """All programs, in the order in which they are stopped: workers, reaper, web server."""
     python = sys.executable
-    celery = [python, "-m", "celery", "-A", "webapp.celery", "worker", "--loglevel", "INFO"]
-    celery += ["--pool", "solo", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    worker, machine = [python, "manage.py", "worker"], socket.gethostname()
     web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
     web += ["--no-proxy-headers"]  # webapp/accounts/addresses.py reads them, as PREFINE_PROXIES says
     web += ["--ws-max-size", "4096"]  # pages send pings alone
     web += ["--ws-per-message-deflate", "false"]  # would take 90 MB for 1 000 open pages that are sent 20 bytes each
     return [
-        *(Program(name, [*celery, "--queues", queue, "--hostname", f"{name}@%h"]) for name, queue in WORKERS.items()),
+        *(Program(name, [*worker, queue, "--name", f"{name}@{machine}"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),
         Program("web", [*web, "--timeout-graceful-shutdown", "2", "--no-access-log"]),
     ]

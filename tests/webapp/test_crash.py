@@ -28,9 +28,9 @@ COMPLETE_SECONDS = 1800
 SEEDS = [int(seed) for seed in os.environ.get("PREFINE_TEST_CRASH_SEEDS", "1,2,3").split(",")]
 TARGETS = {
     "web": "uvicorn webapp.asgi",
-    "training worker": "--queues train",
-    "writing worker": "--queues llm",
-    "filming worker": "--queues film",
+    "training worker": "manage.py worker train",
+    "writing worker": "manage.py worker llm",
+    "filming worker": "manage.py worker film",
     "trainer": "trainer.run",
     "training shard": "trainer.lockstep",
     "film": "simulation.film",

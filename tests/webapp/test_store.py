@@ -1,36 +1,24 @@
-"""The store of files, and a training that goes on, is filmed and taken over on another machine's disk."""
+"""The store of files: in the data folder, and in a bucket of a real S3 server."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
+import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from tests.webapp.fake_workers import do_work, find_job, start_experiment
-from trainer import launch
-from trainer.records import TrainResult, read_result
 from webapp.base import scratch
 from webapp.base.store import store
-from webapp.experiments import provenance, run_folder
-from webapp.experiments.execute import train
-from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, Clip, Request
-from webapp.experiments.tasks import run_job
-
-TINY = {"iterations": 6, "worlds": 16}
-POLICY = "checkpoints/policies/0.pt"
 
 
-class TestLocal:
-    def test_a_file_is_there_as_a_whole_or_not_at_all(self, data: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("any_store")
+class TestEither:
+    def test_a_file_is_there_as_a_whole_or_not_at_all(self, tmp_path: Path) -> None:
         store.publish("clips/a.mp4", b"0123456789")
-        assert store.size("clips/a.mp4") == 10 and (data / "media/clips/a.mp4").read_bytes() == b"0123456789"
 
         class Broken(io.BytesIO):
             def read(self, size: int | None = -1, /) -> bytes:
@@ -38,28 +26,44 @@ class TestLocal:
 
         with pytest.raises(OSError, match="gone"):
             store.publish("clips/a.mp4", Broken())
-        assert [path.name for path in (data / "media/clips").iterdir()] == ["a.mp4"]
+        with pytest.raises(OSError, match="gone"):
+            store.publish("clips/b.mp4", Broken())
+        assert store.names("clips") == ["a.mp4"] and store.size("clips/a.mp4") == 10
         with store.open_range("clips/a.mp4", 3, 4) as file:
             assert file.read(4) == b"3456"
         store.fetch("clips/a.mp4", tmp_path / "deep" / "copy")
         (tmp_path / "deep" / "copy").write_bytes(b"changed")
         with store.open("clips/a.mp4") as file:
             assert file.read() == b"0123456789"
+        assert [path.name for path in (tmp_path / "deep").iterdir()] == ["copy"]
 
-    def test_what_an_earlier_version_wrote_lies_where_it_lay(self, data: Path) -> None:
-        places = {
-            "clips/a.mp4": "media/clips/a.mp4",
-            "votes/a.jpg": "media/votes/a.jpg",
-            "problems/a.png": "media/problems/a.png",
-            "runs/b-3/rollouts/0-100.npz": "runs/b-3/rollouts/0-100.npz",
-            "exports/c.zip": "exports/c.zip",
-            "imports/c.zip": "imports/c.zip",
-        }
-        for key, place in places.items():
-            (data / place).parent.mkdir(parents=True, exist_ok=True)
-            (data / place).write_text(key)
-            with store.as_file(key) as path:
-                assert path.read_text() == key
+    def test_files_of_every_size_come_back(self, tmp_path: Path) -> None:
+        """Nothing, less and more than one part of an upload."""
+        for size in (0, 10, 20 << 20):
+            source = tmp_path / "source"
+            source.write_bytes(os.urandom(size))
+            store.publish("exports/c.zip", source)
+            store.fetch("exports/c.zip", tmp_path / "copy")
+            assert store.size("exports/c.zip") == size
+            assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+            source.unlink()
+
+    def test_an_open_file_can_be_sought(self) -> None:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for number in range(3):
+                archive.writestr(f"{number}.txt", str(number) * 300_000)
+        packed.seek(0)
+        store.publish("imports/c.zip", packed)
+        with store.open("imports/c.zip") as file, zipfile.ZipFile(file) as archive:
+            assert [archive.read(f"{number}.txt")[:2] for number in (2, 0, 1)] == [b"22", b"00", b"11"]
+
+    def test_a_program_gets_a_path(self) -> None:
+        store.publish("runs/b-3/job.json", b"{}")
+        with store.as_file("runs/b-3/job.json") as path:
+            assert path.name == "job.json" and path.read_bytes() == b"{}"
+        assert store.size("runs/b-3/job.json") == 2
+        assert not [found for found in scratch.get_folder().glob("store-*")]
 
     def test_what_is_not_there(self, tmp_path: Path) -> None:
         assert store.size("clips/a.mp4") is None and store.keys("clips") == store.names("clips") == []
@@ -77,11 +81,69 @@ class TestLocal:
         "key", ["../secret_key", "clips/../../secret_key", "/etc/passwd", "clips//a", ".a", "a\0b"]
     )
     def test_no_key_leads_out_of_it(self, key: str) -> None:
-        for ask in (store.size, store.open, store.delete, store.keys, store.delete_folder):
+        for ask in (store.size, store.open, store.delete, store.keys, store.delete_folder, store.age):
             with pytest.raises(ValueError, match="no key"):
                 ask(key)
         with pytest.raises(ValueError, match="no key"):
             store.publish(key, b"")
+
+    def test_a_folder_is_listed_and_deleted(self) -> None:
+        for key in ("runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz", "runs/b-4/job.json", "clips/ü %2F+1.mp4"):
+            store.publish(key, b"x")
+        assert store.names("runs") == ["b-3", "b-4"] and store.names("clips") == ["ü %2F+1.mp4"]
+        assert store.keys("runs/b-3") == ["runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz"]
+        assert store.keys("runs/b") == []  # a folder, not whatever begins so
+        assert "clips" in store.names("")
+        store.delete_folder("runs/b-3")
+        assert store.keys("runs") == ["runs/b-4/job.json"]  # some servers name an emptied folder for a while
+
+    def test_what_is_young_stays(self) -> None:
+        store.publish("runs/b-3/job.json", b"x")
+        for name in ("runs/b-3", "runs/b-3/job.json"):
+            age = store.age(name)
+            assert age is not None and -2 < age < 600
+            store.delete_old(name, 600)
+        store.delete_unfinished(600)
+        assert store.size("runs/b-3/job.json") == 1
+        store.delete_old("runs/b-3", -10)
+        assert store.keys("runs") == []
+
+    def test_it_says_that_it_works(self) -> None:
+        store.check()
+        assert store.names("") == []
+
+    def test_file_fields_of_django_use_it(self) -> None:
+        content = ContentFile(b"figure")
+        name = default_storage.save("problems/a.png", content)
+        assert not content.closed and content.size == 6
+        assert store.size(name) == default_storage.size(name) == 6 and default_storage.exists(name)
+        with default_storage.open(name) as file:
+            assert file.read() == b"figure"
+        default_storage.delete(name)
+        assert store.size(name) is None
+
+
+class TestLocal:
+    def test_an_unfinished_file_leaves_nothing(self, data: Path) -> None:
+        store.publish("clips/a.mp4", b"0123456789")
+        with pytest.raises(FileNotFoundError):
+            store.publish("clips/a.mp4", data / "nothing")
+        assert [path.name for path in (data / "media/clips").iterdir()] == ["a.mp4"]
+
+    def test_what_an_earlier_version_wrote_lies_where_it_lay(self, data: Path) -> None:
+        places = {
+            "clips/a.mp4": "media/clips/a.mp4",
+            "votes/a.jpg": "media/votes/a.jpg",
+            "problems/a.png": "media/problems/a.png",
+            "runs/b-3/rollouts/0-100.npz": "runs/b-3/rollouts/0-100.npz",
+            "exports/c.zip": "exports/c.zip",
+            "imports/c.zip": "imports/c.zip",
+        }
+        for key, place in places.items():
+            (data / place).parent.mkdir(parents=True, exist_ok=True)
+            (data / place).write_text(key)
+            with store.as_file(key) as path:
+                assert path.read_text() == key
 
     def test_links_that_generated_code_made_lead_nowhere(self, data: Path) -> None:
         secret, run = data / "secret", data / "runs" / "b-3"
@@ -97,15 +159,6 @@ class TestLocal:
         with pytest.raises(FileNotFoundError):
             store.publish("runs/b-3/rollouts/1-100.npz", run / "rollouts" / "0-100.npz")
 
-    def test_a_folder_is_listed_and_deleted(self, data: Path) -> None:
-        for key in ("runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz", "runs/b-4/job.json"):
-            store.publish(key, b"x")
-        (data / "runs/b-3/.job.json.0123.part").touch()
-        assert store.names("runs") == ["b-3", "b-4"]
-        assert store.keys("runs/b-3") == ["runs/b-3/job.json", "runs/b-3/rollouts/0-100.npz"]
-        store.delete_folder("runs/b-3")
-        assert store.names("runs") == ["b-4"]
-
     def test_what_was_being_published_at_a_kill_goes_after_a_while(self, data: Path) -> None:
         store.publish("clips/a.mp4", b"x")
         part = data / "media/clips/.b.mp4.0123.part"
@@ -115,185 +168,3 @@ class TestLocal:
         os.utime(part, (0, 0))
         store.delete_unfinished(60)
         assert not part.exists() and store.size("clips/a.mp4") == 1
-
-    def test_file_fields_of_django_use_it(self) -> None:
-        name = default_storage.save("problems/a.png", ContentFile(b"figure"))
-        assert store.size(name) == default_storage.size(name) == 6 and default_storage.exists(name)
-        with default_storage.open(name) as file:
-            assert file.read() == b"figure"
-        default_storage.delete(name)
-        assert store.size(name) is None
-
-
-@pytest.mark.slow
-@pytest.mark.django_db(transaction=True)
-class TestTwoMachines:
-    """Workers with disks of their own, one store and one database."""
-
-    @pytest.fixture
-    def use_machine(self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """Go to this machine."""
-        monkeypatch.setattr(run_folder, "PUBLISH_SECONDS", 0.0)
-
-        def use_machine(machine: str) -> Path:
-            settings.SCRATCH = tmp_path / machine
-            return scratch.get_folder()
-
-        return use_machine
-
-    def test_a_training_that_was_killed_goes_on_is_filmed_and_taken_over(
-        self, use_machine: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
-        first = use_machine("first")
-        row = start_experiment(k=2, n=1, overrides=TINY)
-        do_work(row, until="Train")
-        request = row.requests.get(kind="Train")
-        monkeypatch.setattr(train, "watch_training", killed_at_its_first_checkpoint)
-        run_job(find_job(row, "train").pk)
-        monkeypatch.undo()
-        monkeypatch.setattr(provenance, "code_is_committed", lambda: True)
-        assert find_job(row, "train").status == "queued" and (first / run_folder.get_folder(request).name).is_dir()
-        kept = [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
-        assert kept and store.size(f"{request.run_key}/result.json") is None
-
-        second = use_machine("second")
-        seen = {}
-        real = launch.train
-
-        def look(folder: Path, *given: Any, **named: Any) -> Any:
-            seen.update({path.name: path.stat().st_size for path in folder.rglob("*.pt")})
-            return real(folder, *given, **named)
-
-        monkeypatch.setattr(launch, "train", look)
-        run_job(find_job(row, "train").pk)
-        assert seen["checkpoint.pt"] > 1000  # it continued, and did not restart
-        assert find_job(row, "train").status == "done" and Candidate.objects.filter(status="trained").count() == 2
-        assert not list(second.iterdir())  # all that is needed is in the store
-        assert not [key for key in store.keys(request.run_key) if key.endswith("checkpoint.pt")]
-        assert store.size(f"{request.run_key}/{POLICY}") and store.size(f"{request.run_key}/traces/1.csv")
-
-        third = use_machine("third")
-        do_work(row)
-        run_job(find_job(row, "film", percent=100).pk)
-        assert {clip.status for clip in Clip.objects.all()} == {"ready"}
-        assert all((store.size(clip.video) or 0) > 1000 for clip in Clip.objects.all()) and not list(third.iterdir())
-
-        other = start_experiment(k=2, n=1, overrides=TINY, method="open_loop")
-        do_work(other, until="Train")
-        seen.clear()
-        run_job(find_job(other, "train").pk)
-        assert other.events.filter(kind="trained before").exists()
-        taken = other.requests.get(kind="Train")
-        assert store.size(f"{taken.run_key}/{POLICY}") == store.size(f"{request.run_key}/{POLICY}")
-
-        use_machine("first")
-        run_folder.delete_stale()
-        assert not list(first.iterdir())
-
-
-def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: run_folder.Publisher, count: int) -> None:
-    """A watch that ends with the death of the machine, soon after its checkpoints were published."""
-    while process.poll() is None and read_result(publisher.folder) is None:
-        lease.beat()
-        publisher.publish()
-        if [key for key in store.keys(publisher.request.run_key) if key.endswith("checkpoint.pt")]:
-            break
-    launch.stop(process, timeout=0.0)
-
-
-def no_beat() -> None:
-    """For a worker without a lease."""
-
-
-@pytest.mark.django_db
-class TestRunFolder:
-    @pytest.fixture
-    def train_request(self, settings: Any, tmp_path: Path) -> Request:
-        settings.SCRATCH = tmp_path / "disk"
-        row = start_experiment(k=2, n=1)
-        do_work(row, until="Train")
-        return row.requests.get(kind="Train")
-
-    def put(self, request: Request, name: str, content: str = "x") -> None:
-        path = run_folder.get_folder(request) / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-
-    def test_where_the_store_has_the_folder_nothing_is_published(self, train_request: Request, settings: Any) -> None:
-        settings.SCRATCH = None
-        self.put(train_request, "checkpoints/shard-0-2/checkpoint.pt")
-        self.put(train_request, "log.txt")
-        before = os.stat(run_folder.get_folder(train_request) / "checkpoints/shard-0-2/checkpoint.pt")
-        publisher = run_folder.Publisher(train_request, no_beat)
-        run_folder.fetch(train_request, "a", no_beat)
-        publisher.publish()
-        publisher.finish()
-        publisher.clear()
-        assert os.stat(run_folder.get_folder(train_request) / "checkpoints/shard-0-2/checkpoint.pt") == before
-        assert len(store.keys(train_request.run_key)) == 2
-
-    def test_large_checkpoints_and_logs_stay(self, train_request: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(run_folder, "MOST_CHECKPOINT", 10)
-        self.put(train_request, "checkpoints/shard-0-1/checkpoint.pt", "small")
-        self.put(train_request, "checkpoints/shard-1-2/checkpoint.pt", "larger than that")
-        self.put(train_request, "log.txt")
-        (run_folder.get_folder(train_request) / "rollouts").mkdir()
-        (run_folder.get_folder(train_request) / "rollouts" / "0-010.npz").symlink_to("/etc/passwd")
-        run_folder.Publisher(train_request, no_beat).publish()
-        assert store.keys(train_request.run_key) == [f"{train_request.run_key}/checkpoints/shard-0-1/checkpoint.pt"]
-
-    def test_the_newest_folder_is_the_one_that_goes_on(self, train_request: Request) -> None:
-        """A machine that comes back finds what another one did meanwhile; its own folder is stale."""
-        shard = "checkpoints/shard-0-2/checkpoint.pt"
-        run_folder.fetch(train_request, "a 1", no_beat)
-        self.put(train_request, shard, "further than was published")
-        run_folder.fetch(train_request, "a 2", no_beat)
-        assert (run_folder.get_folder(train_request) / shard).read_text() == "further than was published"
-        store.publish(f"{train_request.run_key}/{run_folder.MARK}", b"b 1")
-        store.publish(f"{train_request.run_key}/{shard}", b"by the other")
-        run_folder.fetch(train_request, "a 3", no_beat)
-        assert (run_folder.get_folder(train_request) / shard).read_text() == "by the other"
-
-    def test_words_are_taken_out_of_the_store_and_of_this_machine(self, train_request: Request) -> None:
-        run_folder.fetch(train_request, "a", no_beat)
-        for name in ("job.json", "log.txt"):
-            self.put(train_request, name, "it limps")
-        publisher = run_folder.Publisher(train_request, no_beat)
-        publisher.publish_job()
-        run_folder.rewrite(train_request, lambda text: text.replace("limps", "[deleted]"))
-        publisher.publish_job()
-        publisher.publish()
-        run_folder.fetch(train_request, "b", no_beat)
-        assert {
-            path.read_text()
-            for path in run_folder.get_folder(train_request).glob("*.*")
-            if path.name != run_folder.MARK
-        } == {"it [deleted]"}
-        with store.open(f"{train_request.run_key}/job.json") as file:
-            assert file.read() == b"it [deleted]"
-
-    def test_a_result_is_published_last(self, train_request: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("progress.json", "traces/0.csv", POLICY, "checkpoints/shard-0-2/result.json"):
-            self.put(train_request, name)
-        self.put(train_request, "result.json", json.dumps({"candidates": []}))
-        order: list[str] = []
-        publish = store.publish
-        monkeypatch.setattr(
-            store, "publish", lambda key, source: (order.append(key.rpartition("/")[2]), publish(key, source))
-        )
-        run_folder.Publisher(train_request, no_beat).finish()
-        assert order == ["0.pt", "0.csv", "result.json", "progress.json", "result.json"]
-        with store.as_file(f"{train_request.run_key}/result.json") as path:
-            assert read_result(path.parent) == TrainResult(())
-
-    def test_the_lease_is_renewed_after_each_file(self, train_request: Request, tmp_path: Path, settings: Any) -> None:
-        beats: list[int] = []
-        names = ["traces/0.csv", POLICY, "checkpoints/shard-0-2/checkpoint.pt"]
-        for name in names:
-            self.put(train_request, name)
-        run_folder.Publisher(train_request, lambda: beats.append(1)).publish()
-        assert len(beats) == len(names)
-        settings.SCRATCH = tmp_path / "another disk"
-        run_folder.fetch(train_request, "b", lambda: beats.append(1))
-        assert len(beats) == 2 * len(names)

@@ -3,15 +3,16 @@
 from celery import shared_task
 
 from webapp.archive import export, restore, work
-from webapp.base import logs
+from webapp.base import logs, processes
 
 RUNNERS = {"export": export.run_export, "import": restore.run_import}
 
 
 @shared_task(name="prefine.archive", ignore_result=True)
 def archive(kind: str, pk: int) -> None:
-    with logs.about(job=f"{kind}-{pk}"):
-        carry_out_task(kind, pk)
+    with processes.work() as allowed, logs.about(job=f"{kind}-{pk}"):
+        if allowed:
+            carry_out_task(kind, pk)
 
 
 def carry_out_task(kind: str, pk: int) -> bool:

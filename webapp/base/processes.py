@@ -6,9 +6,26 @@ import os
 import socket
 import threading
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 stopping = threading.Event()
 """Set when this process must end; its work stops at the next heartbeat."""
+draining = threading.Event()
+"""Set when this process must take no more work."""
+_working = threading.Lock()
+
+
+@contextmanager
+def work() -> Iterator[bool]:
+    """A block in which this process works, if it may: the value says so."""
+    with _working:
+        yield not draining.is_set()
+
+
+def is_idle() -> bool:
+    """Whether this process is outside such a block."""
+    return not _working.locked()
 
 
 def get_machine() -> str:

@@ -1,6 +1,6 @@
 """The scratch folder on this machine's own disk: running trainings and temporary files.
 
-By default it is the store's folder of runs, so that a file is in the store as soon as a training writes it.
+By default it is the folder of runs of a local store, so that a file is in the store as soon as a training writes it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 
 from django.conf import settings
 
-TEMPORARY = re.compile(r"(?:film|export|import|publish)-\w+")
+TEMPORARY = re.compile(r"(?:film|export|import|publish|store)-\w+")
 
 
 def get_folder() -> Path:
-    """PREFINE_SCRATCH, or `runs` in the data folder."""
+    """PREFINE_SCRATCH, or a folder in the data folder: `runs`, or `scratch` where the store is a bucket."""
     return Path(settings.SCRATCH or settings.DATA_DIR / "runs")
 
 
 @contextmanager
 def temporary_folder(kind: str) -> Iterator[Path]:
-    """A temporary folder. `kind`: film, export, import or publish."""
+    """A temporary folder. `kind`: film, export, import, publish or store."""
     get_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=get_folder()) as path:
         yield Path(path)

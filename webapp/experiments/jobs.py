@@ -7,13 +7,14 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from trainer.records import FINAL
 from webapp.base.broker import send_message
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
+from webapp.experiments.protocol import PROTOCOL
 
 FIRST_RING_SECONDS = 5
 LAST_RING_SECONDS = 160
@@ -27,7 +28,10 @@ def add(experiment: Experiment, kind: str, request: Request | None = None, perce
         same = same.filter(status=Job.Status.QUEUED)
     job = same.first()
     if job is None:
-        job = Job.objects.create(experiment=experiment, kind=kind, request=request, percent=percent)
+        before = experiment.jobs.aggregate(Max("protocol"))["protocol__max"] or 0
+        job = Job.objects.create(
+            experiment=experiment, kind=kind, request=request, percent=percent, protocol=max(PROTOCOL, before)
+        )
         ring(job)
     return job
 

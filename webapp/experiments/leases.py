@@ -28,6 +28,7 @@ from webapp.base.processes import has_ended
 from webapp.experiments import estimates, events, jobs, loop, progress, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
+from webapp.experiments.protocol import PROTOCOL
 
 log = logging.getLogger(__name__)
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
@@ -43,9 +44,11 @@ class Paused(Stopped):
 
 
 def claim(job_id: int) -> Lease | None:
-    """Claim a queued job; None if it is not queued, its experiment is paused, or another worker was faster."""
+    """Claim a queued job; None if it is not queued, its experiment is paused, another worker was faster, or only a
+    newer version can carry it out.
+    """
     paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
-    owner = "" if paused else claim_row(Job.objects.filter(pk=job_id), progress={})
+    owner = "" if paused else claim_row(Job.objects.filter(pk=job_id, protocol__lte=PROTOCOL), progress={})
     if not owner:
         return None
     job = Job.objects.select_related("experiment", "request__experiment").filter(pk=job_id, owner=owner).first()

@@ -179,6 +179,7 @@ TABLES = (
             "attempt": keep("How often a worker took it."),
             "strikes": keep("Attempts in a row that ended badly."),
             "reached": keep("Fraction reached at the last of these."),
+            "protocol": never("Which versions of Prefine may do it."),
             "cancel": keep("Whether it was asked to stop."),
             "rung_at": never("Only of use while the job waits."),
             "rings": never("Only of use while the job waits."),
@@ -204,6 +205,8 @@ TABLES = (
             "request": link(),
             "seconds": keep("Time of training.", "s"),
             "samples": keep("Control steps simulated, over all candidates."),
+            "store_seconds": keep("Of this time, how long the training waited for the store.", "s"),
+            "store_bytes": keep("What it uploaded to the store, checkpoints included.", "bytes"),
             "nan_worlds": keep("Worlds whose state went non-finite and were reset."),
             "created_at": when("When it ended."),
         },
@@ -261,4 +264,4 @@ TABLES = (
         },
     ),
 )
-OMITTED: tuple[Omitted, ...] = ()
+OMITTED: tuple[Omitted, ...] = (Omitted("experiments.Worker", "Processes and machines of this installation."),)

@@ -9,6 +9,7 @@ from webapp.experiments.models.loop_settings import (
     task_choices,
 )
 from webapp.experiments.models.requests import Clip, Event, Job, ModelCall, Request, Run
+from webapp.experiments.models.workers import Worker
 
 __all__ = [
     "Candidate",
@@ -23,6 +24,7 @@ __all__ = [
     "Request",
     "Run",
     "Tag",
+    "Worker",
     "method_choices",
     "preset_choices",
     "task_choices",

@@ -100,6 +100,8 @@ class Job(models.Model):
     """Failed attempts in a row without progress; too many fail the job."""
     reached = models.FloatField(default=0)
     """The fraction at the last strike."""
+    protocol = models.PositiveSmallIntegerField(default=1, db_default=1)
+    """The lowest that a worker must understand (webapp.experiments.protocol)."""
     cancel = models.BooleanField(default=False)
     rung_at = models.DateTimeField(null=True)
     rings = models.PositiveSmallIntegerField(default=0)
@@ -138,6 +140,10 @@ class Run(models.Model):
     seconds = models.FloatField(default=0)
     samples = models.BigIntegerField(default=0)
     nan_worlds = models.PositiveIntegerField(default=0)
+    store_seconds = models.FloatField(default=0, db_default=0)
+    """How long the training waited for the store."""
+    store_bytes = models.BigIntegerField(default=0, db_default=0)
+    """What it uploaded, checkpoints included."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
