@@ -12,6 +12,8 @@ from llm import syntax
 FUNCTION = "compute_reward"
 KEPT = 1024
 """Programs whose repaired text and normal form stay in memory: searches read the same ones in prompt after prompt."""
+MAX_DEPTH = 150
+"""Levels of a syntax tree. The check of rewards allows 100; Python's own functions fail on some hundreds."""
 _DEFINES = re.compile(rf"^[ \t]*def[ \t]+{FUNCTION}\b", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[ \t]*+$")
 _THINKING = re.compile(r"<(/?)think(?:ing)?>")
@@ -114,11 +116,21 @@ def _needless_lines(tree: ast.Module) -> set[int]:
 
 
 def parse(code: str) -> ast.Module | None:
-    """The syntax tree, or None for what is not Python."""
+    """The syntax tree, or None for what is not Python, and for a tree that is too deep to be walked recursively."""
     try:
-        return syntax.module(code)
+        tree = syntax.module(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    return tree if _is_shallow(tree) else None
+
+
+def _is_shallow(tree: ast.Module) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return True
+    return False
 
 
 @lru_cache(KEPT)

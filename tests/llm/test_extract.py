@@ -101,3 +101,11 @@ def test_the_arguments_of_a_reward_are_the_inputs_that_it_reads():
     code = "def compute_reward(dt: float, up_vec: torch.Tensor) -> int:\n    return dt"
     assert arguments(code) == ("dt", "up_vec")
     assert arguments("not python(") == ()
+
+
+@pytest.mark.parametrize("long", [" + ".join(["dt"] * 1500), "-" * 1500 + "dt"])
+def test_a_program_that_is_too_deep_to_walk_is_only_text(long):
+    code = f"def compute_reward(dt):\n    return {long}, {{}}"
+    assert source(f"```python\n{code}\n```") == f"{code}\n"
+    assert normal_form(code) == code
+    assert arguments(code) == ()

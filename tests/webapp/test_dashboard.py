@@ -585,3 +585,13 @@ def test_a_candidate_that_nobody_had_to_look_at_is_not_promised_a_clip(staff):
     assert said.count("Not filmed") == 2 and said.count("To be filmed") == 2  # neither best nor worst; those two
     page = staff.get(reverse("bench:candidate", args=[row.public_id, "1-2"])).content.decode()
     assert "Not filmed" in page and "No clip yet" not in page
+
+
+def test_a_reply_with_a_very_long_sum_is_shown_like_any_other(staff):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    source = f"def compute_reward(dof_pos):\n    return {' + '.join(['1.0'] * 1500)}, {{}}"
+    call = ModelCall.objects.filter(request__experiment=row).earliest("seed")
+    call.data = {**call.data, "text": f"```python\n{source}\n```"}
+    call.save()
+    page = staff.get(reverse("bench:candidate", args=[row.public_id, "1-1"]))
+    assert page.status_code == 200 and "1.0 + 1.0 + 1.0" in page.content.decode()
