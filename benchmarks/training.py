@@ -56,7 +56,7 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
     from simulation.noise import SharedNoise
     from simulation.rewards.contract import compile_reward
     from trainer.collect import Collector
-    from trainer.lockstep import mixed_precision
+    from trainer.learner import mixed_precision
     from trainer.networks import NetworkShape
     from trainer.ppo import PPO
     from trainer.scoring import Scorer

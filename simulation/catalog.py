@@ -54,6 +54,11 @@ class Preset:
         """Environment steps one candidate is trained on."""
         return self.worlds * self.horizon * self.iterations
 
+    @property
+    def states(self) -> int:
+        """States of a horizon, for which a reward is called at once."""
+        return self.worlds * self.horizon
+
 
 @dataclass(frozen=True)
 class SacPreset:
@@ -88,6 +93,11 @@ class SacPreset:
     def samples(self) -> int:
         """Environment steps one candidate is trained on."""
         return self.worlds * self.horizon * self.iterations
+
+    @property
+    def states(self) -> int:
+        """States of a horizon, for which a reward is called at once."""
+        return self.worlds * self.horizon
 
 
 AnyPreset = Preset | SacPreset

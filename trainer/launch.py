@@ -78,8 +78,10 @@ def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:
     )
 
 
-def check(task: str, sources: Sequence[str]) -> list[Verdict]:
+def check(task: str, sources: Sequence[str], states: int = 0) -> list[Verdict]:
     """The verdict on each reward source, in order: syntax, then a dry run in a jailed process.
+
+    `states`: the number for which training calls a reward at once (`catalog.Preset.states`); 0: the quick preset's.
 
     Raises RuntimeError when the checker itself did not answer, or not in time.
     """
@@ -92,7 +94,16 @@ def check(task: str, sources: Sequence[str]) -> list[Verdict]:
         limit = CHECK_START_SECONDS + CHECK_SECONDS * len(files)
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "trainer.commands.check", "--task", task, *map(str, files)],
+                [
+                    sys.executable,
+                    "-m",
+                    "trainer.commands.check",
+                    "--task",
+                    task,
+                    "--states",
+                    str(states),
+                    *map(str, files),
+                ],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -56,6 +56,13 @@ class Learner(Protocol):
         """Continue from a state_dict, on this learner's device."""
 
 
+def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa: B008  (immutable)
+    """Whether this device multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
 def learner_for(
     info: TaskInfo, preset: AnyPreset, seeds: Sequence[int], mixed_precision: bool, device: torch.device
 ) -> Learner:

@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,11 @@ from simulation.rewards import sandbox
 from simulation.rewards.contract import compile_reward
 from simulation.rewards.parsing import Refused
 from trainer import checkpoint, memory
+from trainer.calls import CallMark
 from trainer.candidate import EPISODE_LENGTH, Candidate
 from trainer.collect import Collector, Horizon
-from trainer.learner import learner_for
-from trainer.process import EXIT_DISK_FULL, die_with_parent
+from trainer.learner import learner_for, mixed_precision
+from trainer.process import EXIT_DISK_FULL, die_with_parent, memory_share
 from trainer.records import (
     FINAL,
     WARM,
@@ -41,6 +43,7 @@ from trainer.records import (
     TrainJob,
     TrainResult,
     preset_of,
+    read_dropped,
     read_job,
     rollout_path,
     shard_folder,
@@ -56,9 +59,9 @@ CHECKPOINT_SHARE = 50
 PROGRESS_SECONDS = 0.5
 MAX_DIVERGED = 0.5
 """Of a horizon's steps; where the physics fails more often, nothing can be learned."""
-MEMORY_BYTES = 16 << 30
-"""What a shard may take beyond its libraries, where the machine has it: the largest preset needs a fraction, and a
-reward that asks for more than there is must meet this limit, not the kernel, which would kill the process.
+REWARD_SECONDS = 10.0
+"""Processor time that all calls of one reward may take in any case; usual ones take less in a whole training. Beyond
+it, they may take as long as the rest of the candidate's training.
 """
 
 
@@ -78,7 +81,8 @@ class Lockstep:
         self._start: StartPhysics | None = None
         """The engine once it is started: a locked process can build new worlds with it, but start no other engine."""
         self._fingerprinted = self._fingerprint()
-        self._reported_at = self._clock = time.monotonic()
+        self._mark = CallMark(self.folder)
+        self._begun = self._reported_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
 
     def open(self) -> None:
@@ -109,6 +113,7 @@ class Lockstep:
             self._set_worlds(saved.get("worlds", self.preset.worlds))
         else:
             saved = None
+            self._give_up_dropped()
         scorers = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
         self.active = [c for c in self.candidates if not c.reason]
         if not self.active:
@@ -132,10 +137,20 @@ class Lockstep:
         elif self.job.warm:
             policy = checkpoint.load_policy(self.job_dir / WARM, self.info.name)
             self.learner.start_from(policy.networks, policy.observations)
+        self._give_up_dropped()
+        self._drop_failed()
+
+    def _give_up_dropped(self) -> None:
+        """Fail the candidates without which the coordinator wants this shard to go on."""
+        dropped = read_dropped(self.folder)
+        for candidate in self.candidates:
+            if candidate.index in dropped and not candidate.reason:
+                candidate.reason = f"{dropped[candidate.index]} (after {candidate.samples} samples)"
 
     def train(self) -> TrainResult:
         """Train to the end of the budget, or until cancelled or no candidate is left."""
         self._write_progress("training")
+        self._begun = time.monotonic()
         while self.active and self.iteration < self.preset.iterations:
             if (self.job_dir / "cancel").exists():
                 self._cancel()
@@ -196,11 +211,12 @@ class Lockstep:
 
     def _trace(self, horizon: Horizon) -> None:
         count = self.preset.horizon * self.preset.worlds
-        for group, (candidate, score) in enumerate(zip(self.active, horizon.scores, strict=True)):
+        scored = zip(self.active, horizon.scores, self.collector.scorers, strict=True)
+        for group, (candidate, score, scorer) in enumerate(scored):
             candidate.samples += count
             diverged = int(horizon.diverged[group])
             candidate.nan_worlds += diverged
-            reason = score.reason or candidate.changed(score.sums)
+            reason = score.reason or candidate.changed(score.sums) or self._slow(scorer.seconds)
             if diverged > MAX_DIVERGED * count:
                 reason = f"the simulation diverged in {diverged} of {count} steps: {self.info.name}'s model is unstable"
             if reason:
@@ -211,6 +227,13 @@ class Lockstep:
             lengths = candidate.series.setdefault(EPISODE_LENGTH, Series())
             lengths.add(int(horizon.episode_steps[group]), int(horizon.episodes[group]))
             candidate.metric.add(float(horizon.metric[group]), int(horizon.metric_counts[group]))
+
+    def _slow(self, seconds: float) -> str:
+        """What is wrong if a reward's calls have taken so long that they slow the others' training."""
+        rest = (time.monotonic() - self._begun - seconds) / len(self.active)
+        if seconds <= max(REWARD_SECONDS, rest):
+            return ""
+        return f"limits: its calls took {seconds:.0f} s of processor time, the rest of its training {rest:.0f} s"
 
     def _drop_failed(self) -> None:
         groups = [group for group, candidate in enumerate(self.active) if not candidate.reason]
@@ -287,7 +310,7 @@ class Lockstep:
     def _compiled(self, candidate: Candidate) -> Any:
         try:
             reward = compile_reward(self.job.sources[candidate.index], self.info.name)
-            return Scorer(reward, f"candidate {candidate.index}")
+            return Scorer(reward, f"candidate {candidate.index}", partial(self._mark.of, candidate.index))
         except Refused as refused:
             candidate.reason = f"{refused.stage}: {refused.reason}"
             return None
@@ -327,20 +350,13 @@ class Lockstep:
         )
 
 
-def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa: B008  (immutable)
-    """Whether this device multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-
-
-def locked_training(lockstep: Lockstep, job_dir: Path, device: str) -> TrainResult:
+def locked_training(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: int) -> TrainResult:
     """Train in a locked process; an error that no single candidate caused fails them all, with its reason."""
     try:
         if device != "cpu":
             lockstep.open()
-        memory_bytes = min(MEMORY_BYTES, memory.installed_bytes()) + choice.device_memory(device)
-        for note in sandbox.lock(writable=[job_dir], memory_bytes=memory_bytes):
+        allowed = memory_bytes + choice.device_memory(device)
+        for note in sandbox.lock(writable=[job_dir], memory_bytes=allowed):
             print(note, flush=True)
         choice.compile_into(device, lockstep.folder / "kernels")
         lockstep.prepare()
@@ -362,13 +378,15 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="threads that step the physics")
     parser.add_argument("--parent", type=int, required=True, help="process whose end ends this one")
     parser.add_argument("--device", default="cpu", help="as simulation.backends.choice names it")
+    parser.add_argument("--memory", type=int, help="bytes it may take beyond its libraries")
     arguments = parser.parse_args()
     die_with_parent(arguments.parent)
     torch.set_num_threads(1)
     job_dir, device = arguments.job_dir.resolve(), arguments.device
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)
     try:
-        write_json(lockstep.folder / "result.json", locked_training(lockstep, job_dir, device))
+        memory_bytes = arguments.memory or memory_share(1)
+        write_json(lockstep.folder / "result.json", locked_training(lockstep, job_dir, device, memory_bytes))
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

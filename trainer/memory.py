@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,11 +14,6 @@ Result = TypeVar("Result")
 
 MOST_PARTS = 64
 """Work that does not fit in this many parts would not fit in more."""
-
-
-def installed_bytes() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def retry_halved(work: Callable[[], Result], halve: Callable[[], bool]) -> Result:

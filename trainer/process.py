@@ -17,6 +17,26 @@ KEPT_PREFIXES = ("LC_", "MUJOCO_", "OMP_", "EGL_", "LIBGL_", "MESA_", "PYOPENGL_
 PR_SET_PDEATHSIG = 1
 EXIT_DISK_FULL = 74
 """Exit status of a process that stopped because a disk is full."""
+MOST_MEMORY, LEAST_MEMORY = 16 << 30, 1 << 30
+"""Bytes that a training process may take beyond its libraries, where the machine has them: the largest preset needs a
+fraction. A reward that asks for more than there is must meet this limit, not the kernel's, which kills the process.
+"""
+SHARED = 0.75
+"""The share of the machine's memory that all processes of a training may take together."""
+CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
+"""The limit of the container that this process runs in: a number, or "max"."""
+
+
+def memory_share(processes: int) -> int:
+    """What each of so many training processes on this machine may take."""
+    return min(MOST_MEMORY, max(LEAST_MEMORY, int(SHARED * installed_bytes()) // processes))
+
+
+def installed_bytes() -> int:
+    """Bytes of memory that this machine, or this container, has."""
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = CONTROL_GROUP.read_text().strip() if CONTROL_GROUP.exists() else ""
+    return min(installed, int(limit)) if limit.isdigit() else installed
 
 
 def clean_environment(**extra: str) -> dict[str, str]:

@@ -28,6 +28,8 @@ from simulation import catalog
 from simulation.catalog import AnyPreset
 
 WARM = "warm.pt"
+DROPPED = "dropped.json"
+"""In a shard's folder: candidates that it goes on without."""
 FINAL = 100
 """The percentage of the budget at which a policy is done."""
 
@@ -127,9 +129,13 @@ def rollout_path(folder: Path, index: int, percent: int, number: int = 1) -> Pat
 
 def write_json(path: Path, record: Any) -> None:
     """Replace `path` atomically with the record as JSON."""
+    _write_text(path, json.dumps(asdict(record)))
+
+
+def _write_text(path: Path, text: str) -> None:
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        temporary.write_text(json.dumps(asdict(record)))
+        temporary.write_text(text)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
@@ -166,15 +172,33 @@ def preset_of(job: TrainJob) -> AnyPreset:
     """The job's preset with its overrides. Raises ValueError naming what is unknown, not positive or missing."""
     if job.seeds and len(job.seeds) != len(job.sources):
         raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")
-    preset = catalog.preset(job.task, job.preset)
+    return apply_overrides(catalog.preset(job.task, job.preset), job.overrides)
+
+
+def apply_overrides(preset: AnyPreset, overrides: dict[str, float | int]) -> AnyPreset:
+    """The preset with these fields. Raises ValueError naming what is unknown or not positive."""
     numbers = {f.name: type(getattr(preset, f.name)) for f in fields(preset)}
     numbers = {name: kind for name, kind in numbers.items() if kind in (int, float)}
-    for name, value in job.overrides.items():
+    for name, value in overrides.items():
         if name not in numbers:
             raise ValueError(f"unknown override {name!r}; known: {', '.join(numbers)}")
         if numbers[name] is int and (value != int(value) or value < 1):
             raise ValueError(f"override {name}={value}: a whole number of at least 1 is needed")
-    return replace(preset, **{name: numbers[name](value) for name, value in job.overrides.items()})
+    return replace(preset, **{name: numbers[name](value) for name, value in overrides.items()})
+
+
+def drop_candidate(folder: Path, index: int, reason: str) -> None:
+    """Have the process of this shard go on without a candidate when it is started again."""
+    dropped = read_dropped(folder) | {index: reason}
+    _write_text(folder / DROPPED, json.dumps(dropped))
+
+
+def read_dropped(folder: Path) -> dict[int, str]:
+    """The candidates that this shard goes on without, and why."""
+    try:
+        return {int(index): reason for index, reason in json.loads((folder / DROPPED).read_text()).items()}
+    except FileNotFoundError:
+        return {}
 
 
 def shard_folder(job_dir: Path, first: int, last: int) -> Path:

@@ -22,7 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trainer.process import EXIT_DISK_FULL
+from simulation.rewards.verdict import shortened
+from trainer.process import EXIT_DISK_FULL, memory_share
 from trainer.records import (
     WARM,
     CandidateProgress,
@@ -143,9 +144,10 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
         file.parent.mkdir(exist_ok=True)
         write_json(file, parts)
     bounds = parts.bounds
-    threads = max(1, cores // (len(bounds) - 1))
+    threads, memory = max(1, cores // (len(bounds) - 1)), memory_share(len(bounds) - 1)
     return [
-        Shard(job_dir, first, last, threads, parts.device) for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+        Shard(job_dir, first, last, threads, parts.device, memory)
+        for first, last in zip(bounds[:-1], bounds[1:], strict=True)
     ]
 
 
@@ -246,7 +248,7 @@ def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:
 
 def shard_candidates(shard: Shard, part: Progress) -> list[CandidateProgress]:
     """Where a shard's candidates are; failed, when the shard itself is."""
-    known = {c.index: c for c in part.candidates}
+    known = {c.index: replace(c, reason=shortened(c.reason)) for c in part.candidates}
     candidates = [known.get(index, CandidateProgress(index)) for index in range(shard.first, shard.last)]
     if shard.failure:
         return [c if c.reason else replace(c, status="failed", reason=shard.failure) for c in candidates]
@@ -268,6 +270,7 @@ def merged_result(shards: list[Shard], cancelled: bool) -> TrainResult:
         candidates.extend(result.candidates)
         cancelled |= result.cancelled
         seconds = max(seconds, result.seconds)
+    candidates = [replace(candidate, reason=shortened(candidate.reason)) for candidate in candidates]
     return TrainResult(tuple(candidates), seconds, sum(c.samples for c in candidates), cancelled)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from simulation.environment import Environment
 from simulation.rewards.contract import CALL_SECONDS, OutOfMemory, RewardFailure, RewardFunction
 from trainer import memory
 
+CallMarker = Callable[[], AbstractContextManager[None]]
 Rewarded = tuple[Tensor, dict[str, Tensor]]
 Called = TypeVar("Called")
 
@@ -37,9 +39,13 @@ class Scorer:
     All parts together may take the time of one call: each takes that of all other candidates, too.
     """
 
-    def __init__(self, reward: RewardFunction, name: str = "a candidate") -> None:
+    def __init__(self, reward: RewardFunction, name: str = "a candidate", mark: CallMarker = nullcontext) -> None:
+        """`mark`: each call is made within what this returns (`trainer.calls`)."""
         self.reward = reward
         self.parts = memory.Parts(f"the reward of {name}")
+        self.seconds = 0.0
+        """Processor time of all calls so far."""
+        self._mark = mark
 
     def score(self, inputs: Mapping[str, Any], per_state: set[str]) -> Score:
         """The reward's result on these inputs, of which `per_state` have a row for each state."""
@@ -65,12 +71,12 @@ class Scorer:
 
     def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str], parts: int) -> Rewarded:
         if parts == 1:
-            return self.reward(inputs)
+            return self._call(inputs)
         split = {name: inputs[name].chunk(parts) for name in per_state}
         count = len(split[self.reward.world_input])
         results, begun = [], time.process_time()
         for i in range(count):
-            results.append(self.reward({**inputs, **{name: split[name][i] for name in split}}))
+            results.append(self._call({**inputs, **{name: split[name][i] for name in split}}))
             if time.process_time() - begun > CALL_SECONDS:
                 said = f"{i + 1} of {count} calls for parts of the states took more than {CALL_SECONDS:g} s"
                 raise RewardFailure(f"{said} of processor time", "limits")
@@ -79,6 +85,14 @@ class Scorer:
         if any(list(part) != names for part in components):
             raise RewardFailure("its components depend on the states: each needs the same ones")
         return torch.cat(totals), {name: torch.cat([part[name] for part in components]) for name in names}
+
+    def _call(self, inputs: Mapping[str, Any]) -> Rewarded:
+        begun = time.thread_time()
+        try:
+            with self._mark():
+                return self.reward(inputs)
+        finally:
+            self.seconds += time.thread_time() - begun
 
 
 def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]) -> list[Score]:

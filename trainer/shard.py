@@ -12,8 +12,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainer.calls import CallWatch, candidate_of, clear_mark, read_mark
 from trainer.process import EXIT_DISK_FULL, clean_environment
-from trainer.records import Progress, read_progress, read_result, shard_folder
+from trainer.records import Progress, drop_candidate, read_progress, read_result, shard_folder
 
 SPEED_SECONDS = 20.0
 """Speed, and with it the time left, is measured over this many last seconds."""
@@ -21,6 +22,8 @@ MEASURABLE_SECONDS = 1.0
 """Nothing is estimated from less than this."""
 CRASHES = 3
 """After this many crashes in a row without progress, a child's candidates cannot be trained."""
+CRASHES_IN_ONE_CALL = 2
+"""After this many of them in calls of the same candidate's reward, the candidate is dropped: one may be chance."""
 PROGRESS_FRACTION = 0.1
 """Progress between two crashes means at least this fraction of the training: less is within the error of the files."""
 
@@ -34,9 +37,14 @@ class Shard:
     last: int
     threads: int
     device: str = "cpu"
+    memory: int = 0
+    """Bytes that the child may take beyond its libraries; 0: its own default."""
     process: subprocess.Popen[bytes] | None = None
     crashes: int = 0
     """In a row, without progress between them."""
+    blamed: list[int] = field(default_factory=list)
+    """The candidates in whose calls these were."""
+    watch: CallWatch = field(default_factory=CallWatch)
     reached: float = 0.0
     """The fraction of the training at the first of them."""
     failure: str = ""
@@ -56,8 +64,11 @@ class Shard:
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "trainer.lockstep", str(self.job_dir), str(self.first), str(self.last)]
         command += ["--threads", str(self.threads), "--device", self.device, "--parent", str(os.getpid())]
+        command += ["--memory", str(self.memory)] if self.memory else []
         # One thread of torch per process; idle OpenMP threads must not spin beside the other shards.
         environment = clean_environment(OMP_NUM_THREADS="1", OMP_WAIT_POLICY="PASSIVE", MKL_NUM_THREADS="1")
+        clear_mark(self.folder)
+        self.watch = CallWatch()
         self.history.clear()
         self.started = time.time()
         # MuJoCo writes its warnings into the working folder.
@@ -75,9 +86,14 @@ class Shard:
         return bool(self.failure) or self.process is None
 
     def over(self) -> bool:
-        """Check the child, and return whether it is done. Restarts it after a crash; OSError when the disk is full."""
-        if self.process is None or self.failure or self.process.poll() is None:
+        """Check the child, and return whether it is done. Restarts it after a crash, and without a candidate whose
+        reward does not end or crashes it again. Raises OSError when the disk is full.
+        """
+        if self.process is None or self.failure:
             return self.done
+        if self.process.poll() is None:
+            self._end_endless_call(self.process.pid)
+            return False
         status = self.process.returncode
         if status == 0 and read_result(self.folder) is not None:
             self.process = None
@@ -86,6 +102,8 @@ class Shard:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         self._count_crash()
+        if self._drop_crashing(cause):
+            return False
         if self.crashes < CRASHES:
             resumable = (self.folder / "checkpoint.pt").exists()
             how = "continuing from its checkpoint" if resumable else "starting it again"
@@ -96,10 +114,42 @@ class Shard:
         print(f"shard {self.first}-{self.last}: {self.failure}", flush=True)
         return True
 
+    def _end_endless_call(self, pid: int) -> None:
+        mark = read_mark(self.folder)
+        reason = self.watch.look(mark, pid, time.monotonic())
+        index = self._candidate_of(mark)
+        if reason and index is not None:
+            self._restart_without(index, f"limits: {reason}")
+
+    def _drop_crashing(self, cause: str) -> bool:
+        """Drop the candidate in whose calls the child crashed repeatedly; whether there is one."""
+        index = self._candidate_of(read_mark(self.folder))
+        if index is None:
+            return False
+        self.blamed.append(index)
+        if self.blamed.count(index) < CRASHES_IN_ONE_CALL:
+            return False
+        how = f"its calls ended the training process {CRASHES_IN_ONE_CALL} times ({cause})"
+        self._restart_without(index, f"run: {how}: it may need too much memory")
+        return True
+
+    def _candidate_of(self, mark: int) -> int | None:
+        """The candidate of the child's mark, if it is one of the child's: the file is open to generated code."""
+        index = candidate_of(mark)
+        return index if index is not None and self.first <= index < self.last else None
+
+    def _restart_without(self, index: int, reason: str) -> None:
+        """Go on with the other candidates, from the last checkpoint."""
+        self.stop()
+        print(f"shard {self.first}-{self.last}: going on without candidate {index}: {reason}", flush=True)
+        drop_candidate(self.folder, index, reason)
+        self.crashes, self.blamed = 0, []
+        self.start()
+
     def _count_crash(self) -> None:
         fraction = read_progress(self.folder).fraction
         if not self.crashes or fraction >= self.reached + PROGRESS_FRACTION:
-            self.crashes, self.reached = 0, fraction
+            self.crashes, self.reached, self.blamed = 0, fraction, []
         self.crashes += 1
 
     def observe(self, now: float) -> Progress:

@@ -22,7 +22,7 @@ OPTIONS = {
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",
     "train": "--task --reward --preset --algorithm --iterations --seed --seeds --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",
-    "check": "--task",
+    "check": "--task --states",
     "replay": "--lenient",
     "benchmark": "--tasks --out",
     "completion": "bash zsh",

@@ -19,9 +19,17 @@ MAX_LOOP_NESTING = 2
 MAX_ITERATIONS = 64
 """Iterations of one loop: enough for joints and fingers, too few for worlds."""
 MAX_COMPONENTS = 32
-COMPONENT_NAME = re.compile(r"[\w .+/()\[\]:-]{1,64}")
+MAX_NAME = 64
+"""Letters of a component's name."""
+COMPONENT_NAME = re.compile(rf"[\w .+/()\[\]:-]{{1,{MAX_NAME}}}")
 MAX_ELEMENTS = 1 << 26
 """Elements of a tensor that a reward may allocate (256 MB of float32)."""
+MAX_PRODUCTS = 1 << 31
+"""Multiplications of one product of matrices: 0.2 s with floats, 2 s with whole numbers."""
+MAX_SORTED = 1 << 22
+"""Elements that one call may sort, in two or three seconds."""
+MAX_LENGTH = 4096
+"""Elements of a list or tuple: as many as two nested loops append."""
 MAX_INT = 1 << 31
 """Largest integer constant."""
 RESERVED_COMPONENTS = frozenset({"total", "episode_length"})
@@ -122,6 +130,12 @@ SIZED = frozenset(
     }
 )
 """Functions and methods that allocate by their arguments; `guards.sized` bounds them."""
+
+PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "inner", "einsum", "norm"})
+"""Functions and methods that multiply matrices, or may decompose one (linalg.norm); `cost_guards.multiplied` bounds
+them."""
+SORTING = frozenset({"sort", "argsort", "topk", "median"})
+"""Functions and methods that sort; `cost_guards.ordered` bounds them."""
 
 KEYWORDS = frozenset(
     {

@@ -26,8 +26,9 @@ from torch import Tensor
 
 from simulation import catalog
 from simulation.out_of_memory import is_out_of_memory
-from simulation.rewards import allowed, guards, helpers
+from simulation.rewards import allowed, container_guards, guards, helpers
 from simulation.rewards.parsing import FUNCTION_NAME, Refused, parse
+from simulation.rewards.verdict import shortened
 
 FILENAME = "<reward>"
 CALL_SECONDS = 5.0
@@ -43,7 +44,7 @@ class RewardFailure(Exception):
     """A reward function broke its contract. The message is the reason, for its writer."""
 
     def __init__(self, reason: str, stage: str = "contract") -> None:
-        super().__init__(reason)
+        super().__init__(shortened(reason))
         self.stage = stage
         """run: it raised an error; limits: it ran out of memory; contract: what it returned is wrong."""
 
@@ -142,11 +143,28 @@ class _Guard(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([ast.Name(target.value.id, ast.Store())], value), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        guard = {ast.Mult: "__multiply", ast.Pow: "__power"}.get(type(node.op))
+        guard = guards.OPERATORS.get(type(node.op).__name__)
         self.generic_visit(node)
         if guard is None or _is_float(node.left) or _is_float(node.right):
             return node
         return ast.copy_location(_call(guard, node.left, node.right), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        self.generic_visit(node)
+        node.left, *node.comparators = map(_comparable, (node.left, *node.comparators))
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """`x[i]` as `item(x, i)`, unless the index is written in numbers."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store) or not any(isinstance(part, ast.Name) for part in ast.walk(node.slice)):
+            return node
+        return ast.copy_location(_call("__item", node.value, _index(node.slice)), node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.DictComp:
+        self.generic_visit(node)
+        node.key = ast.copy_location(_call("__key", node.key), node.key)
+        return node
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
@@ -160,14 +178,19 @@ class _Guard(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in allowed.SIZED:
-            call = ast.Call(ast.Name("__sized", ast.Load()), [node.func, *node.args], node.keywords)
+        guard = guards.CALLS.get(node.func.attr) if isinstance(node.func, ast.Attribute) else None
+        if guard is not None:
+            call = ast.Call(ast.Name(guard, ast.Load()), [node.func, *node.args], node.keywords)
             return ast.copy_location(call, node)
         return node
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _comparable(node: ast.expr) -> ast.expr:
+    return node if isinstance(node, ast.Constant) else ast.copy_location(_call("__comparable", node), node)
 
 
 def _index(node: ast.expr) -> ast.expr:
@@ -189,16 +212,16 @@ def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     _install_timer()
-    signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, CALL_SECONDS)
     try:
         return function(*arguments)
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 @cache
 def _install_timer() -> None:
-    signal.signal(signal.SIGVTALRM, _stop_call)
+    signal.signal(signal.SIGPROF, _stop_call)
 
 
 def _stop_call(number: int, frame: FrameType | None) -> None:
@@ -209,6 +232,7 @@ def _scope() -> dict[str, Any]:
     """The globals of a compiled reward: stand-ins, guards, helpers and a few builtins."""
     return {
         "__builtins__": {name: getattr(builtins, name) for name in allowed.BUILTINS}
+        | container_guards.BUILTINS
         | {"range": guards.short_range, "__import__": _import},
         "torch": guards.TORCH,
         "nn": guards.TORCH.nn,
@@ -238,8 +262,9 @@ def _validated(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tens
         raise RewardFailure(f"{len(components)} components; {allowed.MAX_COMPONENTS} are allowed")
     named = {"total": total}
     for name, value in components.items():
-        if not isinstance(name, str) or not _is_component_name(name):
-            raise RewardFailure(f"a component cannot be named {name!r}: choose another name")
+        if not isinstance(name, str) or len(name) > allowed.MAX_NAME or not _is_component_name(name):
+            named_so = repr(name[: allowed.MAX_NAME]) if isinstance(name, str) else _described(name)
+            raise RewardFailure(f"a component cannot be named {named_so}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, world_input) for name, value in named.items()}
     sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one test of all, in the usual case

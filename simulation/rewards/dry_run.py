@@ -29,6 +29,8 @@ MEMORY_BYTES = 1 << 30
 CPU_SECONDS = 5
 CALL_SECONDS = 0.02
 """Processor time that one call on sample_states.WORLDS worlds may take; usual ones take 0.0002."""
+TRAINING_CALL_SECONDS = 1.0
+"""Processor time that one call may take on as many states as training has at once; usual ones take 0.001."""
 PAIRED = 24
 """Worlds that are also tried two by two."""
 ANSWER_BYTES = 1 << 16
@@ -36,7 +38,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Answer one request: {"task", "sources", "timeout"} -> [verdict, ...]."""
+    """Answer one request: {"task", "sources", "timeout", "states"} -> [verdict, ...]."""
     _die_with_parent()
     torch.set_num_threads(1)
     request = json.load(sys.stdin)
@@ -44,7 +46,8 @@ def main() -> None:
         tried = sample_states.collect(request["task"])
     except ModelError as error:
         raise SystemExit(str(error)) from None
-    verdicts = [_in_child(request["task"], source, tried, request["timeout"]) for source in request["sources"]]
+    task, timeout, states = (request[name] for name in ("task", "timeout", "states"))
+    verdicts = [_in_child(task, source, tried, timeout, states) for source in request["sources"]]
     json.dump([asdict(verdict) for verdict in verdicts], sys.stdout)
 
 
@@ -52,13 +55,13 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _in_child(task: str, source: str, tried: list[Sample], timeout: float) -> Verdict:
+def _in_child(task: str, source: str, tried: list[Sample], timeout: float, states: int) -> Verdict:
     """Fork, lock the child, judge the source there, and read its answer until the wall clock runs out."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(task, source, tried, writing)
+        _child(task, source, tried, writing, states)
     os.close(writing)
     answer, in_time = _read(reading, time.monotonic() + timeout)
     os.close(reading)
@@ -70,7 +73,7 @@ def _in_child(task: str, source: str, tried: list[Sample], timeout: float) -> Ve
     return _decoded(answer, status)
 
 
-def _child(task: str, source: str, tried: list[Sample], writing: int) -> None:
+def _child(task: str, source: str, tried: list[Sample], writing: int, states: int) -> None:
     """The child's work; never returns. It keeps one open file: the pipe to its parent."""
     _die_with_parent()
     null = os.open(os.devnull, os.O_RDWR)
@@ -81,7 +84,7 @@ def _child(task: str, source: str, tried: list[Sample], writing: int) -> None:
     for note in sandbox.lock((), MEMORY_BYTES, CPU_SECONDS):
         print(note, file=sys.stderr, flush=True)
     os.close(2)
-    os.write(writing, json.dumps(asdict(judge(task, source, tried))).encode()[:ANSWER_BYTES])
+    os.write(writing, json.dumps(asdict(judge(task, source, tried, states))).encode()[:ANSWER_BYTES])
     os._exit(0)
 
 
@@ -112,8 +115,8 @@ def _decoded(answer: bytes, status: int) -> Verdict:
         return Verdict(False, "run", "it ended the process that ran it without an answer")
 
 
-def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
-    """The verdict on a source, in this process: call it in a locked one only."""
+def judge(task: str, source: str, tried: list[Sample], states: int) -> Verdict:
+    """The verdict on a source, in this process: call it in a locked one only. `states`: see `sandbox.check`."""
     try:
         reward = contract.compile_reward(source, task)
         started = time.process_time()
@@ -124,6 +127,7 @@ def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
         for sample in (tried[1], tried[-1]):
             _independent(reward, sample, per_world)
         _varying([total for total, _ in results])
+        whole_seconds = _at_training_size(reward, tried[0], per_world, states)
     except Refused as refused:
         return Verdict(False, refused.stage, refused.reason)
     except contract.RewardFailure as failure:
@@ -131,6 +135,12 @@ def judge(task: str, source: str, tried: list[Sample]) -> Verdict:
     if seconds > CALL_SECONDS:
         return Verdict(
             False, "limits", f"one call takes {1000 * seconds:.0f} ms: use batched tensor operations, no loops"
+        )
+    if whole_seconds > TRAINING_CALL_SECONDS:
+        return Verdict(
+            False,
+            "limits",
+            f"one call for {states} states, as in training, takes {whole_seconds:.1f} s: make it cheaper",
         )
     return Verdict(True, "done", notes=statements_without_effect(parse(source, task), source))
 
@@ -174,6 +184,29 @@ def _independent(reward: contract.RewardFunction, sample: Sample, per_world: set
                 what = "the total" if name == "total" else f"component {name!r}"
                 reason = f"{what} of one world depends on the other worlds: reduce over dim=-1, never over all worlds"
                 raise contract.RewardFailure(reason)
+
+
+def _at_training_size(reward: contract.RewardFunction, sample: Sample, per_world: set[str], states: int) -> float:
+    """The seconds of one call on `states` states, copies of the sample's; it must give what it gives for the sample.
+
+    A call that needs more memory than there is here says nothing: training then calls it for fewer states at once.
+    """
+    expected, _ = reward(sample.inputs)
+    copies = torch.arange(states) % sample_states.WORLDS
+    read = {name: sample.inputs[name] for name in {*reward.arguments, reward.world_input}}
+    inputs = sample_states.rows(read, per_world, copies)
+    started = time.process_time()
+    try:
+        total, _ = reward(inputs)
+    except contract.OutOfMemory:
+        return 0.0
+    except contract.RewardFailure as failure:
+        raise contract.RewardFailure(f"{failure} (with {states} worlds)", failure.stage) from None
+    seconds = time.process_time() - started
+    scale = max(1.0, expected.abs().max().item())
+    if not torch.allclose(total, expected[copies], rtol=1e-4, atol=1e-5 * scale):
+        raise contract.RewardFailure(f"the total of one world is another with {states} worlds")
+    return seconds
 
 
 def _varying(totals: list[Tensor]) -> None:

@@ -1,7 +1,8 @@
 """Replacements for the few operations whose cost or effect the syntax cannot bound.
 
-Multiplication and powers of integers, loops, allocations and assignments to elements run through these functions: see
-`contract` for where they are put. Each raises ValueError with what to change.
+Multiplication and powers of integers, loops, allocations and assignments to elements run through these functions, the
+rest through `container_guards` and `cost_guards`: see `contract` for where they are put. Each raises ValueError or
+TypeError with what to change.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simulation.rewards import allowed
+from simulation.rewards import allowed, container_guards, cost_guards
 
 MAX_BITS = 63
 
@@ -69,6 +70,8 @@ def put(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value`: on a copy of a tensor, so that no other name of it changes; in place on a dict."""
     if isinstance(target, Tensor):
         target = target.clone()
+    elif isinstance(target, dict):
+        index = container_guards.key(index)
     target[index] = value
     return target
 
@@ -117,8 +120,27 @@ GUARDS = {
     "__put": put,
     "__sized": sized,
     "__slice": slice,
+    "__add": container_guards.add,
+    "__comparable": container_guards.comparable,
+    "__item": container_guards.item,
+    "__key": container_guards.key,
+    "__get": container_guards.get,
+    "__listed": container_guards.listed,
+    "__matrix_product": cost_guards.matrix_product,
+    "__multiplied": cost_guards.multiplied,
+    "__ordered": cost_guards.ordered,
 }
 """The names under which compiled rewards find them; sources cannot contain names that start with two underscores."""
+OPERATORS = {"Add": "__add", "Mult": "__multiply", "Pow": "__power", "MatMult": "__matrix_product"}
+"""Operators of the syntax tree -> their guards."""
+CALLS = {
+    **dict.fromkeys(allowed.SIZED, "__sized"),
+    **dict.fromkeys(allowed.PRODUCTS, "__multiplied"),
+    **dict.fromkeys(allowed.SORTING, "__ordered"),
+    **dict.fromkeys(("items", "keys", "values"), "__listed"),
+    "get": "__get",
+}
+"""Names of functions and methods -> the guards that call them."""
 
 
 def _stand_in(names: frozenset[str], module: Any) -> Any:

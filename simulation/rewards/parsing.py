@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from simulation import catalog
 from simulation.rewards import allowed
 from simulation.rewards.body_check import body_problems, dotted, kind
+from simulation.rewards.verdict import shortened
 
 FUNCTION_NAME = "compute_reward"
 MAX_PROBLEMS = 5
@@ -172,6 +173,6 @@ def _listed(problems: list[tuple[int, str]], source: str) -> str:
     """One line per problem, each with the offending line of the source."""
     lines = source.splitlines()
     unique = list(dict.fromkeys(sorted(problems, key=lambda problem: problem[0])))
-    listed = [f"line {n}: {text} [{lines[n - 1].strip()[:120]}]" for n, text in unique]
+    listed = [f"line {n}: {shortened(text)} [{lines[n - 1].strip()[:120]}]" for n, text in unique]
     more = [f"and {len(listed) - MAX_PROBLEMS} more"] if len(listed) > MAX_PROBLEMS else []
     return "\n".join(listed[:MAX_PROBLEMS] + more)

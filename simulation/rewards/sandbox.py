@@ -113,14 +113,14 @@ def _restrict_files(writable: list[Path]) -> tuple[str, ...]:
     return ()
 
 
-def check(task: str, sources: Sequence[str], timeout: float = 20.0) -> list[Verdict]:
+def check(task: str, sources: Sequence[str], timeout: float = 20.0, states: int = 0) -> list[Verdict]:
     """The whole verdict on each source, in order: syntax, then dry runs on states of the task, in a locked process.
 
-    `timeout`: wall-clock seconds for one source. Raises ValueError on an unknown task, and SandboxError when the
-    checking process itself fails.
+    `timeout`: wall-clock seconds for one source. `states`: for how many training calls a reward at once; 0: for as many
+    as the quick preset. Raises ValueError on an unknown task, and SandboxError when the checking process itself fails.
     """
-    catalog.task(task)
-    request = json.dumps({"task": task, "sources": list(sources), "timeout": timeout})
+    states = states or next(iter(catalog.task(task).presets.values())).states
+    request = json.dumps({"task": task, "sources": list(sources), "timeout": timeout, "states": states})
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from simulation.rewards import dry_run; dry_run.main()"
     with tempfile.TemporaryDirectory(prefix="prefine-check-") as empty:
         try:

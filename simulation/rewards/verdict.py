@@ -6,6 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+REASON_LETTERS = 500
+"""Reasons stand in results, on pages and in prompts."""
+
+
+def shortened(reason: str) -> str:
+    """The reason, cut where it is longer than REASON_LETTERS."""
+    return reason if len(reason) <= REASON_LETTERS else f"{reason[: REASON_LETTERS - 4]} ..."
+
 
 @dataclass(frozen=True)
 class Verdict:

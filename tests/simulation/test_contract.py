@@ -241,9 +241,9 @@ def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkey
     with pytest.raises(RewardFailure, match="more than 0.05 s of processor time") as failure:
         compile_reward(reward(*loops, "return dof_pos[:, 0], {}"), "Cartpole")(inputs)
     assert failure.value.stage == "limits"
-    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
     compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")(inputs)
-    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
 def test_a_gpu_without_memory_left_is_a_limit_not_an_error_of_the_code(

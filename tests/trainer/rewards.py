@@ -52,3 +52,26 @@ CHANGING = (
     return upright, {"early": upright}
 """
 )
+
+STUCK = (
+    HEADER
+    + """    upright = 1.0 - torch.abs(dof_pos[:, 1])
+    if dof_pos.shape[0] > 96:
+        whole = torch.ones(1024, 2048, dtype=torch.int64)
+        for _ in range(5):
+            upright = upright + (whole @ whole.T)[0, 0]
+    return upright, {"upright": upright}
+"""
+)
+"""A call of seconds, spent in C, where a dry run's samples do not lead."""
+
+SLOW = (
+    HEADER
+    + """    upright = 1.0 - torch.abs(dof_pos[:, 1])
+    square = torch.ones(600, 600)
+    for _ in range(40):
+        square = square @ square / 600.0
+    return upright, {"upright": upright}
+"""
+)
+"""Some 200 ms a call, many times what training Cartpole for a horizon of 256 states takes."""

@@ -236,7 +236,6 @@ GREEDY = rewards.UPRIGHT.replace(
     "    upright = upright + torch.ones(1000000).unsqueeze(1).mul(torch.ones(1000000)).mean()\n    return ",
 )
 """Four terabytes whatever the states."""
-LIMITED = "from trainer import lockstep; lockstep.MEMORY_BYTES = 700 << 20; raise SystemExit(lockstep.main())"
 
 
 def trained_in_jail(folder, *sources: str) -> tuple[TrainResult, str]:
@@ -245,7 +244,8 @@ def trained_in_jail(folder, *sources: str) -> tuple[TrainResult, str]:
     shard = shard_folder(folder, 0, len(sources))
     shard.mkdir(parents=True)
     write_json(folder / "job.json", job)
-    command = [sys.executable, "-c", LIMITED, str(folder), "0", str(len(sources)), "--parent", str(os.getpid())]
+    command = [sys.executable, "-m", "trainer.lockstep", str(folder), "0", str(len(sources))]
+    command += ["--parent", str(os.getpid()), "--memory", str(700 << 20)]
     done = subprocess.run(command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=True)
     result = read_result(shard)
     assert result is not None

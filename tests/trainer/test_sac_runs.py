@@ -13,7 +13,7 @@ from tests.trainer.test_lockstep import CARTPOLE, shard, trained, unnumbered
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer import checkpoint
 from trainer.evaluation import evaluate
-from trainer.lockstep import mixed_precision
+from trainer.learner import mixed_precision
 from trainer.records import WARM, TrainJob, shard_folder
 
 pytestmark = pytest.mark.slow

@@ -1,12 +1,14 @@
 """One child of a run: how often it may crash."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from trainer.records import Progress, write_json
-from trainer.shard import CRASHES, Shard
+from trainer.calls import CANDIDATES, FILE, CallMark
+from trainer.records import Progress, read_dropped, write_json
+from trainer.shard import CRASHES, CRASHES_IN_ONE_CALL, Shard
 
 pytestmark = pytest.mark.slow
 
@@ -51,3 +53,36 @@ def test_it_says_what_ended_it(tmp_path, capsys):
     assert [shard.over() for _ in range(CRASHES)] == [False, False, True]
     assert shard.failure.startswith("the training process crashed 3 times in a row (exit status 1)")
     assert capsys.readouterr().out.count("starting it again") == CRASHES - 1
+
+
+class CrashingInCalls(Shard):
+    """A child that crashes in calls of these candidates, one after another; None: between calls."""
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        CallMark(self.folder)
+        if (index := self.calls.pop(0)) is not None:
+            (self.folder / FILE).write_bytes((CANDIDATES + 1 + index).to_bytes(8, sys.byteorder))
+        self.process = subprocess.Popen(["false"])
+        self.process.wait()
+
+
+def dropped(folder: Path, calls: list[int | None]) -> dict[int, str]:
+    """The candidates that were dropped by the last of these crashes."""
+    shard = CrashingInCalls(folder, 2, 5, 1)
+    shard.calls = [*calls, None]
+    shard.start()
+    while shard.calls and not shard.over():
+        pass
+    return read_dropped(shard.folder)
+
+
+def test_two_crashes_in_one_candidates_calls_drop_it_and_the_next_one_too(tmp_path):
+    given_up = dropped(tmp_path, [3, 3, 4, 4])
+    assert list(given_up) == [3, 4] and CRASHES_IN_ONE_CALL == 2
+    assert given_up[3].startswith("run: its calls ended the training process 2 times (exit status 1)")
+
+
+@pytest.mark.parametrize("calls", [[3, 4], [3, None], [None, None], [7, 7]])
+def test_crashes_in_other_calls_drop_nobody(tmp_path, calls):
+    assert dropped(tmp_path, calls) == {}

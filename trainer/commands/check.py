@@ -23,10 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--task", required=True, help="a task's name, in any case")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a file that defines compute_reward")
+    parser.add_argument(
+        "--states", type=int, default=0, metavar="N", help="also try N states at once (the quick preset's number)"
+    )
     options = parser.parse_args(arguments)
     try:
         sources = [path.read_text() for path in options.files]
-        verdicts = sandbox.check(catalog.find_task_name(options.task), sources)
+        verdicts = sandbox.check(catalog.find_task_name(options.task), sources, states=max(0, options.states))
     except OSError as error:
         verdicts = [Verdict(False, "input", f"cannot read {error.filename}: {error.strerror}")]
     except (ValueError, sandbox.SandboxError) as error:

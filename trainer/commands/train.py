@@ -112,7 +112,7 @@ def _source(path: Path) -> str:
 
 def _executable(job: TrainJob, paths: list[Path]) -> bool:
     """Whether every reward passes the check; prints the verdict on those that do not."""
-    verdicts = launch.check(job.task, job.sources[: len(paths)])
+    verdicts = launch.check(job.task, job.sources[: len(paths)], preset_of(job).states)
     for path, verdict in zip(paths, verdicts, strict=True):
         if not verdict.ok:
             print(f"{path} is no executable reward function ({verdict.stage}): {verdict.reason}", file=sys.stderr)

@@ -175,6 +175,54 @@ TORCH = {
 
 REFUSED = {**PYTHON, **SIGNATURE, **TORCH}
 
+NEST = ("a = [1]", "for i in range(60):", "    a = [a, a]")
+TUPLES = ("a = (1,)", "for i in range(60):", "    a = (a, a)")
+LARGE = ("a = torch.ones(8000, 8000, dtype=torch.int64)",)
+
+ENDLESS_IN_C = {
+    "compare_nested_lists": (
+        "within lists",
+        body(*NEST, "b = [1]", "for i in range(60):", "    b = [b, b]", "x = a == b"),
+    ),
+    "order_nested_lists": ("within lists", body(*NEST, "x = a < [a, a]")),
+    "find_in_nested_lists": ("within lists", body(*NEST, "x = [a] in [a]")),
+    "maximum_of_nested_lists": ("within lists", body(*NEST, "x = max(a, [a])")),
+    "minimum_of_nested_lists": ("within lists", body(*NEST, "x = min([a, [a]])")),
+    "sort_nested_lists": ("cannot be sorted", body(*NEST, "x = [a, a].sort()")),
+    "compare_nested_dictionaries": ("within lists", body(*NEST, 'x = {"a": a} == {"a": [a]}')),
+    "compare_views": ("within lists", body(*NEST, 'd = {"a": a}', "x = d.items() == d.items()")),
+    "sets_of_views": ("unsupported operand", body(*TUPLES, 'd = {"a": a}', "x = d.items() & d.items()")),
+    "hash_nested_tuples": ("key of a dictionary", body(*TUPLES, "d = {}", "d[a] = 1.0")),
+    "hash_to_read": ("key of a dictionary", body(*TUPLES, "d = {}", "x = d[a]")),
+    "hash_to_get": ("key of a dictionary", body(*TUPLES, "d = {}", "x = d.get(a)")),
+    "hash_in_a_comprehension": ("key of a dictionary", body(*TUPLES, "d = {a: 1 for i in range(1)}")),
+    "deep_tuple_as_a_key": (
+        "key of a dictionary",
+        body("a = ()", *("for i in range(64):", "  for j in range(64):", "    a = (a,)") * 60, "d = {}", "d[a] = 1.0"),
+    ),
+    "add_up_lists": ("within lists", body("x = [[1], [2]]", "y = sum(x, [1])")),
+    "add_up_worlds": ("one by one", body("x = sum(dof_pos)")),
+    "list_worlds": ("one by one", body("x = list(dof_pos)")),
+    "matrix_product": ("multiplications", body(*LARGE, "x = a @ a")),
+    "matrix_product_by_name": ("multiplications", body(*LARGE, "x = torch.matmul(a, a)")),
+    "matrix_product_by_method": ("multiplications", body(*LARGE, "x = a.mm(a)")),
+    "inner_product": ("multiplications", body(*LARGE, "x = torch.inner(a, a)")),
+    "batched_product": ("multiplications", body("a = torch.ones(64, 1000, 1000)", "x = a.bmm(a)")),
+    "einsum": ("multiplications", body(*LARGE, "x = torch.einsum('ni,nj->nij', a, a)")),
+    "einsum_of_lists": ("takes a text", body("x = torch.einsum(dof_pos, [0, 1], dof_vel, [2, 3])")),
+    "singular_values": ("multiplications", body("x = torch.linalg.norm(torch.ones(4000, 4000), 2)")),
+    "sorting": ("sort more", body("x = torch.ones(60000000).sort()")),
+    "sorting_by_name": ("sort more", body("x = torch.argsort(torch.ones(60000000))")),
+    "doubled_name": (
+        "cannot be added",
+        HEAD
+        + '    d = {"xx": dof_pos[:, 0]}\n    e = {}\n    for n in d.keys():\n'
+        + "        for i in range(18):\n            n = n + n\n"
+        + "        e[n] = dof_pos[:, 0]\n    return dof_pos[:, 0], e\n",
+    ),
+}
+"""Name -> (a part of the reason, source): what would run in C for years, or make a text of megabytes."""
+
 CAUGHT = {
     "power_tower": ("run", "too large", body("x = 9 ** 9 ** 9")),
     "repeated_squares": ("run", "too large", body("x = 3", "for i in range(60):", "    x = x * x")),
@@ -188,7 +236,7 @@ CAUGHT = {
     "repeat": ("run", "allocate", body("x = dof_pos.repeat(100000, 100)")),
     "fractional_range": ("run", "arange", body("x = torch.arange(0, 1, 1e-9)")),
     "list_repeat": ("run", "multiply", body("x = [1] * 1000000000")),
-    "doubling_list": ("limits", "", body("x = [1]", "for i in range(60):", "    x = x + x")),
+    "doubling_list": ("run", "4096 elements", body("x = [1]", "for i in range(60):", "    x = x + x")),
     "broadcast_bomb": (
         "limits",
         "memory",
@@ -254,6 +302,27 @@ CAUGHT = {
     ),
     "repeated_argument": ("compile", "duplicate", "def compute_reward(dof_pos, dof_pos):\n" + TAIL),
     "break_outside": ("compile", "outside loop", body("break")),
+    "other_at_the_training_s_size": (
+        "contract",
+        "with 2048 worlds",
+        HEAD + "    x = dof_pos[:, 0]\n    if dof_pos.shape[0] > 96:\n        x = x * 2.0\n    return x, {}\n",
+    ),
+    "slow_at_the_training_s_size": (
+        "limits",
+        "",
+        HEAD
+        + "    x = dof_pos[:, 0] * 1.0\n    if dof_pos.shape[0] > 96:\n        for i in range(64):\n"
+        + "          for j in range(4):\n            y = torch.ones(1000, 1000) @ torch.ones(1000, 1000)\n"
+        + "    return x, {}\n",
+    ),
+    "hangs_at_the_training_s_size": (
+        "run",
+        "within lists",
+        HEAD
+        + "    if dof_pos.shape[0] > 96:\n        a = [1]\n        for i in range(60):\n            a = [a, a]\n"
+        + "        x = a == [a]\n    return dof_pos[:, 0], {}\n",
+    ),
+    **{name: ("run", reason, source) for name, (reason, source) in ENDLESS_IN_C.items()},
     "recursive_list": ("run", "", body("x = [1.0]", "x.append(x)", "y = torch.tensor(x)")),
 }
 """Name -> (stage, a part of the reason, source)."""

@@ -10,7 +10,9 @@ from llm import records, writer
 from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.forms import form_of
 from llm.reasoning import writing
+from simulation import catalog
 from trainer import launch
+from trainer.records import apply_overrides
 from webapp.experiments import loop, request_results
 from webapp.experiments.execute.calls import (
     build_saver,
@@ -75,6 +77,8 @@ def write_candidates(
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
     problem = loop.describe_task(experiment)
     if form_of(problem).checked:
-        return writer.write(backend, wanted, problem, partial(launch.check, experiment.task), **vars(arguments))
+        states = apply_overrides(catalog.preset(experiment.task, experiment.preset), experiment.overrides).states
+        check = partial(launch.check, experiment.task, states=states)
+        return writer.write(backend, wanted, problem, check, **vars(arguments))
     images = lookup.read_pictures(lookup.find_problem(experiment.task))
     return writing.write(backend, wanted, problem, images=images, **vars(arguments))
