@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.webapp import fake_workers
-from webapp.experiments import estimate_errors, estimates, leases, progress
+from webapp.experiments import durations, estimate_errors, estimates, leases, progress
 from webapp.experiments.estimates import renew_promise
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
@@ -52,11 +53,60 @@ def test_less_than_a_minute_is_said_for_less_than_a_minute():
         assert 0 < said < 60 and text == "it takes longer than expected"
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["no worker takes it", "a model is slow"])
+def test_what_has_no_promise_is_not_nearly_done_for_ever(state):
+    """A job that no worker takes, and a question to a model that takes longer than any before."""
+    kind, values = ("train", {}) if state == "no worker takes it" else ("ask", {"method": "icpl", "n": 3})
+    earlier = fake_workers.start_experiment(**values)
+    fake_workers.do_work(earlier)
+    earlier.jobs.filter(kind=kind).update(started_at=NOON, finished_at=NOON + timedelta(seconds=40))
+    row = fake_workers.start_experiment(seed=1, **values)
+    fake_workers.do_work(row, until=kind.capitalize())
+    job = fake_workers.find_job(row, kind)
+    began = {"status": "running", "started_at": timezone.now()} if kind == "ask" else {}
+    for waited, late in ((2, False), (60, True)):
+        shifted = {name: value - timedelta(seconds=waited) for name, value in began.items() if name == "started_at"}
+        created = timezone.now() - timedelta(seconds=waited)
+        row.jobs.filter(pk=job.pk).update(**{"created_at": created, **began, **shifted})
+        now = progress.read_progress(row)
+        said = words.describe_wait_left(now)
+        assert now.late == late and ("longer than expected" in said) == late, said
+
+
 def test_films_say_how_long_they_take_from_the_first_clip_on():
-    pace = FilmingPace(6, begun=100.0)
+    pace = FilmingPace(6, 1, begun=100.0)
     assert pace.build_progress(6, 104.0)["seconds_left"] is None
     assert pace.build_progress(4, 110.0)["seconds_left"] == pytest.approx(20)
     assert pace.build_progress(4, 113.0)["seconds_left"] == pytest.approx(17)
+
+
+def test_clips_that_are_filmed_side_by_side_arrive_together():
+    """Two processes film six clips of 10 s each: after the first clip 20 s are left, not 50."""
+    pace = FilmingPace(6, 2, begun=100.0)
+    said = [pace.build_progress(left, now)["seconds_left"] for left, now in ((5, 110), (4, 110.5), (3, 120), (1, 130))]
+    assert said == [pytest.approx(value, abs=1.1) for value in (20, 20.5, 10, 0)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("cores", "expected"), [(1, 50), (2, 200 / 3), (8, 100)])
+def test_another_k_takes_as_long_as_its_busiest_process(monkeypatch, cores, expected):
+    """A training of six took 100 s. Three on two cores: one process has two of them, where it had three."""
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    earlier = fake_workers.start_experiment(k=6, n=1)
+    fake_workers.do_work(earlier)
+    earlier.jobs.filter(kind="train").update(started_at=NOON, finished_at=NOON + timedelta(seconds=100))
+    row = fake_workers.create_experiment(k=3)
+    assert durations.measure_step(row, "training", {}) == pytest.approx(expected)
+
+
+@pytest.mark.django_db
+def test_films_that_were_never_measured_wait_for_a_busy_machine(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    row = fake_workers.create_experiment(k=6)
+    for load, expected in ((0.5, 6), (4.0, 6), (16.0, 24)):
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load, load, load))
+        assert durations.measure_step(row, "filming", {}) == pytest.approx(expected)
 
 
 @pytest.mark.django_db

@@ -25,9 +25,11 @@ LIKE_STEPS: dict[str, tuple[str, ...]] = {
     "training": ("task", "preset", "overrides"),
     "filming": (),
 }
-"""By step: the settings that experiments of another K must share; their time a candidate is taken then."""
+"""By step: the settings that experiments of another K must share; the time of their parts is taken then."""
 UNMEASURED_CLIP_SECONDS = 2.0
-"""A 10-second clip took 1.4 s on one core of the machine that Prefine was developed on."""
+"""A 10-second clip took 1.4 s on one idle core of the machine that Prefine was developed on."""
+OWN_PROGRAMS = 2
+"""That share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]
 Known = dict[StepKey, float | None]
 """Measured seconds by step and settings, read once for many experiments."""
@@ -39,28 +41,47 @@ def measure_step(experiment: Experiment, step: str, known: Known) -> float | Non
     seconds = _measure(experiment, step, ("task", "k", *names), known)
     if seconds is None and step in LIKE_STEPS:
         each = _measure(experiment, step, LIKE_STEPS[step], known, each=True)
-        seconds = None if each is None else each * experiment.k
+        seconds = None if each is None else each * _count_parts(step, experiment.k)
     if seconds is None and step == "filming":
-        return UNMEASURED_CLIP_SECONDS * experiment.k / (os.cpu_count() or 1)
+        return UNMEASURED_CLIP_SECONDS * _count_parts(step, experiment.k) * measure_load()
     return seconds
+
+
+def _count_parts(step: str, k: int) -> int:
+    """Into how many equal parts the time of a step with K candidates falls. Processes, one for each core, train or film
+    one candidate each at a time; a model writes all.
+    """
+    return k if step == "writing" else -(-k // (os.cpu_count() or 1))
+
+
+def measure_load() -> float:
+    """How much slower films will be because of others' programs on this machine; at least 1.
+
+    Of the programs that share a core, about two are the round's own training and early film, which end before.
+    """
+    return max(1.0, os.getloadavg()[0] / (OWN_PROGRAMS * (os.cpu_count() or 1)))
 
 
 def _measure(
     experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False
 ) -> float | None:
-    """The median over experiments that share these settings; `each`: for one candidate."""
+    """The median over experiments that share these settings; `each`: of one part (_count_parts)."""
     kind, _ = STEP_JOBS[step]
     same = {f"experiment__{name}": getattr(experiment, name) for name in names}
     key = (f"{kind} {each}", canonical(same))
     if key not in known:
-        known[key] = _measure_jobs(
-            Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same), each
-        )
+        like = Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same)
+        known[key] = _measure_jobs(like, step if each else "")
     return known[key]
 
 
-def _measure_jobs(like: QuerySet[Job], each: bool) -> float | None:
+def _measure_jobs(like: QuerySet[Job], parts_of: str) -> float | None:
+    """The median; of one part of this step where one is named."""
     done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
     newest = done.values_list("started_at", "finished_at", "experiment__k")[:REMEMBERED_JOBS]
-    seconds = [(ended - began).total_seconds() / (k if each else 1) for began, ended, k in newest if began and ended]
+    seconds = [
+        (ended - began).total_seconds() / (_count_parts(parts_of, k) if parts_of else 1)
+        for began, ended, k in newest
+        if began and ended
+    ]
     return statistics.median(seconds) if seconds else None

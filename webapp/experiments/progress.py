@@ -168,11 +168,24 @@ def _build_progress(state: _State, known: Known) -> Progress:
         return Progress(phase, state.iteration, n, fraction, None)
     promise = _find_promise(state)
     if promise is None:
-        return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line)
+        late = left is not None and _is_overdue(state, step, known)
+        reason = _find_late_reason(state) if late else ""
+        return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
     promised = promise.count_left(timezone.now())
     late = promise.late or promised < -GRACE_SECONDS
     reason = _find_late_reason(state) if late else ""
     return Progress(phase, state.iteration, n, fraction, max(0.0, promised), late=late, late_reason=reason)
+
+
+def _is_overdue(state: _State, step: str, known: Known) -> bool:
+    """Whether a job without a promise has taken longer than such jobs take, or waits although no other is before it."""
+    job = state.job
+    if job is None or state.in_line:
+        return False
+    running = job.status == Job.Status.RUNNING
+    begun = job.started_at if running and job.started_at else job.created_at
+    usual = (measure_step(state.experiment, step, known) or 0.0) if running else 0.0
+    return (timezone.now() - begun).total_seconds() > usual + GRACE_SECONDS
 
 
 def _find_promise(state: _State) -> Promise | None:

@@ -103,7 +103,7 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
         if orders[i:]
     ]
     open_count = len(running)
-    pace = FilmingPace(len(orders), time.monotonic())
+    pace = FilmingPace(len(orders), len(running), time.monotonic())
     try:
         while open_count:
             lease.beat(pace.build_progress(len(waiting), time.monotonic()))
@@ -125,19 +125,29 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
 
 
 class FilmingPace:
-    """The progress of filming, with the time left from the time that the clips so far took."""
+    """The progress of filming, with the time left from the time that the clips so far took.
 
-    def __init__(self, total: int, begun: float) -> None:
-        self.total, self.begun = total, begun
+    The processes finish their clips at about the same time: of six clips by two processes, the first to arrive says
+    that a third of the work is over.
+    """
+
+    def __init__(self, total: int, processes: int, begun: float) -> None:
+        self.total, self.processes, self.begun = total, processes, begun
         self.left, self.changed = total, begun
 
     def build_progress(self, left: int, now: float) -> dict[str, float | int | None]:
         if left != self.left:
             self.left, self.changed = left, now
         done = self.total - left
-        each = (self.changed - self.begun) / done if done else None
-        seconds = None if each is None else max(0.0, each * left - (now - self.changed))
+        seconds = None
+        if done:
+            whole = (self.changed - self.begun) * self._count_turns(self.total) / self._count_turns(done)
+            seconds = max(0.0, whole - (now - self.begun))
         return {"fraction": done / self.total, "clips_left": left, "seconds_left": seconds}
+
+    def _count_turns(self, clips: int) -> int:
+        """How often the processes, side by side, each film one."""
+        return -(-clips // self.processes)
 
 
 def start_process(

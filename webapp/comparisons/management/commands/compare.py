@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog
+from webapp.base.status_line import StatusLine
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons import plan as plans
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
@@ -107,7 +108,7 @@ class Command(BaseCommand):
             self.elsewhere = csv_tables.read_reports(plan, options["elsewhere"])
         except ValueError as error:
             raise CommandError(str(error)) from error
-        self.last_line, self.width = 0.0, 0
+        self.last_line, self.status = 0.0, StatusLine(self.stdout)
         self.counted: tuple[float, State] = (0.0, foreground.read_state(plan, self.elsewhere))
         self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
         if options["plan"]:
@@ -118,7 +119,7 @@ class Command(BaseCommand):
             try:
                 failed = self.run()
             except KeyboardInterrupt:
-                self.clear_line()
+                self.status.clear()
                 self.stderr.write("Stopped. The same command goes on from here.")
                 sys.exit(130)
             except OSError as error:  # a full disk; the step is queued again
@@ -132,7 +133,7 @@ class Command(BaseCommand):
         """Run every experiment that is not over; returns those that did not finish."""
         left = []
         for cell, experiment in foreground.run_experiments(self.plan, self.print_progress, self.elsewhere):
-            self.clear_line()
+            self.status.clear()
             self.stdout.write(describe_end(cell, experiment))
             if experiment.status != Experiment.Status.FINISHED:
                 left.append(experiment)
@@ -150,17 +151,7 @@ class Command(BaseCommand):
         if experiment.status != Experiment.Status.RUNNING:
             return
         line = describe_progress(cell, progress.read_progress(experiment), self.counted[1])
-        if self.stdout.isatty():
-            self.stdout.write(f"\r{line:<{self.width}}", ending="")
-            self.width = len(line)
-            self.stdout.flush()
-        else:
-            self.stdout.write(line)
-
-    def clear_line(self) -> None:
-        if self.width:
-            self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
-            self.width = 0
+        self.status.show(line)
 
 
 def describe_tasks() -> str:

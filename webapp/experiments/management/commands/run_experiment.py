@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog, names
+from webapp.base.status_line import StatusLine
 from webapp.experiments import headless, judges, loop, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
@@ -71,7 +72,7 @@ class Command(BaseCommand):
             self.stdout.write(f"No --task is named: {TASK}.")
         options["task"] = options["task"] or TASK
         experiment = resume_experiment(options["resume"]) if options["resume"] else create_experiment(options)
-        self.last_line, self.rounds_shown, self.width = 0.0, 0, 0
+        self.last_line, self.rounds_shown, self.status = 0.0, 0, StatusLine(self.stdout)
         self.experiment = experiment
         self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id}, seed {experiment.seed})")
         headless.end_on_signals()
@@ -103,34 +104,24 @@ class Command(BaseCommand):
         if self.experiment.status != Experiment.Status.RUNNING:
             return
         line = format_status(progress.read_progress(self.experiment), reported)
-        if self.stdout.isatty():
-            self.stdout.write(f"\r{line:<{self.width}}", ending="")
-            self.width = len(line)
-            self.stdout.flush()
-        else:
-            self.stdout.write(line)
+        self.status.show(line)
 
     def show_rounds(self) -> None:
         over = headless.list_finished_rounds(self.experiment)
         for row in over[self.rounds_shown :]:
             if not self.rounds_shown:
-                self.clear()
+                self.status.clear()
                 self.stdout.write(f"{'round':>5} {'trained':>8} {'best':>6} {'best RTS':>9} {'mean RTS':>9}")
-            self.clear()
+            self.status.clear()
             scores = [f"{x:9.3f}" if x is not None else f"{'-':>9}" for x in (row.best_rts, row.mean_rts)]
             self.stdout.write(f"{row.number:>5} {row.trained:>8} {row.best:>6} {' '.join(scores)}")
             self.rounds_shown += 1
-
-    def clear(self) -> None:
-        if self.width:
-            self.stdout.write(f"\r{'':<{self.width}}\r", ending="")
-            self.width = 0
 
     def finish(self) -> None:
         """Print the winner and save the record; raise CommandError without a winner."""
         experiment = self.experiment
         self.show_rounds()
-        self.clear()
+        self.status.clear()
         record = headless.save_record(experiment)
         again = f"./prefine run --resume {experiment.public_id}"
         if experiment.status == Experiment.Status.FAILED:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
-    Distribution,
     ItemKind,
     Posted,
-    count_codes,
     read_code,
     split_lines,
 )
-from webapp.studies.questionnaires.kinds.single import find_faults, has_code
+from webapp.studies.questionnaires.kinds.single import count, find_faults, has_code
 from webapp.studies.questionnaires.models import Item
 
 
@@ -41,12 +38,6 @@ def list_cells(item: Item, value: Any) -> list[Any]:
     text = [own_words.get_text(value)] if item.other_label else []
     chosen = own_words.get_codes(value)
     return [*(None if value is None else int(code in chosen) for code, _ in own_words.list_options(item)), *text]
-
-
-def count(item: Item, values: Sequence[Any]) -> list[Distribution]:
-    codes, words = zip(*own_words.list_options(item), strict=True)
-    chosen = [code for value in values for code in own_words.get_codes(value)]
-    return [Distribution(item.variable, item.text, words, count_codes(codes, chosen))]
 
 
 KIND = ItemKind(

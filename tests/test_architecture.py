@@ -1,0 +1,27 @@
+"""The table of the architecture page that says where to change what names files that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TABLE = (ROOT / "docs/architecture.md").read_text().partition("## Where to change what")[2].partition("\n## ")[0]
+ROWS = [line for line in TABLE.splitlines() if line.startswith("| ") and "`" in line]
+REQUESTS = ("a task", "a method", "a judge", "a request kind", "a chart", "a language", "the review page")
+REQUESTS += ("the time left", "the lease time", "the camera", "the media store", "a worker on another machine")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:].partition(" |")[0])
+def test_every_file_is_there(row):
+    folder = ROOT
+    for name in re.findall(r"`([\w/.<>]+\.\w+|[\w/<>]+/)`", row):
+        pattern = re.sub(r"<\w+>", "*", name).rstrip("/")
+        found = list(ROOT.glob(pattern)) or list(folder.glob(pattern))
+        assert found, f"{name} is not there"
+        folder = found[0].parent
+
+
+def test_the_table_answers_the_twelve_usual_requests():
+    first = [row[2:].partition(" |")[0] for row in ROWS]
+    assert [words for words in REQUESTS if not any(cell.endswith(words) for cell in first)] == []
