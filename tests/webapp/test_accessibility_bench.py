@@ -86,6 +86,7 @@ NO_PAGES = {
     "archive:key",
     "archive:progress",
     "archive:remove",
+    "archive:single",
     "audit:download",
     "bench:act",
     "bench:act_on_item",

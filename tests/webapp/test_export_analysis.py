@@ -1,16 +1,12 @@
 """The notebook and the R script of an export give the numbers of the results page."""
 
-import csv
 import json
-import math
-import os
-import subprocess
-import sys
 import zipfile
 
 import pytest
 
 from tests.webapp import arms_study, questionnaire_rows
+from tests.webapp.analysis import NOTEBOOK, R_SCRIPT, run_analysis, to_number
 from webapp.archive import export, result_files
 from webapp.archive.study_scope import Options
 from webapp.bench.studies import results
@@ -26,25 +22,6 @@ STUDIES = {
     "the same people": ({"A": (300.0, 310.0, 290.0), "B": (280.0, 295.0, 281.0)}, 2),
     "one person": ({"A": (300.0,), "B": (280.0, 280.0)}, 1),
 }
-MEANS = ("n", "mean", "deviation", "low", "high")
-COMPARED = ("difference", "low", "high", "g", "g_low", "g_high", "test", "p", "p_holm")
-RUN_R = """
-source("results.R")
-options(digits = 15)
-write.csv(means, "means.csv", row.names = FALSE)
-write.csv(comparisons, "comparisons.csv", row.names = FALSE)
-"""
-RUN_NOTEBOOK = """
-import json, matplotlib
-matplotlib.use("Agg")
-names = {}
-for cell in json.load(open("results.ipynb"))["cells"]:
-    if cell["cell_type"] == "code":
-        exec("".join(cell["source"]), names)
-names["plt"].figure(1).savefig("figure.png")
-for table in ("means", "comparisons"):
-    names[table].to_csv(f"{table}.csv", index=False)
-"""
 
 
 @pytest.mark.parametrize("kind", STUDIES)
@@ -62,7 +39,7 @@ def test_both_give_the_numbers_of_the_page(kind, tmp_path):
         package.extractall(tmp_path)
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     expected = read_page(study)
-    for command in (["python", "-c", RUN_NOTEBOOK], ["Rscript", "-e", RUN_R]):
+    for command in (NOTEBOOK, R_SCRIPT):
         found = run_analysis(command, folder)
         assert any("sus_score" in measure for measure, *_ in found["means"])
         assert found["means"].keys() == expected["means"].keys()
@@ -89,27 +66,6 @@ def read_page(study):
             numbers += [len(one.test), one.p, one.adjusted]
             compared[measure, one.first, one.second] = list(map(to_number, numbers))
     return {"means": means, "comparisons": compared}
-
-
-def run_analysis(command, folder):
-    program = sys.executable if command[0] == "python" else command[0]
-    environment = {**os.environ, "MPLCONFIGDIR": str(folder)}
-    subprocess.run([program, *command[1:]], cwd=folder, env=environment, check=True, capture_output=True)
-    found = {}
-    for table, keys, columns in (("means", ("arm",), MEANS), ("comparisons", ("first", "second"), COMPARED)):
-        with (folder / f"{table}.csv").open() as file:
-            rows = list(csv.DictReader(file))
-        found[table] = {
-            (row["measure"].partition(",")[0], *(row[key] for key in keys)): [
-                to_number(len(row[name]) if name == "test" else row.get(name)) for name in columns
-            ]
-            for row in rows
-        }
-    return found
-
-
-def to_number(cell):
-    return math.nan if cell in (None, "", "NA") else float(cell)
 
 
 def test_the_notebook_is_one():

@@ -26,7 +26,7 @@ from webapp.base.store import store
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
 from webapp.review.models import GoldSet, Vote
-from webapp.studies.models import Outcome, Participant, Study, new_token
+from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
 from webapp.votes.models import Evaluator, Pair, Poll
 
 DELETED = "deleted"
@@ -195,11 +195,25 @@ def _forget_copies(study: Study, people: Sequence[Participant]) -> None:
     exports = Export.objects.filter(study=study)
     pilots_alone = people and all(person.pilot for person in people)
     for export in exports.filter(pilots=True) if pilots_alone else exports:
-        run_after_commit(store.delete, export.key)
-        export.delete()
+        _delete_export(export)
+    _forget_experiment_exports(study)
     for origin in Origin.objects.filter(study=study):
         origin.audit = Pseudonyms(labels).replace_text(origin.audit)
         origin.save(update_fields=["audit"])
+
+
+def _forget_experiment_exports(study: Study) -> None:
+    """Delete exports of experiments that somebody in the study judged, or that are deleted by now."""
+    judged = set(Assignment.objects.filter(participant__study=study).values_list("experiment", flat=True))
+    for export in Export.objects.filter(study=None):
+        kept = Experiment.objects.filter(pk__in=export.experiments).count()
+        if kept < len(export.experiments) or judged & set(export.experiments):
+            _delete_export(export)
+
+
+def _delete_export(export: Export) -> None:
+    run_after_commit(store.delete, export.key)
+    export.delete()
 
 
 def _forget_sessions(tokens: Iterable[str], keys: Iterable[int] = ()) -> None:

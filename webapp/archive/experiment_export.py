@@ -9,15 +9,19 @@ from typing import Any
 
 from webapp.archive import dictionary, export
 from webapp.archive.bundle import Bundle
-from webapp.archive.derived_files import write_experiment_files
+from webapp.archive.derived_files import Report, write_experiment_files
+from webapp.archive.models import Export
 from webapp.archive.row_reader import Pseudonyms, RowReader, make_plain
 from webapp.archive.study_scope import ExperimentScope
 from webapp.archive.tables import TABLES
 from webapp.archive.versions import list_versions
+from webapp.archive.work import Task, Work
 from webapp.experiments.models import Experiment
 from webapp.experiments.working_time import read_working_time
 
 KIND = "Prefine experiments"
+TABLE_SHARE = 0.5
+"""The tables' share of the progress."""
 COLUMNS = (
     *("experiment", "name", "task", "method", "options", "judge", "k", "n", "preset", "seed", "status"),
     *("winner", "score", "best_score", "rounds", "seconds"),
@@ -40,19 +44,29 @@ Films, trained policies and the choices of participants are not here; those of a
 """
 
 
-def write_export(experiments: Iterable[Experiment], path: Path, name: str, title: str) -> None:
+def run_export(task: Task, work: Work) -> None:
+    """The job of an export of experiments. Those that were deleted meanwhile are not in it."""
+    assert isinstance(task, Export)
+    rows = Experiment.objects.filter(pk__in=task.experiments)
+    export.publish_export(task, lambda path: write_export(rows, path, task.name, task.title, work.report))
+
+
+def write_export(
+    experiments: Iterable[Experiment], path: Path, name: str, title: str, report: Report = lambda part, words: None
+) -> None:
     """Write the zip. `name` is part of the name of its folder."""
     rows = sorted(experiments, key=lambda row: row.pk)
     scope = ExperimentScope([row.pk for row in rows])
     tables = {model: table for model, table in TABLES.items() if scope.holds(table)}
     with Bundle(path, export.name_folder(name)) as bundle, export.hold_snapshot():
         reader = RowReader(TABLES, scope, Pseudonyms())
-        counts = {
-            table.file: export.write_table(bundle, table, partial(reader.read_rows, model))
-            for model, table in tables.items()
-        }
+        counts = {}
+        for number, (model, table) in enumerate(tables.items()):
+            report(TABLE_SHARE * number / len(tables), f"Table {table.file}")
+            counts[table.file] = export.write_table(bundle, table, partial(reader.read_rows, model))
         bundle.write_csv("results.csv", COLUMNS, (_list_cells(number, row) for number, row in enumerate(rows, 1)))
         for number, row in enumerate(rows, 1):
+            report(TABLE_SHARE + (1 - TABLE_SHARE) * (number - 1) / len(rows), f"Experiment {number} of {len(rows)}")
             write_experiment_files(bundle, number, row)
         bundle.write_text("dictionary.md", dictionary.render_markdown(tables.values()))
         bundle.write_json("versions.json", list_versions())

@@ -183,12 +183,17 @@ def unblind(study: Study, by: str) -> None:
 
 def run_export(task: Task, work: Work) -> None:
     """The job of an export."""
-    assert isinstance(task, Export)
-    unblind(task.study, task.by)
-    options = Options(task.clips, task.checkpoints, task.fresh_labels, task.pilots)
+    assert isinstance(task, Export) and task.study
+    study, options = task.study, Options(task.clips, task.checkpoints, task.fresh_labels, task.pilots)
+    unblind(study, task.by)
+    publish_export(task, lambda path: write_export(study, path, options, work.report))
+
+
+def publish_export(task: Export, write: Callable[[Path], object]) -> None:
+    """Write the zip, and put it into the store with its size and hash."""
     with scratch.temporary_folder("export") as folder:
-        path = folder / "study.zip"
-        write_export(task.study, path, options, work.report)
+        path = folder / "export.zip"
+        write(path)
         with path.open("rb") as file:
             task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         task.size = path.stat().st_size

@@ -54,9 +54,16 @@ class Task(models.Model):
 
 
 class Export(Task):
-    """One zip of one study. It is deleted after a week, and earlier when the data of a person in it is deleted."""
+    """One zip of one study, or of experiments. It is deleted after a week, and earlier when the data of a person in it
+    is deleted.
+    """
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="exports")
+    study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="exports")
+    experiments = models.JSONField(default=list)
+    """Primary keys, where it is of no study."""
+    name = models.CharField(max_length=80, blank=True)
+    """Part of the name of its folder, where it is of no study."""
+    title = models.CharField(max_length=300, blank=True)
     clips = models.BooleanField(default=True)
     checkpoints = models.BooleanField(default=False)
     fresh_labels = models.BooleanField(default=False)
@@ -66,7 +73,7 @@ class Export(Task):
     sha256 = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:
-        return f"export of {self.study}"
+        return f"export of {self.study or self.title}"
 
     @property
     def key(self) -> str:

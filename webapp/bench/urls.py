@@ -44,8 +44,9 @@ data_patterns = [
     path("<int:pk>/erase/", data.erase, name="erase"),
     path("import/", data.import_study, name="import"),
     path("<archive_kind:kind>/<uuid:public_id>/", data.progress, name="progress"),
-    path("experiment/<uuid:public_id>.zip", single_exports.experiment, name="experiment"),
-    path("comparison/<uuid:public_id>.zip", single_exports.comparison, name="comparison"),
+    path("experiment/<uuid:public_id>/", single_exports.experiment, name="experiment"),
+    path("comparison/<uuid:public_id>/", single_exports.comparison, name="comparison"),
+    path("experiments/<uuid:public_id>/", single_exports.single, name="single"),
     path("export/<uuid:public_id>.zip", data.download, name="download"),
     path("export/<uuid:public_id>/delete/", data.delete_export, name="remove"),
 ]

@@ -122,7 +122,8 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     response = respond_with_range(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a range counts as a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
-    name = re.sub(r"[^\w-]+", "-", task.study.title).strip("-").lower() or "study"
+    title = task.study.title if task.study else f"prefine-{task.name}"
+    name = re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "study"
     response["Content-Disposition"] = f'attachment; filename="{name}-{task.sha256[:8]}.zip"'
     response["Cache-Control"] = "private, no-store"
     return response
@@ -135,7 +136,7 @@ def delete_export(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespons
     store.delete(task.key)
     task.delete()
     messages.success(request, "The file is deleted.")
-    return redirect("archive:study", task.study_id)
+    return redirect("archive:study", task.study_id) if task.study_id else redirect("archive:index")
 
 
 @require_POST

@@ -47,4 +47,5 @@ def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
         sentences.append(sentence % words)
     if each > 1:
         sentences.append(_("You do this %(count)s times, one after another.") % {"count": spell_number(each)})
-    return " ".join(sentences)
+    # Japanese and Chinese have no space between sentences.
+    return "".join(one if one.endswith("。") else f"{one} " for one in sentences).rstrip()
