@@ -20,6 +20,7 @@ from webapp.studies.texts.localizing import find_language
 from webapp.studies.texts.models import StudyTranslation, hash_source
 from webapp.studio import practice_answers
 from webapp.studio.languages import find_words_address
+from webapp.studio.presentations import make_lead
 
 LOCALES = catalogs.list_locales()
 GERMAN = {"headers": {"accept-language": "de-AT,en;q=0.5"}}
@@ -176,6 +177,13 @@ def test_experimenters_write_their_texts_in_other_languages(study, admin_client)
     study.title = "Ants that walk"
     study.save()
     assert "Ameisen, die laufen" not in read(admin_client, page)
+
+
+@pytest.mark.parametrize(("language", "joined"), [("ja", "ます。全"), ("zh-hans", "。共"), ("de", ". ")])
+def test_sentences_are_joined_as_the_language_does(study, language, joined):
+    with translation.override(language):
+        lead = make_lead(study.arms.all(), 1)
+    assert joined in lead and "。 " not in lead and lead == lead.strip()
 
 
 def test_the_words_of_the_scripts_are_served_for_good(client):
