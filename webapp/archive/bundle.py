@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from webapp.base.csv_cells import format_line, to_cell
+from webapp.base.csv_cells import format_line
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that a zip can hold."""
@@ -82,7 +82,7 @@ class Bundle:
         with self.open_file(name) as sink:
             sink.write(format_line(header))
             for row in rows:
-                sink.write(format_line([to_cell(value) for value in row]))
+                sink.write(format_line(row))
 
     def close(self, about: dict[str, Any]) -> None:
         """Finish with the manifest, which includes `about`, and SHA256SUMS, which `sha256sum -c` reads."""

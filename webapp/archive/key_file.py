@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.base.csv_cells import format_line, to_cell
+from webapp.base.csv_cells import format_table
 from webapp.studies import prolific
 from webapp.studies.models import Participant, Recruit, Study
 
@@ -23,4 +23,4 @@ def to_csv(study: Study) -> bytes:
         ]
         for row in rows
     ]
-    return b"".join([format_line(HEADER), *(format_line(to_cell(value) for value in line) for line in lines)])
+    return format_table([HEADER, *lines]).encode()

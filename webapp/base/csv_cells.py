@@ -12,10 +12,16 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a cell that begins with one of these for a formula."""
 
 
-def format_line(cells: Iterable[Any]) -> bytes:
+def format_table(rows: Iterable[Iterable[Any]]) -> str:
+    """The only writer of CSV: headings are guarded as cells are, since both may be what somebody typed."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(list(cells))
-    return out.getvalue().encode()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([to_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def format_line(cells: Iterable[Any]) -> bytes:
+    return format_table([cells]).encode()
 
 
 def to_cell(value: Any) -> Any:
@@ -27,3 +33,8 @@ def to_cell(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"
     return "" if value is None else value
+
+
+def from_cell(text: str) -> str:
+    """The text that was written by `to_cell`."""
+    return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA_STARTS) else text

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 
-from webapp.base.csv_cells import to_cell
+from webapp.base.csv_cells import format_table
 
 LATEX = {
     "\\": r"\textbackslash{}",
@@ -36,7 +34,7 @@ class Table:
     @property
     def texts(self) -> list[list[str]]:
         """The rows as pages and LaTeX print them."""
-        return [[_format_cell(to_cell) for to_cell in row] for row in self.rows]
+        return [[_format_cell(value) for value in row] for row in self.rows]
 
     @property
     def numeric(self) -> list[bool]:
@@ -53,11 +51,7 @@ def _format_cell(value: Cell) -> str:
 
 def to_csv(table: Table) -> str:
     """The table as CSV in full precision."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([[to_cell(value) for value in row] for row in table.rows])
-    return out.getvalue()
+    return format_table([table.columns, *table.rows])
 
 
 def to_latex(table: Table) -> str:

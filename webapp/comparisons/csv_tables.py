@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from webapp.base.csv_cells import format_table, from_cell
 from webapp.comparisons.experiment_results import Result, Round, Score
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments.models import Experiment
@@ -86,11 +87,7 @@ def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
 
 def _write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """csv writes the shortest digits that read back as the same float."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(head)
-    writer.writerows(["" if value is None else value for value in row] for row in rows)
-    replace_file(path, text.getvalue())
+    replace_file(path, format_table([head, *rows]))
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -206,4 +203,4 @@ def _parse_rows(texts: Mapping[str, str], name: str, columns: Sequence[str]) -> 
         )
     if not text.endswith("\n") or "\0" in text or any(None in row or None in row.values() for row in rows):
         raise ValueError(broken)
-    return rows
+    return [{column: from_cell(text) for column, text in row.items()} for row in rows]

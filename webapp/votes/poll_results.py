@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
+from webapp.base.csv_cells import format_table
 from webapp.base.statistics.corrections import CORRECTIONS
 from webapp.base.statistics.proportions import Preference, format_p, summarize_preference
 from webapp.votes.attention import Consistency, Exclusion, compute_consistency, compute_exclusion
@@ -172,15 +171,13 @@ def write_csv(poll: Poll) -> str:
     names = name_pairs(list(poll.pairs.all()))
     votes = Vote.objects.filter(showing__evaluator__poll=poll, showing__evaluator__withdrawn_at=None)
     exclusion = compute_exclusion(poll, find_counted_votes(poll))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[object]] = [COLUMNS]
     for vote in votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "pk"):
         showing, check = vote.showing, vote.showing.pair.is_check
         checked = (showing.pair.purpose, int(showing.again), int(vote.is_right) if check else "", showing.taken_back)
         left_out = int(exclusion is not None and showing.evaluator.label in exclusion.failed)
-        writer.writerow([*_make_row(vote), names[showing.pair_id], *checked, left_out])
-    return out.getvalue()
+        rows.append([*_make_row(vote), names[showing.pair_id], *checked, left_out])
+    return format_table(rows)
 
 
 def _make_row(vote: Vote) -> list[object]:

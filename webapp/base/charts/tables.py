@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
 from webapp.base.charts.description import Chart
-from webapp.base.csv_cells import to_cell
+from webapp.base.csv_cells import format_table
 
 
 def to_csv(charts: Sequence[Chart]) -> str:
     """Every point of the charts, one row each; the bounds of intervals where some chart has any."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     width = 8 if any(series.low for chart in charts for series in chart.series) else 6
-    writer.writerow(["chart", "series", "x_label", "x", "y_label", "y", "low", "high"][:width])
+    rows: list[Sequence[object]] = [["chart", "series", "x_label", "x", "y_label", "y", "low", "high"][:width]]
     for chart in charts:
         for name, place, *values in list_points(chart):
-            row = [chart.title, name, chart.x_label, place, chart.y_label, *values]
-            writer.writerow([to_cell(value) for value in row[:width]])
-    return out.getvalue()
+            rows.append([chart.title, name, chart.x_label, place, chart.y_label, *values][:width])
+    return format_table(rows)
 
 
 def list_points(chart: Chart) -> Iterator[tuple[str, str | float, float | None, float | None, float | None]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +17,7 @@ from django.views.decorators.http import require_safe
 from webapp.accounts.access import staff_only
 from webapp.audit import chain, record
 from webapp.audit.models import Entry, Head
-from webapp.base.csv_cells import to_cell
+from webapp.base.csv_cells import format_table
 from webapp.base.http import HtmxHttpRequest, strip_nul
 
 COLUMNS = (
@@ -91,11 +89,9 @@ def download(request: HtmxHttpRequest) -> HttpResponse:
 
 
 def to_csv(rows: QuerySet[Entry]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
+    lines: list[list[object]] = [[*COLUMNS]]
     for row in rows.iterator(500):
         values = [getattr(row, name) for name in COLUMNS]
         values[1], values[7] = row.created_at.isoformat(), json.dumps(row.detail, sort_keys=True)
-        writer.writerow([to_cell(value) for value in values])
-    return text.getvalue()
+        lines.append(values)
+    return format_table(lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 
-from webapp.base.csv_cells import to_cell
+from webapp.base.csv_cells import format_table
 from webapp.base.statistics.group_tests import Mean, summarize_mean
 from webapp.bench.experiments.run_columns import (
     COLUMNS,
@@ -182,16 +180,13 @@ class RunTable:
 
     def write_csv(self) -> str:
         """All rows, not one page alone, with the shown columns."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["id", "name", *(column.name for column in self.columns)])
+        rows: list[list[Any]] = [["id", "name", *(column.name for column in self.columns)]]
         values = read_sources(self.form.filter_rows(), {column.source for column in self.columns})
         for pk in self.keys:
             if own := values.get(pk):
                 cells = [format_cell(column.read(own)) for column in self.columns]
-                row = [str(own["row"]["public_id"]), own["row"]["name"], *cells]
-                writer.writerow([to_cell(cell) for cell in row])
-        return out.getvalue()
+                rows.append([str(own["row"]["public_id"]), own["row"]["name"], *cells])
+        return format_table(rows)
 
 
 def find_running_jobs(experiments: Iterable[int]) -> dict[int, Job]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -12,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from webapp.audit import record
-from webapp.base.csv_cells import to_cell
+from webapp.base.csv_cells import format_table
 from webapp.base.http import get_site_address
 from webapp.studies.models import Participant, Study
 
@@ -24,14 +22,12 @@ def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     """Every personal link of a study as CSV: a person who has one is that participant."""
     study = get_object_or_404(Study, pk=study_id)
     people = list(study.participants.without_pilots().filter(source=Participant.Source.LINK).order_by("label"))
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="links-{slugify(study.title)[:40] or study.pk}.csv"'
-    sheet = csv.writer(response)
-    sheet.writerow(["participant", "link", "status"])
+    rows = [["participant", "link", "status"]]
     for person in people:
-        sheet.writerow(
-            [to_cell(person.label), f"{get_site_address(request)}{person.get_absolute_url()}", _describe_status(person)]
-        )
+        link = f"{get_site_address(request)}{person.get_absolute_url()}"
+        rows.append([person.label, link, _describe_status(person)])
+    response = HttpResponse(format_table(rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="links-{slugify(study.title)[:40] or study.pk}.csv"'
     record(request.user, "downloaded links", study, participants=len(people))
     return response
 
