@@ -164,6 +164,10 @@ def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets
             return errors.ServerFailed(
                 f"{where} failed with status {failure.status_code}; try again later. It said: {said}"
             )
+        case openai.APIStatusError() if 300 <= failure.status_code < 400:
+            return errors.BadRequest(
+                f"{where} redirects to another address, which is not followed: give the model the right address."
+            )
         case openai.APIStatusError():
             return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
         case openai.APIError() if not is_passing_status(status_of(failure)):  # sent within a success

@@ -65,7 +65,7 @@ def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     """A client without retries of its own, which are llm.request_batch's business. `timeout`: seconds of silence."""
     limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
     http = httpx2.AsyncClient(
-        verify=tls(), timeout=timeout, follow_redirects=True, limits=limits, event_hooks={"response": [bounded]}
+        verify=tls(), timeout=timeout, follow_redirects=False, limits=limits, event_hooks={"response": [bounded]}
     )
     return openai.AsyncOpenAI(
         base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0, http_client=http

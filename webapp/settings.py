@@ -10,6 +10,7 @@ import re
 import secrets
 import tomllib
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -302,6 +303,11 @@ API_KEY = env.str("PREFINE_API_KEY", default="")
 """The key of that endpoint alone."""
 if bool(MODEL_BASE_URL) != bool(MODEL_NAME):
     raise ImproperlyConfigured("set PREFINE_BASE_URL and PREFINE_MODEL together, or neither")
+try:
+    DENIED_NETWORKS = [ip_network(text.strip()) for text in env.list("PREFINE_DENIED_NETWORKS", default=[])]
+except ValueError as error:
+    raise ImproperlyConfigured(f"PREFINE_DENIED_NETWORKS must be networks such as 10.0.0.0/8: {error}") from error
+"""Where no model may be: webapp/endpoints/denied.py."""
 LOCAL_MODEL = env.str("PREFINE_LOCAL_MODEL", default="")
 """A GGUF file: the local model that new experiments and studies use (requirements-local.txt, docs/models.md)."""
 if LOCAL_MODEL and MODEL_BASE_URL:

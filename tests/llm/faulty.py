@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            for name, value in faulty.headers.items() if status >= 400 else ():
+            for name, value in faulty.headers.items() if status >= 300 else ():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)

@@ -149,6 +149,15 @@ def test_each_failure_has_its_error_and_its_advice(answer, error, permanent, adv
     assert KEY not in caplog.text
 
 
+def test_a_redirect_is_not_followed():
+    """It could lead into the network of the site, with the key."""
+    with serving(lambda body: completion("inside")) as inside, serving(lambda body: (307, "")) as server:
+        server.headers["Location"] = f"{inside.base_url}/chat/completions"
+        with pytest.raises(errors.BadRequest, match="redirects to another address, which is not followed") as raised:
+            backend(server).complete(ASK, 1, 0)
+    assert raised.value.permanent and inside.seen == []
+
+
 @pytest.mark.slow
 def test_a_slow_server_times_out():
     with serving(lambda body: completion("x"), delay=1.0) as server, pytest.raises(errors.TimedOut) as raised:

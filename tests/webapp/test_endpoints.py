@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from django.test import Client
 from django.utils import timezone
 
 from llm.backend import Underway
+from llm.errors import BadRequest
 from tests.llm.faulty import serving, stream
 from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.base import processes
+from webapp.endpoints.denied import require_allowed
 from webapp.endpoints.gate import EndpointGate, measure_use
 from webapp.endpoints.models import Call, Endpoint
 from webapp.experiments import execute, leases, loop
@@ -239,3 +242,13 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
     known.under_way[threading.get_ident()] = Underway(0, 1, 4, held=True)
     known.arrived = 1
     assert known.build_progress(10.0)["text"] == "1 of 4 answers; the others wait for the endpoint's limits"
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::ffff:127.0.0.1]/v1"])
+def test_models_may_be_kept_out_of_networks(address: str, settings: Any) -> None:
+    model = LanguageModel(name="inside", kind="openai", base_url=address, model="m")
+    calls.open_backend(model)
+    settings.DENIED_NETWORKS = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
+    with pytest.raises(BadRequest, match="PREFINE_DENIED_NETWORKS keeps models out of"):
+        calls.open_backend(model)
+    require_allowed("https://192.0.2.1/v1")

@@ -19,12 +19,13 @@ from django.urls import reverse
 from llm.forms import form_of
 from llm.methods import OFFERED
 from tests.webapp import rows
+from webapp.archive import unpack
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
 from webapp.experiments.models.loop_settings import find_refused
 from webapp.problems import exchange, lookup
-from webapp.problems.models import Attachment, Problem
+from webapp.problems.models import ATTACHMENT_TYPES, Attachment, Problem
 
 pytestmark = pytest.mark.django_db
 
@@ -395,3 +396,30 @@ def test_example_problems_by_one_click(admin_client):
     Problem.objects.exclude(name="staircase").first().delete()
     admin_client.post(address)
     assert Problem.objects.get(name="staircase").title == "Mine now", "what exists stays"
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.html", "a.exe", "a", "a.png.js"])
+def test_files_that_a_browser_might_run_are_refused(name):
+    text = f"format: 1\nproblems: [{{name: a, title: t, statement: s, attachments: [{{file: {name}}}]}}]"
+    with pytest.raises(exchange.BadSet, match="cannot be taken"):
+        exchange.import_set({"problems.yaml": text.encode(), name: b"<script>"})
+    assert not Attachment.objects.exists()
+
+
+def test_exports_take_what_problems_take():
+    assert set(ATTACHMENT_TYPES) == set(unpack.MAGIC) - {".mp4"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: &a [1]\nb: *a", "aliases"),
+        ("[" * 5000, "nested"),
+        ("- " * 5000, "nested"),
+        ("format: 1\nproblems: [" + "{a: [1, 2]}, " * 60_000 + "]", "more than 100,000 values"),  # it took 40 s
+        ("x" * (exchange.MOST_YAML + 1), "more than 4 MB"),
+    ],
+)
+def test_yaml_that_is_small_and_becomes_large_is_refused(text, reason):
+    with pytest.raises(exchange.BadSet, match=reason):
+        exchange.import_set({"problems.yaml": text.encode()})

@@ -13,9 +13,11 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Field, ForeignKey, Model
 
+from webapp.archive import json_shapes
 from webapp.archive.row_reader import make_plain, replace_ids
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import NEWER, Refused
+from webapp.experiments.models import Request
 from webapp.problems import lookup
 
 BATCH = 200
@@ -124,6 +126,9 @@ class RowWriter:
             field, place = table.field(name), f"{where}, {name}"
             value = row[name] if name in row else find_default(field, place)
             self._set_field(table, incoming, field, table.columns[name], value, place)
+        made = incoming.row
+        if isinstance(made, Request) and not json_shapes.is_readable_request(made.kind, made.payload, made.result):
+            raise Refused(f"{where}: no request, or no answer, of the kind {made.kind}.")
         return incoming
 
     def _set_field(
@@ -249,6 +254,9 @@ def check_value(field: Field[Any, Any], value: Any, where: str) -> Any:
             raise Refused(f"{where}: must not be empty.")
         return None
     if isinstance(field, models.JSONField):
+        shape = json_shapes.SHAPES.get(f"{field.model._meta.label}.{field.name}")
+        if shape is not None and not json_shapes.fits(value, shape):
+            raise Refused(f"{where}: is not built as such a column is.")
         return value
     if isinstance(field, models.FileField) and not (isinstance(value, str) and STORED.fullmatch(value)):
         raise Refused(f"{where}: no name of a file.")

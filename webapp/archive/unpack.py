@@ -40,7 +40,9 @@ MAGIC: dict[str, tuple[int, bytes]] = {
     ".pdf": (0, b"%PDF"),
     **dict.fromkeys((".txt", ".csv", ".md"), (0, b"")),
 }
-"""The first bytes of files of each ending, and their offset; a browser might run files of other endings."""
+"""The first bytes of files of each ending, and their offset; a browser might run files of other endings. Those of
+problems are in webapp/problems/models.py.
+"""
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 """What Python's zip reader raises on damaged files."""

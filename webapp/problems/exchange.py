@@ -25,6 +25,11 @@ SET_FILE = "problems.yaml"
 """The name of the YAML file in a folder or an archive."""
 MOST_FILES, MOST_BYTES = 2000, 64 << 20
 """Limits of a whole set, checked before an archive is unpacked."""
+MOST_YAML = 4 << 20
+"""Bytes of the YAML file alone. Long test cases are files beside it."""
+MOST_EVENTS, MOST_DEPTH = 100_000, 30
+"""What the YAML may consist of: values with beginnings and ends of lists and mappings, and their nesting. A large set
+has a tenth of it."""
 FIELDS = (
     *("title", "subject", "form", "language", "statement", "reference", "answer", "tolerance"),
     *("cpu_seconds", "memory_mb", "show_reference", "show_results"),
@@ -34,15 +39,6 @@ LINKS = ("attachments", "subtasks")
 
 class BadSet(ValueError):
     """The set cannot be imported; the message tells its author why."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Loads plain data without aliases, a few lines of which can expand to gigabytes."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise BadSet("YAML aliases (*name) are not allowed here")
-        return super().compose_node(parent, index)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -132,13 +128,30 @@ def read_entries(files: Mapping[str, bytes]) -> list[Any]:
 def _parse_set(files: Mapping[str, bytes]) -> dict[str, Any]:
     if SET_FILE not in files:
         raise BadSet(f"there is no {SET_FILE}")
+    if len(files[SET_FILE]) > MOST_YAML:
+        raise BadSet(f"{SET_FILE} has more than {MOST_YAML >> 20} MB: put long test cases into files (stdin_file)")
     try:
-        data = yaml.load(files[SET_FILE].decode(), Loader=_Loader)  # noqa: S506 (a SafeLoader)
+        text = files[SET_FILE].decode()
+        _check_yaml(text)
+        data = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, or no valid date
         raise BadSet(f"{SET_FILE} cannot be read: {error}") from error
     if not isinstance(data, dict):
         raise BadSet(f"{SET_FILE} is not a mapping")
     return data
+
+
+def _check_yaml(text: str) -> None:
+    """Refuse what is small here and slow or large when it is read: aliases, masses of values, deep nesting."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
+        if number > MOST_EVENTS:
+            raise BadSet(f"{SET_FILE} has more than {MOST_EVENTS:,} values")
+        if isinstance(event, yaml.AliasEvent):
+            raise BadSet("YAML aliases (*name) are not allowed here")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            raise BadSet(f"{SET_FILE} is nested more than {MOST_DEPTH} levels deep")
 
 
 def _format_error(error: ValidationError) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mimetypes
 import uuid
 from pathlib import PurePath
 
@@ -22,6 +21,18 @@ SECTIONS = {
 }
 """The headings that an answer should have, by subject; the first holds the final answer."""
 ATTACHMENT_BYTES = 8 << 20
+ATTACHMENT_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".pdf": "application/pdf",
+    ".txt": "text/plain",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+}
+"""The files that a problem may have, by ending, with what a browser is told about them: none of them runs anything."""
 PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
@@ -164,10 +175,13 @@ class Attachment(models.Model):
     def clean(self) -> None:
         if self.file and self.file.size > ATTACHMENT_BYTES:
             raise ValidationError({"file": f"A file may have {ATTACHMENT_BYTES >> 20} MB at most."})
+        if self.file and get_ending(self.file.name or "") not in ATTACHMENT_TYPES:
+            endings = ", ".join(ATTACHMENT_TYPES)
+            raise ValidationError({"file": f"A file of this kind cannot be taken. These can: {endings}."})
 
     @property
     def content_type(self) -> str:
-        return mimetypes.guess_type(self.file.name or "")[0] or "application/octet-stream"
+        return ATTACHMENT_TYPES.get(get_ending(self.file.name or ""), "application/octet-stream")
 
     @property
     def is_picture(self) -> bool:

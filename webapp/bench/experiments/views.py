@@ -25,6 +25,7 @@ from webapp.bench.experiments import event_log, sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
+from webapp.endpoints.denied import require_allowed
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
@@ -256,6 +257,7 @@ def ask_briefly(model: LanguageModel) -> Reply:
     """One short answer of this endpoint, long enough to measure its speed, without retries. Raises ModelError."""
     from llm.client import OpenAIBackend  # here, because importing its library is slow
 
+    require_allowed(model.base_url)
     backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
     return backend.complete(
         [{"role": "user", "content": "Describe in two sentences a robot that learns to walk."}], 1, 0

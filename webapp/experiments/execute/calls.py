@@ -16,6 +16,7 @@ from llm.local import LocalWriter
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
 from webapp.base.database import retry_while_away
+from webapp.endpoints.denied import require_allowed
 from webapp.endpoints.gate import EndpointGate
 from webapp.experiments import events
 from webapp.experiments.execute.budget_gate import BudgetGate
@@ -33,6 +34,7 @@ def open_backend(model: LanguageModel | None) -> ChatBackend:
         return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
     from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
 
+    require_allowed(model.base_url)
     gate = EndpointGate(model.base_url, model.concurrency, model.timeout)
     return OpenAIBackend(model.base_url, model.key, model.model, find_prices(model), model.timeout, gate)
 
