@@ -37,9 +37,10 @@ TASKWISE = {
     "bridge",
     "learning",
     "diversity",
+    "time_left",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "learning", "diversity"}
+ONE_TASK = {"bridge", "learning", "diversity", "time_left"}
 
 
 def names() -> list[str]:

@@ -7,10 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import fake_workers
-from webapp.experiments import durations, estimate_errors, estimates, leases, progress
-from webapp.experiments.estimates import renew_promise
+from webapp.experiments import durations, estimate_errors, leases, progress, promises
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
+from webapp.experiments.promises import renew_promise
 from webapp.studio import words
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ def test_less_than_a_minute_is_said_for_less_than_a_minute():
             if second % 5 == 0 and second // 5 < len(guesses):
                 promise = renew_promise(promise, guesses[second // 5], now)
             left = promise.count_left(now)
-            late = promise.late or left < -estimates.GRACE_SECONDS
+            late = promise.late or left < -promises.GRACE_SECONDS
             text = words.describe_time_left(max(0.0, left), late)
             said += text in ("less than a minute left", "a few seconds left")
         assert 0 < said < 60 and text == "it takes longer than expected"
@@ -121,7 +121,7 @@ def test_a_worker_stores_what_pages_say_and_the_bench_compares_it_with_the_truth
     with lease:
         lease.renew()
         job = Job.objects.get(pk=lease.job.pk)
-        [promise] = estimates.read_promises(job)
+        [promise] = promises.read_promises(job)
         assert promise.seconds == pytest.approx(300, abs=5) and not promise.late
         assert progress.read_progress(row).seconds_left == pytest.approx(promise.seconds, abs=5)
         lease.renew()

@@ -13,8 +13,8 @@ from django.db.models import Min
 from llm.records import TRIED
 from webapp.base.charts import Chart, Series
 from webapp.experiments.durations import STEP_JOBS
-from webapp.experiments.estimates import read_promises
 from webapp.experiments.models import Event, Job, Request
+from webapp.experiments.promises import read_promises
 
 REMEMBERED_JOBS = 400
 SHORTEST_SECONDS = 10.0

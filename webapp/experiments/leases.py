@@ -25,7 +25,7 @@ from webapp.base.claims import (
     select_held,
 )
 from webapp.base.processes import has_ended
-from webapp.experiments import estimates, events, jobs, loop, progress, provenance, request_results
+from webapp.experiments import events, jobs, loop, progress, promises, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL
@@ -74,7 +74,7 @@ class Lease(Claim):
     def renew(self) -> None:
         if not select_held(self.job).update(heartbeat=Now(), progress=self.progress):
             raise ClaimLost
-        if estimates.is_due(self.job) and (promised := progress.promise_time_left(self.job)):
+        if promises.is_due(self.job) and (promised := progress.promise_time_left(self.job)):
             self.job.estimates = promised
             select_held(self.job).update(estimates=promised)
         if self.report:

@@ -10,11 +10,11 @@ from django.db.models import Min
 from django.utils import timezone
 
 from llm.records import TRIED
-from webapp.experiments import estimates
+from webapp.experiments import promises
 from webapp.experiments.durations import STEP_JOBS, Known, measure_step
-from webapp.experiments.estimates import GRACE_SECONDS, Promise
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
+from webapp.experiments.promises import GRACE_SECONDS, Promise
 
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Assumed shares of a round's wait before they were measured."""
@@ -193,7 +193,7 @@ def _find_promise(state: _State) -> Promise | None:
     job = state.job
     if job is None or job.status != Job.Status.RUNNING or not job.estimates:
         return None
-    return estimates.read_promises(job)[-1]
+    return promises.read_promises(job)[-1]
 
 
 def _find_late_reason(state: _State) -> str:
@@ -211,8 +211,8 @@ def promise_time_left(job: Job) -> list[list[float]] | None:
     _, left = _estimate(state, _find_step(state), {})
     if left is None:
         return None
-    promise = estimates.renew_promise(estimates.find_promise(state.job), left, timezone.now())
-    return estimates.write_promise(state.job, promise)
+    promise = promises.renew_promise(promises.find_promise(state.job), left, timezone.now())
+    return promises.write_promise(state.job, promise)
 
 
 def _find_phase(state: _State) -> str:

@@ -16,7 +16,7 @@ from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
 from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
-from webapp.bench.experiments.rounds import Card, Round, read_rounds
+from webapp.bench.experiments.round_cards import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied

@@ -21,7 +21,7 @@ from webapp import audit
 from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.experiments import event_log, sections, winner_zip
+from webapp.bench.experiments import event_log, page_sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
@@ -79,7 +79,7 @@ def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     context = {
         "overview": overview,
         "experiment": row,
-        "sections": sections.render_sections(overview),
+        "sections": page_sections.render_sections(overview),
         "log": _build_log(request, row).render(),
         "kinds": event_log.list_event_kinds(row),
         "after": events.get_last_id(row),
@@ -93,7 +93,7 @@ def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """The sections that differ from those that the browser has."""
     row = _get_experiment(public_id)
     have = set(request.GET.getlist("have"))
-    return HttpResponse(sections.render_changed_sections(build_overview(row), _filter_events(request, row), have))
+    return HttpResponse(page_sections.render_changed_sections(build_overview(row), _filter_events(request, row), have))
 
 
 @require_safe
@@ -273,5 +273,5 @@ def _filter_events(request: HtmxHttpRequest, row: Experiment) -> list[Event]:
     return event_log.list_events(row, request.GET.get("q", "").strip(), request.GET.get("kind", ""))
 
 
-def _build_log(request: HtmxHttpRequest, row: Experiment) -> sections.Section:
-    return sections.build_log_section(_filter_events(request, row))
+def _build_log(request: HtmxHttpRequest, row: Experiment) -> page_sections.Section:
+    return page_sections.build_log_section(_filter_events(request, row))
