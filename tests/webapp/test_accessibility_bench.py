@@ -14,6 +14,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 from tests.webapp import arms_study, bench_rows, finished_study, poll_rows, questionnaire_rows
+from webapp.archive.models import Export
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.studies.models import Study
@@ -57,6 +58,7 @@ pages = {
     "account:account": [[]],
     "audit:index": [[]],
     "archive:index": [[]],
+    "archive:single": [[Export.objects.create(experiments=[done.pk], title="One").public_id]],
     "archive:study": [[cast.study.pk]],
     "comparisons:index": [[]],
     "comparisons:new": [[]],
@@ -86,7 +88,6 @@ NO_PAGES = {
     "archive:key",
     "archive:progress",
     "archive:remove",
-    "archive:single",
     "audit:download",
     "bench:act",
     "bench:act_on_item",

@@ -330,6 +330,13 @@ class TestEditing:
         found = "".join(opening.find_problems(study))
         assert "Give at least two options" in found and "is asked later" in found
 
+    def test_two_columns_of_one_name_keep_a_study_closed(self, study):
+        made = questionnaire(study)
+        item(made, "job", "single", options="Student\nResearcher", other_label="Other")
+        assert editing.find_equal_columns(study) == []
+        item(questionnaire(study, "Later"), "job_other", "short")
+        assert "the column “job_other”" in "".join(opening.find_problems(study))
+
     def test_names(self):
         assert editing.suggest_variable("How old are you now?", {"how_old_are"}) == "how_old_are_2"
         assert editing.suggest_variable("2 or 3?", set()) == "q_2_or_3"

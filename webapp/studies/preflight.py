@@ -15,6 +15,10 @@ from webapp.experiments.models import LanguageModel
 from webapp.problems import lookup
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Outcome, Study
+from webapp.studies.texts.localizing import read_translations
+from webapp.studies.texts.models import list_languages
+from webapp.studies.texts.registry import list_texts
+from webapp.studies.texts.texts import count_translated
 
 MUST_CONFIRM = ("writer", "address")
 """Names of the cautions without whose confirmation a study does not open."""
@@ -35,7 +39,8 @@ def list_cautions(study: Study, address: str) -> list[Caution]:
     if study.demonstration or study.status != Study.Status.DRAFT:
         return []
     arms = [Caution("arms", text) for text in describe_equal_arms(study)]
-    return [*_check_writer(study), *_check_address(address), *arms, *_check_codes(study), *_check_practice(study)]
+    texts = [*_check_codes(study), *_check_practice(study), *_check_languages(study)]
+    return [*_check_writer(study), *_check_address(address), *arms, *texts]
 
 
 def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> list[str]:
@@ -156,3 +161,15 @@ def _check_practice(study: Study) -> Iterator[Caution]:
     if not study.practice:
         text = "There is no practice round: people learn the page in the first round that counts."
         yield Caution("practice", text)
+
+
+def _check_languages(study: Study) -> Iterator[Caution]:
+    """Languages that are offered and in which some of the study's texts are not written."""
+    texts, names = list_texts(study), dict(list_languages())
+    for code in study.offered_languages[1:]:
+        missing = len(texts) - count_translated(texts, read_translations(study, code))
+        if missing:
+            text = (
+                f"{missing} of {len(texts)} texts are not written in {names[code]}: they are shown as you wrote them."
+            )
+            yield Caution("languages", text)

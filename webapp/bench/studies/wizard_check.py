@@ -17,7 +17,7 @@ from webapp.studies import duration, opening, pilots, preflight
 from webapp.studies.duration import ArmEstimate
 from webapp.studies.models import Study
 
-STEP_OF_CAUTION = {"writer": "compare", "arms": "compare", "codes": "people", "practice": "texts"}
+STEP_OF_CAUTION = {"writer": "compare", "arms": "compare", "codes": "people", "practice": "texts", "languages": "texts"}
 """Where a caution is mended; the others are no matter of the study."""
 REMEMBERED_VOTES = 200
 PEOPLE = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -69,9 +70,19 @@ def find_faults(questionnaire: Questionnaire) -> Iterator[str]:
 
 
 def find_study_faults(study: Study) -> list[str]:
-    """The same for all questionnaires of a study that are shown."""
+    """The same for all questionnaires of a study that are shown, and columns of the export with the same name."""
     shown = study.questionnaires.filter(active=True)
-    return [f"Questionnaire “{one}”: {words}" for one in shown for words in find_faults(one)]
+    faults = [f"Questionnaire “{one}”: {words}" for one in shown for words in find_faults(one)]
+    return faults + [
+        f"Two questions would have the column “{name}” in the export." for name in find_equal_columns(study)
+    ]
+
+
+def find_equal_columns(study: Study) -> list[str]:
+    """Names that two questions give to their columns: job_other is that of job's own words, too."""
+    items = Item.objects.filter(questionnaire__study=study)
+    names = Counter(column.name for item in items for column in KINDS[item.kind].list_columns(item))
+    return [name for name, count in names.items() if count > 1]
 
 
 def list_variables(study: Study) -> set[str]:

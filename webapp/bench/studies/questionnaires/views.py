@@ -64,6 +64,7 @@ def index(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "rows": [_describe_row(row) for row in rows],
         "ready_made": READY_MADE.values(),
         "deleted": _find_deleted(request, study),
+        "equal_columns": editing.find_equal_columns(study),
         "minutes": moments.estimate_minutes(study),
         "read_only": hasattr(study, "origin"),
     }
