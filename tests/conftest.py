@@ -1,7 +1,8 @@
-"""The order in which test files begin."""
+"""Which test files are read, and the order in which they begin."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ SLOW = (
 )
 """The slowest first: begun last, they would run alone at the end while other processes have nothing left to do."""
 HERE = Path(__file__).parent
+ALL_SLOW = re.compile(r"^pytestmark = (\[[^]]*)?pytest\.mark\.slow\b", re.MULTILINE)
+"""In files whose tests are all slow."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Without slow tests, files that have no others are not read: what they import takes seconds."""
+    if config.option.markexpr.endswith("not slow") and collection_path.suffix == ".py":
+        return True if ALL_SLOW.search(collection_path.read_text()) else None
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -150,11 +150,8 @@ def secrets_of(person):
 
 
 def leaks(received, secrets):
-    found = []
-    for where, text in received:
-        for what, patterns in secrets.items():
-            found += [(where, what, pattern) for pattern in patterns if re.search(pattern, text)]
-    return found
+    searches = [(what, re.compile(pattern).search) for what, patterns in secrets.items() for pattern in patterns]
+    return [(where, what, found[0]) for where, text in received for what, search in searches if (found := search(text))]
 
 
 @pytest.mark.django_db

@@ -30,10 +30,16 @@ s6,wrong6,APPROVED,2026-05-01,OTHERS
 
 @pytest.fixture
 def study():
-    """Five people from Prolific, three of whom have not finished, and a full study."""
+    """Nobody is in it yet."""
     study = rows.study(recruiting=True, quota=6)
     CompletionCode.objects.create(study=study, outcome=Outcome.FINISHED, code="GOOD")
     CompletionCode.objects.create(study=study, outcome=Outcome.WITHDRAWN, code="LEFT")
+    return study
+
+
+@pytest.fixture
+def full_study(study):
+    """Six people from Prolific, four of whom have not finished."""
     for name in ("back1", "late2", "here3", "open4", "wrong6", "unlisted7"):
         agree(Client(), study, {"PROLIFIC_PID": name, "SESSION_ID": f"{name}s"})
     begun = timezone.now() - timedelta(minutes=30)
@@ -43,13 +49,13 @@ def study():
     return study
 
 
-def test_prolifics_list_beside_who_is_here(study):
+def test_prolifics_list_beside_who_is_here(full_study):
     submissions = prolific.read_submissions(LIST)
-    found = {row.submission.external_id: row for row in prolific.compare_submissions(study, submissions)}
+    found = {row.submission.external_id: row for row in prolific.compare_submissions(full_study, submissions)}
     assert [name for name, row in found.items() if row.ends] == ["back1", "late2"] == list(found)[:2]
     assert not found["here3"].finding and "unfinished here" in found["open4"].finding
     assert "nobody with this id" in found["ghost5"].finding and "none of this study" in found["wrong6"].finding
-    assert [person.recruit.external_id for person in prolific.list_unlisted(study, submissions)] == ["unlisted7"]
+    assert [person.recruit.external_id for person in prolific.list_unlisted(full_study, submissions)] == ["unlisted7"]
 
 
 @pytest.mark.parametrize(
@@ -59,19 +65,20 @@ def test_prolifics_list_beside_who_is_here(study):
      ("PROCESSING", False)],
 )  # fmt: skip
 def test_every_state_of_a_submission_in_prolifics_documentation_is_read(study, status, ends):
+    agree(Client(), study, {"PROLIFIC_PID": "back1", "SESSION_ID": "back1s"})
     [submission] = prolific.read_submissions(f"Submission id,Participant id,Status\ns1,back1,{status}")
     [found] = prolific.compare_submissions(study, [submission])
     assert found.ends == ends, "the place is given to somebody else there"
 
 
-def test_a_rejection_after_the_end_is_no_lost_code(study):
+def test_a_rejection_after_the_end_is_no_lost_code(full_study):
     text_ = "Submission id,Participant id,Status\ns1,here3,REJECTED\ns2,here3,RETURNED"
-    rejected, returned = prolific.compare_submissions(study, prolific.read_submissions(text_))
+    rejected, returned = prolific.compare_submissions(full_study, prolific.read_submissions(text_))
     findings = {row.submission.status: row.finding for row in (rejected, returned)}
     assert findings["REJECTED"] == "" and "code was not handed in" in findings["RETURNED"]
 
 
-def test_ids_alone_are_of_people_who_returned(study):
+def test_ids_alone_are_of_people_who_returned():
     assert prolific.read_submissions("back1\nlate2,\n") == [
         prolific.Submission("back1", "RETURNED"),
         prolific.Submission("late2", "RETURNED"),
@@ -94,8 +101,8 @@ def test_a_list_that_cannot_be_read_is_kept_and_explained(admin_client, study, g
 
 
 @pytest.mark.parametrize(("data", "outcome"), [("keep", "stopped"), ("withdraw", "withdrawn")])
-def test_a_returned_persons_place_is_free_again(admin_client, study, data, outcome):
-    address = reverse("bench:study_prolific", args=[study.pk])
+def test_a_returned_persons_place_is_free_again(admin_client, full_study, data, outcome):
+    address = reverse("bench:study_prolific", args=[full_study.pk])
     shown = admin_client.post(address, {"text": LIST})
     assert shown["Cache-Control"] == "no-store" and "back1" in text(shown)
     newcomer = {"PROLIFIC_PID": "new8", "SESSION_ID": "new8s"}
@@ -106,7 +113,7 @@ def test_a_returned_persons_place_is_free_again(admin_client, study, data, outco
     assert back.outcome == outcome
     assert back.assignments.get().experiment.status == Experiment.Status.CANCELLED
     assert Participant.objects.get(recruit__external_id="here3").outcome == "finished", "who finished stays so"
-    agree(Client(), study, newcomer)
+    agree(Client(), full_study, newcomer)
     assert Participant.objects.filter(recruit__external_id="new8").exists()
     assert not Entry.objects.filter(detail__icontains="back1").exists(), "the log holds no recruitment ids"
 
@@ -116,11 +123,11 @@ def test_who_may_not_see_ids_sees_no_list(client, study):
     assert client.get(reverse("bench:study_prolific", args=[study.pk])).status_code == 403
 
 
-def test_the_time_per_person_is_on_the_page_and_in_the_key_table(admin_client, study):
-    assert prolific.read_pay(study) == prolific.Pay(1, 20.0, 20.0, 20.0)
-    shown = text(admin_client.get(reverse("bench:study", args=[study.pk])))
+def test_the_time_per_person_is_on_the_page_and_in_the_key_table(admin_client, full_study):
+    assert prolific.read_pay(full_study) == prolific.Pay(1, 20.0, 20.0, 20.0)
+    shown = text(admin_client.get(reverse("bench:study", args=[full_study.pk])))
     assert "20 minutes" in shown and "NO_CONSENT" not in shown and "COMPLETED" in shown
-    lines = key_file.to_csv(study).decode().splitlines()
+    lines = key_file.to_csv(full_study).decode().splitlines()
     assert lines[0].endswith(",minutes") and [line.rpartition(",")[2] for line in lines if "here3" in line] == ["20.0"]
 
 
