@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import problem_rows, questionnaire_rows, rows
-from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks, walk
+from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks, walk, whole
 from webapp.experiments import events
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
 from webapp.problems.models import Attachment
@@ -206,14 +206,14 @@ def secrets_of_all():
     tables = (Candidate, Clip, Request, Experiment, Iteration)
     seeds = [shown.seed for table in (Screening, Trial) for shown in table.objects.all()]
     return {
-        "candidate key": [rf"(?<![\w.-]){re.escape(key)}(?![\w.-])" for key in {c.key for c in candidates}],
-        "primary key": [rf"\b{pk}\b" for table in tables for pk in table.objects.values_list("pk", flat=True)],
+        "candidate key": [whole(key, r"[\w.-]") for key in {c.key for c in candidates}],
+        "primary key": [whole(str(pk)) for table in tables for pk in table.objects.values_list("pk", flat=True)],
         "score": [str(value)[:6] for c in candidates for value in (c.rts, c.final_score) if value is not None],
         "clip file": [part for clip in clips for part in (str(clip.name), clip.name.hex)],
         "seed": [str(seed) for seed in (*seeds, *Experiment.objects.values_list("seed", flat=True))],
         "experiment": [str(name) for name in Experiment.objects.values_list("public_id", flat=True)],
         "source": ["sentinel_source", "compute_reward"],
-        "reason of failure": [r"\bNaN\b"],
+        "reason of failure": [whole("NaN")],
         "samples": ["123457"],
     }
 
