@@ -20,6 +20,7 @@ from webapp.experiments.models import Candidate
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_one_experiment_without_the_people_who_judged_it(client, tmp_path):
     client.force_login(bench_rows.create_staff())
     person = rows.participant(label="Somebody")
@@ -44,6 +45,7 @@ def test_one_experiment_without_the_people_who_judged_it(client, tmp_path):
         restore.restore(tmp_path / "one.zip", "ada")
 
 
+@pytest.mark.slow
 def test_a_comparison_with_all_its_experiments(client):
     client.force_login(bench_rows.create_staff())
     comparison = Comparison.objects.create(

@@ -100,6 +100,7 @@ def test_a_list_that_cannot_be_read_is_kept_and_explained(admin_client, study, g
     assert "<textarea" in shown and given.partition("\n")[2] in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "outcome"), [("keep", "stopped"), ("withdraw", "withdrawn")])
 def test_a_returned_persons_place_is_free_again(admin_client, full_study, data, outcome):
     address = reverse("bench:study_prolific", args=[full_study.pk])
@@ -123,6 +124,7 @@ def test_who_may_not_see_ids_sees_no_list(client, study):
     assert client.get(reverse("bench:study_prolific", args=[study.pk])).status_code == 403
 
 
+@pytest.mark.slow
 def test_the_time_per_person_is_on_the_page_and_in_the_key_table(admin_client, full_study):
     assert prolific.read_pay(full_study) == prolific.Pay(1, 20.0, 20.0, 20.0)
     shown = text(admin_client.get(reverse("bench:study", args=[full_study.pk])))

@@ -55,6 +55,7 @@ def test_a_ready_made_one_is_whole_and_added_twice_with_other_names(staff, study
         assert SCORES[made.score].find_fault(list(made.items.all())) == ""
 
 
+@pytest.mark.slow
 def test_a_question_is_added_changed_and_moved(staff, study):
     page = post(staff, "add_questionnaire", study.pk)
     made = Questionnaire.objects.get()

@@ -50,6 +50,7 @@ def finish(row, final, cost=None):
     return row
 
 
+@pytest.mark.slow
 def test_every_filter_finds_its_rows_and_no_others(staff):
     ant = fake_workers.create_experiment(name="walks", task="Ant", method="eureka", owner="ada")
     pole = fake_workers.create_experiment(name="balances", seed=7, judge="model")
@@ -153,6 +154,7 @@ def test_columns_are_chosen_and_the_csv_has_the_same(staff):
     assert (row["seed"], row["calls"], row["cost"], row["name"]) == ("31", "2", "0.025", "'=2+2")
 
 
+@pytest.mark.slow
 def test_tags_are_added_and_removed_for_many(staff):
     first, second = fake_workers.create_experiment(), fake_workers.create_experiment()
     said = change(staff, "tag", first, second, tag="  long   run ", next="/bench/?task=Cartpole")
@@ -193,6 +195,7 @@ def test_a_viewer_reads_the_table_and_changes_nothing(client):
     assert row.archived_at is None and not row.tags.exists()
 
 
+@pytest.mark.slow
 def test_selected_experiments_stand_side_by_side(staff):
     first = bench_rows.create_finished_experiment(k=2, n=3, name="same")
     second = bench_rows.create_finished_experiment(k=2, n=2, name="same", seed=4)
@@ -209,6 +212,7 @@ def test_selected_experiments_stand_side_by_side(staff):
     assert staff.get(reverse("bench:curves", args=["nonsense", "svg"]) + chosen).status_code == 404
 
 
+@pytest.mark.slow
 def test_the_number_of_queries_does_not_grow_with_the_rows(staff):
     def count(query):
         with CaptureQueriesContext(connection) as captured:

@@ -162,6 +162,7 @@ def test_a_study_without_results_says_so(staff_client):
     assert "The first experiment that a participant finishes appears here" in page
 
 
+@pytest.mark.slow
 def test_more_people_cost_no_more_queries(django_assert_num_queries):
     few = arms_study.create_study(APART)
     with CaptureQueriesContext(connection) as queries:

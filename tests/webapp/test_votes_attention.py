@@ -85,6 +85,7 @@ def test_what_cannot_be_a_check_is_said():
 # --- pairs shown twice ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_repeats_come_last_with_their_sides_exchanged_and_count_once():
     poll = opened(poll_rows.poll(pairs=3, opened=False, repeats=2, evaluators_wanted=8))
     for _ in range(8):

@@ -61,6 +61,7 @@ def test_equal_policies_and_pairs_that_are_there_are_named_and_left_out():
     assert propose(poll, mine, other) == []
 
 
+@pytest.mark.slow
 def test_a_choice_is_shown_then_made_by_one_click(client):
     client.force_login(bench_rows.create_staff())
     poll = poll_rows.poll(0, opened=False)
